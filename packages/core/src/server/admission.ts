@@ -3,6 +3,7 @@ import { RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";
 import type { Limits } from "../limits.js";
 import { turnedAway } from "../transport/close-codes.js";
+import { immediate } from "../own-turn.js";
 import type { ErrorHook } from "./dispatch.js";
 import type { ServerLoad } from "./server-load.js";
 
@@ -55,15 +56,33 @@ export interface AdmissionSettings {
   onIdle(): void;
 }
 
-/** Decides whether a call of the peer is served now, later, or not at all. */
+/** Milliseconds for which handlers run before the calls that follow wait for the next turn of the event loop. */
+const TURN_MS = 5;
+/** Handlers that return within this many milliseconds are timed less often. */
+const QUICK_MS = 1;
+/** Most handlers from one that is timed to the next. */
+const MAX_INTERVAL = 32;
+
+/**
+ * Decides whether a call of the peer is served now, later, or not at all. A call waits while as many as are allowed are in progress, and
+ * when handlers have run for a while: then other sessions have their turn.
+ */
 export class Admission {
   private readonly settings: AdmissionSettings;
   private inProgress = 0;
   /** Running handlers whose call is over. */
   private outliving = 0;
   private starting = false;
-  /** Calls that wait for their turn; undefined until there is one. */
+  /** Calls that wait, in order; undefined until there is one. */
   private waiting: Set<() => void> | undefined = undefined;
+  /** Whether handlers have run for `TURN_MS`. */
+  private isTurnOver = false;
+  /** Estimated milliseconds for which handlers have run in this turn. */
+  private usedMs = 0;
+  /** Number of handlers that the latest measured time stands for. */
+  private interval = 1;
+  /** Number of handlers until one is to be run by `runTimed`. */
+  untimed = 1;
 
   constructor(settings: AdmissionSettings) {
     this.settings = settings;
@@ -83,8 +102,29 @@ export class Admission {
   }
 
   /** Whether an accepted call has to wait. */
-  get full(): boolean {
+  get mustWait(): boolean {
+    return this.isTurnOver || this.isFull;
+  }
+
+  private get isFull(): boolean {
     return this.inProgress >= this.settings.limits.maxCalls;
+  }
+
+  /** Runs a handler by `run`, and ends the turn if handlers have run for long. */
+  runTimed(run: () => void): void {
+    const begun = performance.now();
+    run();
+    const ms = performance.now() - begun;
+    this.usedMs += ms * this.interval;
+    this.interval = ms > QUICK_MS ? 1 : Math.min(2 * this.interval, MAX_INTERVAL);
+    this.untimed = this.interval;
+    if (this.usedMs < TURN_MS || this.isTurnOver) return;
+    this.isTurnOver = true;
+    immediate(() => {
+      this.isTurnOver = false;
+      this.usedMs = 0;
+      this.startWaiting();
+    });
   }
 
   /**
@@ -96,7 +136,7 @@ export class Admission {
     this.shed();
     this.settings.shares?.requireRoom(client, this.calls);
     const { maxCalls, maxWaitingCalls } = this.settings.limits;
-    if (this.full && this.waitingCalls >= maxWaitingCalls) {
+    if (this.mustWait && this.calls >= maxCalls + maxWaitingCalls) {
       const queue = maxWaitingCalls === 0 ? "" : ` and ${maxWaitingCalls} wait (limits.maxWaitingCalls)`;
       throw refusal("resource_exhausted", `${this.crowd(maxCalls)}${queue}`);
     }
@@ -108,7 +148,7 @@ export class Admission {
    */
   requireRoomForNotify(): void {
     this.shed();
-    if (this.full) throw refusal("resource_exhausted", this.crowd(this.inProgress));
+    if (this.isFull) throw refusal("resource_exhausted", this.crowd(this.inProgress));
   }
 
   /** Counts an asynchronous call that starts. */
@@ -128,7 +168,7 @@ export class Admission {
    * Throws `RpcError` if there is no place for it.
    */
   attach(client?: string): () => void {
-    if (this.full) throw refusal("resource_exhausted", this.crowd(this.inProgress));
+    if (this.isFull) throw refusal("resource_exhausted", this.crowd(this.inProgress));
     this.settings.shares?.count(client, 1);
     this.inProgress++;
     return () => {
@@ -189,7 +229,7 @@ export class Admission {
     if (waiting === undefined || this.starting) return;
     this.starting = true;
     for (const start of waiting) {
-      if (this.full) break;
+      if (this.mustWait) break;
       waiting.delete(start);
       start();
     }

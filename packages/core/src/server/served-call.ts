@@ -94,13 +94,19 @@ export abstract class ServedCall implements ItemTarget {
 
   /** Runs the handler when it is the call's turn. If the method streams its input, the handler gets the stream instead of `message`. */
   serve(bound: BoundMethod, message: unknown): void {
-    if (this.settings.admission.full) this.serveLater(bound, message);
-    else this.run(bound, streamsInput(bound.method) ? this.receiveItems() : message);
+    if (this.settings.admission.mustWait) this.serveLater(bound, message);
+    else this.runInTurn(bound, streamsInput(bound.method) ? this.receiveItems() : message);
+  }
+
+  private runInTurn(bound: BoundMethod, input: unknown): void {
+    const { admission } = this.settings;
+    if (--admission.untimed > 0) this.run(bound, input);
+    else admission.runTimed(() => this.run(bound, input));
   }
 
   private serveLater(bound: BoundMethod, message: unknown): void {
     let input = message;
-    this.wait(() => this.run(bound, input));
+    this.wait(() => this.runInTurn(bound, input));
     if (streamsInput(bound.method)) input = this.receiveItems();
   }
 

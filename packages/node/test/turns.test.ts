@@ -1,0 +1,53 @@
+// Sessions of a server take turns, so that one with many calls does not hold up the others.
+import { createRouter, defineMethod, uncheckedCodec, type Via } from "@quicrpc/core/generated";
+import { connect, devCertificate, serve } from "@quicrpc/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { trustOf } from "./trust.js";
+
+const service = { name: "test.v1.Turns", id: 7104 };
+const block = defineMethod(service, "unary", "block", { id: 1, input: uncheckedCodec<number>() });
+const polite = defineMethod(service, "unary", "polite", { id: 2 });
+
+/** Calls of the greedy client. */
+const CALLS = 200;
+const word = new Int32Array(new SharedArrayBuffer(4));
+
+describe.each(["quic", "https", "tls", "tcp", "wss", "ws"])("over %s", (scheme) => {
+  it.each(["lane", "stream"] as Via[])(
+    "a client is served next to handlers of another that block, by %s",
+    async (via) => {
+      const certificate = await devCertificate();
+      const served: string[] = [];
+      let onFirst: (() => void) | undefined;
+      const handlers = {
+        block(i: number): void {
+          Atomics.wait(word, 0, 0, 2);
+          served.push(`block ${i}`);
+          onFirst?.();
+          onFirst = undefined;
+        },
+        polite: () => void served.push("polite"),
+      };
+      const server = await serve({
+        listen: [`${scheme}://127.0.0.1:0`],
+        tls: certificate,
+        routers: [createRouter({ block, polite }, handlers)],
+      });
+      onTestFinished(() => void server.close());
+      const [url = ""] = server.urls;
+      const [one, other] = await Promise.all([0, 1].map(() => connect(url, trustOf(url, certificate))));
+      onTestFinished(() => void Promise.all([one?.close(), other?.close()]));
+      await Promise.all([one?.unary(polite, undefined), other?.unary(polite, undefined)]);
+      served.length = 0;
+      const answered = new Promise<void>((resolve, reject) => {
+        onFirst = () => void other?.unary(polite, undefined).then(resolve, reject);
+      });
+      const calls = Array.from({ length: CALLS }, (_, i) => one?.unary(block, i, { via }));
+      await Promise.all([...calls, answered]);
+      expect(served.indexOf("polite")).toBeLessThan(CALLS / 2);
+      const blocked = served.filter((name) => name !== "polite");
+      expect(blocked).toHaveLength(CALLS);
+      if (via === "lane") expect(blocked).toEqual(Array.from({ length: CALLS }, (_, i) => `block ${i}`));
+    },
+  );
+});
