@@ -9,7 +9,7 @@ import type { Session } from "@quicrpc/core";
 import { devCertificate, dial, type DialOptions } from "@quicrpc/node";
 import type { TransportDialOptions } from "@quicrpc/node/transport";
 import { afterAll, expect } from "vitest";
-import { dialQuic, dialWebTransport } from "../../packages/node/dist/dial/quic.js";
+import { dialQuic, dialWebTransportSession } from "../../packages/node/dist/dial/quic.js";
 import { dialTcp, dialTls, dialUnix } from "../../packages/node/dist/dial/sockets.js";
 import { dialWebSocket } from "../../packages/node/dist/dial/web-socket.js";
 import { startProgram } from "../child-program.js";
@@ -40,7 +40,7 @@ function listenUrl(scheme: string): string {
 
 const diallers = new Map<string, (url: URL, options: TransportDialOptions) => Promise<unknown>>([
   ["quic:", dialQuic],
-  ["https:", dialWebTransport],
+  ["https:", dialWebTransportSession],
   ["tls:", dialTls],
   ["tcp:", dialTcp],
   ["unix:", dialUnix],

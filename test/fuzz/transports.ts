@@ -5,7 +5,7 @@ import type { ByteStreamHandler } from "../../packages/core/src/transport/byte-s
 import { CreditedStream } from "../../packages/core/src/transport/credited-stream.js";
 import { byteStreamTransport, receiveGreeting } from "@quicrpc/core/transport";
 import { parseProxyHeader } from "../../packages/node/src/listen/proxy-protocol.js";
-import { FrameError, FrameReader } from "../../packages/node/src/web-socket/frames.js";
+import { FrameError, WebSocketFrameReader } from "../../packages/node/src/web-socket/frames.js";
 import { settle } from "../../packages/core/test/raw-peer.js";
 import type { Target } from "./fuzz.js";
 import type { Random } from "./mutate.js";
@@ -210,7 +210,7 @@ const credited: Target = {
 function framesOf(parts: readonly Uint8Array[], masked: boolean): { text: string; bytes: number } {
   const events: string[] = [];
   let bytes = 0;
-  const reader = new FrameReader(
+  const reader = new WebSocketFrameReader(
     {
       onPiece(piece) {
         bytes += piece.length;

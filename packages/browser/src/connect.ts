@@ -4,7 +4,7 @@ import { type DialOptions, waysTo } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
 import { Memory } from "./memory.js";
 import { PageFallback } from "./page-fallback.js";
-import { type BrowserTransport, isClient, type Reached } from "./transport.js";
+import { type BrowserTransport, carriesCalls, type Reached } from "./transport.js";
 import { usualVia } from "./policy.js";
 
 /** Milliseconds for which the need of the fallback is remembered. */
@@ -59,7 +59,7 @@ async function run<Context>(
   reached: Reached,
   options: Omit<SessionOptions<Context>, "credentials"> & { readonly credentials?: Credentials },
 ): Promise<Session<BrowserTransport>> {
-  if (isClient(reached)) return (await import("./loaded-later.js")).createCallerSession(reached);
+  if (carriesCalls(reached)) return (await import("./loaded-later.js")).createCallerSession(reached);
   const own = await withCredentials(options);
   const isMore = NEED_MORE.some((name) => own[name] !== undefined);
   // A direct session is one over a WebSocket.

@@ -15,7 +15,7 @@ import {
   type CertificateHash,
   type HttpProvider,
   type HttpSettings,
-  isClient,
+  carriesCalls,
   type OfSessions,
   type PageTransportProvider,
   type Reached,
@@ -103,7 +103,7 @@ export async function dial<Context = unknown>(
   const ways = waysTo(url, options);
   const own = await withCredentials(options);
   const { made } = await openFirst({ ...ways, timeoutMs, signal });
-  if (isClient(made)) return createCallerSession(made);
+  if (carriesCalls(made)) return createCallerSession(made);
   const session = await sessionOn(made, (reached) => createSession(reached, { peer: ways.url, ...usualVia(), ...own }));
   await options.proof?.proven(session, signal);
   return session;

@@ -41,7 +41,7 @@ export interface TransportInUse {
 export type Reached = BrowserTransport | ForeignClient;
 
 /** Returns true if calls are carried without a session. */
-export function isClient(reached: Reached): reached is ForeignClient {
+export function carriesCalls(reached: Reached): reached is ForeignClient {
   return !("openStream" in reached || "createBidirectionalStream" in reached);
 }
 

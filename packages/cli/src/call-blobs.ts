@@ -6,7 +6,7 @@ import { createBlobId, type DescribedBlob, ReceivedBlob } from "@quicrpc/core/bl
 import type { AnyMethod, BlobFields } from "@quicrpc/core/generated";
 import { BlobProgress } from "./blob-progress.js";
 import type { FileBlobOptions } from "@quicrpc/node";
-import type { FoundMethod } from "./find-method.js";
+import type { RemoteMethod } from "./find-method.js";
 import { printJson, printNotice } from "./target.js";
 
 type Caller = Pick<Session, "start">;
@@ -18,7 +18,7 @@ interface BlobCall {
   /** Creates another session after the first is lost. */
   readonly dialAnew: () => Promise<Session>;
   readonly intercepted: (caller: Session | Connection) => Caller;
-  readonly found: Pick<FoundMethod, "method" | "toOutput">;
+  readonly found: Pick<RemoteMethod, "method" | "toOutput">;
   /** Input of the call. Fields that are blobs name their source: "@file", or "@-" for stdin. */
   readonly input: unknown;
   readonly options: CallOptions;
@@ -165,7 +165,7 @@ async function takeAnswer(
   fields: NonNullable<BlobFields["output"]>,
   { files, folder }: Targets,
   progress: BlobProgress,
-  { toOutput, signal, json }: Pick<FoundMethod, "toOutput"> & Pick<BlobCall, "signal" | "json">,
+  { toOutput, signal, json }: Pick<RemoteMethod, "toOutput"> & Pick<BlobCall, "signal" | "json">,
 ): Promise<void> {
   const shown: Record<string, unknown> = { ...(answer as Message | undefined) };
   const left: string[] = [];

@@ -2,7 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
 import { bytesCodec } from "@quicrpc/core/generated";
-import type { FoundMethod } from "./find-method.js";
+import type { RemoteMethod } from "./find-method.js";
 import type { GivenInput } from "./given-input.js";
 import { jsonText } from "./target.js";
 
@@ -51,11 +51,11 @@ export class Output {
 /** Makes one call with its input and output. */
 export class CallRun {
   private readonly caller: Pick<Session, "start">;
-  private readonly found: FoundMethod;
+  private readonly found: RemoteMethod;
   private readonly out: Output;
   private readonly options: CallOptions;
 
-  constructor(caller: Pick<Session, "start">, found: FoundMethod, out: Output, options: CallOptions) {
+  constructor(caller: Pick<Session, "start">, found: RemoteMethod, out: Output, options: CallOptions) {
     this.caller = caller;
     this.found = found;
     this.out = out;

@@ -13,7 +13,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { CallRun, Output } from "./call-run.js";
 import { CallTrace } from "./call-trace.js";
 import { type DataField, parseDataField } from "./data-fields.js";
-import { type FoundMethod, findMethod, parseMethod } from "./find-method.js";
+import { type RemoteMethod, findMethod, parseMethod } from "./find-method.js";
 import { GivenInput, type InputArgument, parseInputArgument } from "./given-input.js";
 import {
   callOptions,
@@ -22,7 +22,7 @@ import {
   parseCount,
   TARGET_HELP,
   type TargetOptions,
-  withSchema,
+  withSchemaOption,
   withSession,
   withTarget,
 } from "./target.js";
@@ -42,7 +42,7 @@ interface CallCommandOptions extends TargetOptions {
 
 /** The `call` command. */
 export function callCommand(): Command {
-  return withSchema(
+  return withSchemaOption(
     withTarget(
       new Command("call")
         .description("Call a method that the server's reflection service describes.")
@@ -146,13 +146,13 @@ ${TARGET_HELP}`,
     );
 }
 
-function traceOf(url: string, session: Session, { timingsOf }: FoundMethod, { json }: CallCommandOptions): CallTrace {
+function traceOf(url: string, session: Session, { timingsOf }: RemoteMethod, { json }: CallCommandOptions): CallTrace {
   return new CallTrace(url, session, timingsOf, json === true);
 }
 
 async function callMessages(
   caller: Pick<Session, "start">,
-  found: FoundMethod,
+  found: RemoteMethod,
   input: GivenInput,
   places: readonly string[],
   options: CallOptions,

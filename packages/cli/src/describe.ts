@@ -9,14 +9,14 @@ import {
   printJson,
   TARGET_HELP,
   type TargetOptions,
-  withSchema,
+  withSchemaOption,
   withSession,
   withTarget,
 } from "./target.js";
 
 /** The `describe` command. */
 export function describeCommand(): Command {
-  return withSchema(
+  return withSchemaOption(
     withTarget(
       new Command("describe")
         .description("Show types and comments of a server's services, using its reflection service.")

@@ -5,7 +5,7 @@ import { InvalidArgumentError } from "commander";
 import { describedServices, detailsOf, findService, missing } from "./described-services.js";
 
 /** A method of a running server, with conversions from and to JSON. */
-export interface FoundMethod {
+export interface RemoteMethod {
   readonly method: AnyMethod;
   /** JSON Schema of the input, or of one item of a stream; undefined if it is not known. */
   readonly inputSchema: JsonSchema | undefined;
@@ -27,7 +27,7 @@ export async function findMethod(
   name: string,
   options: CallOptions,
   target: Parameters<typeof describedServices>[2],
-): Promise<FoundMethod> {
+): Promise<RemoteMethod> {
   const described = await describedServices(session, options, target);
   const service = findService(described, serviceName);
   const method = service.methods.find((one) => one.name === name);

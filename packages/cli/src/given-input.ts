@@ -3,7 +3,7 @@ import { RpcError } from "@quicrpc/core";
 import { bytesCodec } from "@quicrpc/core/generated";
 import { InvalidArgumentError } from "commander";
 import { type DataField, withDataFields } from "./data-fields.js";
-import { type FoundMethod, takesItems } from "./find-method.js";
+import { type RemoteMethod, takesItems } from "./find-method.js";
 
 /**
  * An argument that is JSON, `@file` with JSON in it, or `-` for stdin. For methods that take raw bytes, the file's
@@ -54,7 +54,7 @@ export class GivenInput {
    * Returns the message of a method with a single input. Throws `RpcError` for a message that the method does not
    * accept.
    */
-  message(found: FoundMethod): unknown {
+  message(found: RemoteMethod): unknown {
     const { argument, fields } = this;
     const { method, inputSchema, toInput } = found;
     if (method.input === undefined) {
@@ -70,7 +70,7 @@ export class GivenInput {
   }
 
   /** Returns the given items of a stream, or undefined if they are read from stdin. */
-  items({ method, toInput }: FoundMethod): Iterable<unknown> | undefined {
+  items({ method, toInput }: RemoteMethod): Iterable<unknown> | undefined {
     const { argument, fields } = this;
     if (fields.length > 0)
       throw new RpcError(
@@ -98,17 +98,17 @@ function listIn({ json, bytes }: InputArgument): unknown {
 }
 
 /** Converts a list of items. Throws `RpcError` if it is not a list. */
-function itemsOf(method: FoundMethod["method"], json: unknown, toInput: FoundMethod["toInput"]): readonly unknown[] {
+function itemsOf(method: RemoteMethod["method"], json: unknown, toInput: RemoteMethod["toInput"]): readonly unknown[] {
   if (Array.isArray(json)) return json.map(toInput);
   throw noItems(method);
 }
 
-function noItems({ name }: FoundMethod["method"]): RpcError {
+function noItems({ name }: RemoteMethod["method"]): RpcError {
   return new RpcError("invalid_argument", `${name} takes a stream: pass a list of its items, as in '[1,2,3]'`);
 }
 
 /** Converts an input of `load`, which many calls use: a message, or the items of a stream. */
-export function inputOf(found: FoundMethod, argument: InputArgument | undefined): unknown {
+export function inputOf(found: RemoteMethod, argument: InputArgument | undefined): unknown {
   const input = new GivenInput(argument);
   if (!takesItems(found.method)) return input.message(found);
   const items = input.items(found);

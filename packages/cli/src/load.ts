@@ -5,7 +5,7 @@ import type { AnyMethod, BlobFields, Via } from "@quicrpc/core/generated";
 import { type CallOptions, sanitizeForLog, RpcError, type Session } from "@quicrpc/core";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { sendAll } from "./call-run.js";
-import { type FoundMethod, findMethod, parseMethod } from "./find-method.js";
+import { type RemoteMethod, findMethod, parseMethod } from "./find-method.js";
 import { inputOf, type InputArgument, parseInputArgument } from "./given-input.js";
 import { LoadRun, type NextCall, type Outcome } from "./load-run.js";
 import { colorsFor } from "./report.js";
@@ -16,7 +16,7 @@ import {
   printJson,
   TARGET_HELP,
   type TargetOptions,
-  withSchema,
+  withSchemaOption,
   withSessions,
   withTarget,
 } from "./target.js";
@@ -40,7 +40,7 @@ const QUANTILES = [50, 90, 95, 99, 99.9] as const;
 
 /** The `load` command. */
 export function loadCommand(): Command {
-  return withSchema(
+  return withSchemaOption(
     withTarget(
       new Command("load")
         .description("Call a method as often as the server can handle, and measure rate and latency.")
@@ -150,7 +150,7 @@ function failedBy(signal: AbortSignal): Promise<never> {
 /**
  * Returns a function that returns the next input. Rejects with `RpcError` for an input that the method does not accept.
  */
-async function inputsOf(found: FoundMethod, inputs: readonly (InputArgument | undefined)[]): Promise<() => unknown> {
+async function inputsOf(found: RemoteMethod, inputs: readonly (InputArgument | undefined)[]): Promise<() => unknown> {
   const fields = found.method.blobs?.fields.input ?? [];
   const converted = inputs.map((input) => inputOf(found, input));
   const withFiles =

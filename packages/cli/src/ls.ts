@@ -9,14 +9,14 @@ import {
   printJson,
   TARGET_HELP,
   type TargetOptions,
-  withSchema,
+  withSchemaOption,
   withSession,
   withTarget,
 } from "./target.js";
 
 /** The `ls` command. */
 export function lsCommand(): Command {
-  return withSchema(
+  return withSchemaOption(
     withTarget(
       new Command("ls")
         .description("List a server's services, using its reflection service.")

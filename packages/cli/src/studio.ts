@@ -12,7 +12,7 @@ import {
   type TargetOptions,
   trustedHashes,
   withConnection,
-  withSchema,
+  withSchemaOption,
   withTrust,
 } from "./target.js";
 import type { SourceWatcher } from "./watch.js";
@@ -25,7 +25,7 @@ interface StudioCommandOptions extends TargetOptions {
 
 /** The `studio` command. */
 export function studioCommand(): Command {
-  return withSchema(
+  return withSchemaOption(
     withTrust(
       new Command("studio")
         .description("Serve a page, for this machine only, that shows a server's services and calls them.")

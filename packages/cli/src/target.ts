@@ -46,7 +46,7 @@ export function withTarget(command: Command): Command {
 }
 
 /** Adds the option that names schemas in place of the server's reflection. */
-export function withSchema(command: Command): Command {
+export function withSchemaOption(command: Command): Command {
   return command.option(
     "--schema <file>",
     "use the services of this schema module (path or glob) instead of the server's reflection; repeatable (default: the server's reflection, or without it the project's schemas)",

@@ -16,7 +16,7 @@ const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 const IGNORED = /(?:^|[\\/])(?:node_modules|dist|\.[^\\/]+)(?:[\\/]|$)/;
 
 /** A changed file of a project: chokidar's event and the path. */
-export interface Change {
+export interface FileChange {
   readonly event: string;
   readonly path: string;
 }
@@ -34,10 +34,10 @@ export interface SourceWatcher {
  */
 export async function watchSources(
   { root, sources }: Pick<SchemaRun, "root" | "sources">,
-  matters: (change: Change) => boolean,
-  onChanges: (changes: readonly Change[]) => Promise<readonly string[]>,
+  matters: (change: FileChange) => boolean,
+  onChanges: (changes: readonly FileChange[]) => Promise<readonly string[]>,
 ): Promise<SourceWatcher> {
-  let changes: Change[] = [];
+  let changes: FileChange[] = [];
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let closing = false;

@@ -1,4 +1,4 @@
-import { type Diagnostic, placeOf, type SourcePlace } from "./diagnostics.js";
+import { type Diagnostic, sourcePlaceOf, type SourcePlace } from "./diagnostics.js";
 import { type Lock, serviceOf } from "./lock/lock.js";
 import type { FileModel } from "./model.js";
 
@@ -17,7 +17,7 @@ export function checkServices(
     const { services, schemaFile: file } = model;
     const tell = isWanted(model) ? report : () => {};
     for (const { name, id, node } of services) {
-      const at = node === undefined ? { file } : placeOf(node);
+      const at = node === undefined ? { file } : sourcePlaceOf(node);
       const other = ids.get(id);
       const first = names.get(name);
       if (first !== undefined) {

@@ -1,5 +1,5 @@
 import { backtrackingOf } from "@quicrpc/core/generated";
-import { type Diagnostic, placeOf } from "./diagnostics.js";
+import { type Diagnostic, sourcePlaceOf } from "./diagnostics.js";
 import { ownStructure } from "./schema/node.js";
 import { nodeOf } from "./schema/read.js";
 import type { Annotations } from "./source/annotate.js";
@@ -18,7 +18,7 @@ export function costlyTemplates({ file, graph }: Survey, annotations: Annotation
         code: "costly-template",
         message: `Texts of more than ${longest} characters do not fit this template literal: to match a text such as ${attack} takes more than linear time.`,
         help: "Give its parts a max(), or separate them by texts that the parts before cannot contain, as in z.string().regex(/^[^-]*$/).",
-        ...(node === undefined ? { file } : placeOf(node)),
+        ...(node === undefined ? { file } : sourcePlaceOf(node)),
       },
     ];
   });

@@ -75,7 +75,7 @@ export interface SourcePlace {
 }
 
 /** Returns the location of `node`, with its code frame. */
-export function placeOf(node: SourceNode): SourcePlace {
+export function sourcePlaceOf(node: SourceNode): SourcePlace {
   const { fileName, text } = node.getSourceFile();
   const start = node.getStart();
   const before = text.slice(0, start).split("\n");

@@ -1,6 +1,6 @@
 import { isServiceSchema, type MethodSchema, topicOfMethod, type TopicOfMethod } from "@quicrpc/core/generated";
 import { type Expression, type SourceNode, ts } from "./source/compiler.js";
-import { type Diagnostic, placeOf, type SourcePlace } from "./diagnostics.js";
+import { type Diagnostic, sourcePlaceOf, type SourcePlace } from "./diagnostics.js";
 import { isIdentifier, isReservedMethodName, isServiceName, pascalCase } from "./names.js";
 import { type LiteralProperty, literalProperties } from "./source/object-literal.js";
 import { jsDocOf, type SchemaSource } from "./source/source-file.js";
@@ -50,7 +50,7 @@ export function discoverServices(
     const call = source.exported(exportName);
     const [nameNode, methodsNode] = call && ts.isCallExpression(call) ? call.arguments : [];
     const place = nameNode ?? call;
-    const at = (): SourcePlace => (place === undefined ? { file } : placeOf(place));
+    const at = (): SourcePlace => (place === undefined ? { file } : sourcePlaceOf(place));
     if (typeof name !== "string" || !isServiceName(name)) {
       report({
         ...at(),
@@ -114,7 +114,7 @@ function findMethods(
   for (const { name, node } of properties) {
     if (seen.has(name)) {
       report({
-        ...placeOf(node),
+        ...sourcePlaceOf(node),
         code: "duplicate-method",
         message: `${service} has another method ${name}, which this one replaces.`,
         help: "Rename one of them.",
@@ -130,7 +130,7 @@ function findMethods(
     const property = properties.findLast((each) => each.name === (topic?.name ?? name));
     const problem = nameProblem(name) ?? schemaProblem(schema);
     if (problem !== undefined) {
-      const at = property === undefined ? fallback() : placeOf(property.node);
+      const at = property === undefined ? fallback() : sourcePlaceOf(property.node);
       report({ ...at, ...problem, service, method: name });
       continue;
     }

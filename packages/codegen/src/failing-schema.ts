@@ -1,4 +1,4 @@
-import { type Diagnostic, placeOf } from "./diagnostics.js";
+import { type Diagnostic, sourcePlaceOf } from "./diagnostics.js";
 import type { SourceNode } from "./source/compiler.js";
 
 /** The source of generated code: a message, a method, or a file with several. */
@@ -17,7 +17,12 @@ export function withSchema<T>(origin: Origin, report: (diagnostic: Diagnostic) =
     return work();
   } catch (error) {
     const { file, node, ...rest } = origin;
-    report({ code: "schema-fails", ...reasonOf(error), ...(node === undefined ? { file } : placeOf(node)), ...rest });
+    report({
+      code: "schema-fails",
+      ...reasonOf(error),
+      ...(node === undefined ? { file } : sourcePlaceOf(node)),
+      ...rest,
+    });
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { type Diagnostic, placeOf } from "./diagnostics.js";
+import { type Diagnostic, sourcePlaceOf } from "./diagnostics.js";
 import { discoverServices, type FoundMethod, type FoundService } from "./discover.js";
 import { withSchema } from "./failing-schema.js";
 import type { ModuleLoader } from "./load.js";
@@ -88,7 +88,7 @@ export function survey(
       const context = { service: service.name, method: method.name };
       const shape = withSchema({ file, ...context, node: method.node }, fail, () =>
         shapeOfMethod(method, source, ({ node, ...rest }) => {
-          fail({ ...(node === undefined ? { file } : placeOf(node)), ...rest, ...context });
+          fail({ ...(node === undefined ? { file } : sourcePlaceOf(node)), ...rest, ...context });
         }),
       );
       if (shape === undefined) continue;
@@ -102,7 +102,7 @@ export function survey(
           if (brands.length > 0) annotations.brands.set(part, new Map([[WHOLE, brands]]));
           payloads.push(part.schema);
           graph.add(graphRoot(file, service, method, part), annotations, (unsupported, path, node) => {
-            fail({ ...(node === undefined ? { file } : placeOf(node)), ...unsupported, ...context, path });
+            fail({ ...(node === undefined ? { file } : sourcePlaceOf(node)), ...unsupported, ...context, path });
           });
         });
       }

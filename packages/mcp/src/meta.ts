@@ -24,7 +24,7 @@ declare module "@quicrpc/core" {
 /**
  * Reads a method's `meta.mcp`. Returns undefined if the method is not a tool. Throws `TypeError` for an invalid value.
  */
-export function markOf(meta: object | undefined, method: string): McpTool | undefined {
+export function toolMarkOf(meta: object | undefined, method: string): McpTool | undefined {
   const { mcp } = (meta ?? {}) as { readonly mcp?: unknown };
   if (mcp === undefined || mcp === false) return undefined;
   if (mcp === true) return {};

@@ -11,7 +11,7 @@ import {
   type ServiceDescription,
   valueOf,
 } from "@quicrpc/services";
-import { markOf } from "./meta.js";
+import { toolMarkOf } from "./meta.js";
 import { type JsonSchema, type Tool, type ToolJson, toolsOf, type ToolSource } from "./tool.js";
 
 /**
@@ -39,7 +39,7 @@ export async function reflectedTools(caller: Caller, options: CallOptions = {}):
 }
 
 function isMarked(service: ServiceDescription, { meta, name }: MethodDescription): boolean {
-  return markOf(meta, `${service.name}/${name}`) !== undefined;
+  return toolMarkOf(meta, `${service.name}/${name}`) !== undefined;
 }
 
 function sourceOf(

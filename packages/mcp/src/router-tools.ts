@@ -3,7 +3,7 @@ import { type AnyMethod, bytesCodec, type MessageCodec } from "@quicrpc/core/gen
 import { declaredError, fullName } from "@quicrpc/core/transport";
 import { jsonCodecOf } from "@quicrpc/http";
 import { BYTES_SCHEMA, type JsonSchema, plainJsonSchema } from "@quicrpc/http/openapi";
-import { markOf } from "./meta.js";
+import { toolMarkOf } from "./meta.js";
 import { type Tool, type ToolJson, type ToolSource, toolsOf } from "./tool.js";
 
 /**
@@ -16,7 +16,7 @@ export async function toolsOfRouter({ methods }: Router<never>): Promise<Readonl
 }
 
 function isMarked(meta: AnyMethod["meta"], method: Omit<AnyMethod, "meta">): boolean {
-  return markOf(meta, fullName(method as AnyMethod)) !== undefined;
+  return toolMarkOf(meta, fullName(method as AnyMethod)) !== undefined;
 }
 
 async function sourceOf(method: AnyMethod): Promise<ToolSource> {

@@ -3,7 +3,7 @@ import type { RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { fullName } from "@quicrpc/core/transport";
 import type { JsonSchema } from "@quicrpc/http/openapi";
-import { markOf, type McpTool } from "./meta.js";
+import { toolMarkOf, type McpTool } from "./meta.js";
 
 /** Converts the input or output of a method to and from JSON. Both functions may throw `RpcError`. */
 export interface ToolJson {
@@ -44,7 +44,7 @@ export function toolsOf(sources: readonly ToolSource[]): ReadonlyMap<string, Too
   for (const source of sources) {
     const { method } = source;
     const name = fullName(method);
-    const mark = markOf(method.meta, name);
+    const mark = toolMarkOf(method.meta, name);
     if (mark === undefined) continue;
     if (method.kind === "client_stream" || method.kind === "duplex") {
       throw new TypeError(`${name} cannot be a tool: it streams its input, and a tool takes one object`);

@@ -22,7 +22,7 @@ import type { TransportDialOptions } from "./transport/dialling.js";
 import { DEFAULT_INTERVAL_MS, QUIC_OPTIONS, type QuicOptions, withKeepAlive } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";
 import { requireDialable } from "./transport/refuse.js";
-import { reachable, transportUrl } from "./urls.js";
+import { reachableUrl, transportUrl } from "./urls.js";
 
 /** Options of `dial`. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown>
@@ -142,7 +142,7 @@ export function resolveTarget<Context>(
   url: string | URL,
   options: DialOptions<Context>,
 ): { readonly target: URL; readonly provider: Able<"dial"> } {
-  const target = reachable(transportUrl(url, "dial", options.transports));
+  const target = reachableUrl(transportUrl(url, "dial", options.transports));
   const provider = providerFor(target.protocol, "dial", options.transports);
   requireDialable(provider, target, options);
   return { target, provider };

@@ -69,7 +69,7 @@ export function pathOf(target: string | undefined): string {
 }
 
 /** Returns the name of a peer for errors: its address, or the listener's URL for a Unix socket. */
-export function addressOf({ remoteAddress, listener }: Peer): string {
+export function peerAddressOf({ remoteAddress, listener }: Peer): string {
   if (remoteAddress === undefined) return listener;
   const { host, port } = remoteAddress;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;

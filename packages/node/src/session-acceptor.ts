@@ -12,7 +12,7 @@ import { type Limits, type Router, RpcError, type Session, type SessionOptions }
 import { isEarly } from "./early-data.js";
 import { greetedPeer } from "./greeted-peer.js";
 import { type IncomingSession, noRoom } from "./listen/listener.js";
-import { addressOf, type Peer } from "./peer.js";
+import { peerAddressOf, type Peer } from "./peer.js";
 import { reportRefusal } from "./refusals.js";
 import type { ServeOptions } from "./serve-options.js";
 import { limitAge } from "./session-expiry.js";
@@ -96,7 +96,7 @@ export class SessionAcceptor<Context> {
     // No option of a server has the name of the first two, which come first: on Node 20 a key after a spread makes a new hidden class each time.
     const createOptions = {
       connection,
-      peer: addressOf(peer),
+      peer: peerAddressOf(peer),
       ...sessionOptions,
       ...(routers && { routers }),
       ...(renewal && { renewal }),

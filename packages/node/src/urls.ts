@@ -36,7 +36,7 @@ export function transportUrl(
  * Returns the URL at which a client on this machine reaches a server that listens on every address, for example
  * `quic://[::]:4433`.
  */
-export function reachable(url: URL): URL {
+export function reachableUrl(url: URL): URL {
   const host = UNSPECIFIED[url.hostname];
   if (host === undefined) return url;
   const reached = new URL(url);

@@ -20,7 +20,7 @@ export function callAttributes({ method }: InterceptedCall): Attributes {
 /** Returns the attributes that are known when a call ends. */
 export function outcomeAttributes({ side }: InterceptedCall, error: unknown): Attributes {
   if (error === undefined) return { "rpc.response.status_code": "ok" };
-  const { code } = failureOf(side, error);
+  const { code } = failureAttributes(side, error);
   return { "rpc.response.status_code": code, ...(isFailure(side, code) && { "error.type": code }) };
 }
 
@@ -46,7 +46,7 @@ export function timingAttributes({
 }
 
 /** Returns the error as the caller receives it: everything that a handler throws except `RpcError` is `internal`. */
-export function failureOf(side: InterceptedCall["side"], error: unknown): RpcError {
+export function failureAttributes(side: InterceptedCall["side"], error: unknown): RpcError {
   return RpcError.from(error, side === "callee" ? "internal" : "unknown");
 }
 

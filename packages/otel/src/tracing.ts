@@ -12,7 +12,7 @@ import {
 } from "@opentelemetry/api";
 import { type InterceptedCall, type Interceptor, type Metadata, observed, withoutPermissionCheck } from "@quicrpc/core";
 import { callTimings } from "@quicrpc/core/measure";
-import { callAttributes, failureOf, isFailure, outcomeAttributes, timingAttributes } from "./attributes.js";
+import { callAttributes, failureAttributes, isFailure, outcomeAttributes, timingAttributes } from "./attributes.js";
 
 /** The propagator methods that tracing uses. */
 type Propagator = Pick<TextMapPropagator, "inject" | "extract">;
@@ -86,7 +86,7 @@ function parentOf({ side, metadata }: InterceptedCall, propagator: Propagator): 
 function end(span: Span, call: InterceptedCall, error: unknown): void {
   span.setAttributes(outcomeAttributes(call, error));
   if (error !== undefined) {
-    const { code, message } = failureOf(call.side, error);
+    const { code, message } = failureAttributes(call.side, error);
     if (isFailure(call.side, code)) span.setStatus({ code: SpanStatusCode.ERROR, message });
   }
   span.end();

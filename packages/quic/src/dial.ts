@@ -11,7 +11,7 @@ import {
 import { unwrap } from "./native.js";
 import { isLoopback, isPortClosed } from "./port-probe.js";
 import type { QuicSession } from "./session.js";
-import { sessionStats } from "./stats.js";
+import { statsFromNumbers } from "./stats.js";
 import { type ClientTlsOptions, encodeClientTls } from "./tls-options.js";
 
 /** Longest delay that a timer supports, in milliseconds. */
@@ -209,7 +209,7 @@ class Attempts {
     const { native } = this.#plan.engine;
     this.#after(SILENT_ATTEMPT_MS, () => {
       if (!this.#open.has(handle)) return;
-      const { receivedUdpDatagrams } = sessionStats(native.sessionStats(handle));
+      const { receivedUdpDatagrams } = statsFromNumbers(native.sessionStats(handle));
       if (receivedUdpDatagrams > before) this.#watch(handle, address, receivedUdpDatagrams);
       else this.#attempt(address);
     });

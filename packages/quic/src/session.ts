@@ -6,7 +6,7 @@ import { MAX_CLOSE_REASON_BYTES, MAX_UNCLAIMED_STREAMS } from "./limits.js";
 import { unwrap } from "./native.js";
 import { isPortClosed } from "./port-probe.js";
 import { SessionWebApi } from "./session-web-api.js";
-import { type SessionStats, sessionStats, type WebTransportStats, webTransportStats } from "./stats.js";
+import { type SessionStats, statsFromNumbers, type WebTransportStats, webTransportStats } from "./stats.js";
 import type { QuicStream } from "./stream.js";
 
 /** How a session ended, or is to end. */
@@ -239,7 +239,7 @@ export class QuicSession {
   /** Returns counters and measurements. After the end of the session, the last ones that were read. */
   stats(): SessionStats {
     const numbers = this.engine.native.sessionStats(this.handle);
-    if (numbers !== undefined || this.#lastStats === undefined) this.#lastStats = sessionStats(numbers);
+    if (numbers !== undefined || this.#lastStats === undefined) this.#lastStats = statsFromNumbers(numbers);
     return this.#lastStats;
   }
 

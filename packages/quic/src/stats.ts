@@ -71,7 +71,7 @@ function named<Name extends string>(names: readonly Name[], numbers: readonly nu
   return Object.fromEntries(names.map((name, index) => [name, numbers[index] ?? 0])) as Record<Name, number>;
 }
 
-export function sessionStats(numbers: readonly number[] = []): SessionStats {
+export function statsFromNumbers(numbers: readonly number[] = []): SessionStats {
   const stats = named(SESSION_STATS, numbers);
   return { ...stats, keyExchangeGroup: GROUPS[stats.keyExchangeGroup] ?? String(stats.keyExchangeGroup) };
 }

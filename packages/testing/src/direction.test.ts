@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { completeConditions, type Conditions } from "./conditions.js";
-import { Direction } from "./direction.js";
+import { LinkDirection } from "./direction.js";
 import { randomNumbers } from "./random.js";
 
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
 /** Times at which 1000 packets arrive, one of which is sent each millisecond. */
 function arrivals(partial: Partial<Conditions>, seed = 1, rate = UNLIMITED): (readonly number[])[] {
-  const direction = new Direction(randomNumbers(seed));
+  const direction = new LinkDirection(randomNumbers(seed));
   const conditions = completeConditions(partial);
   return Array.from({ length: 1000 }, (_, now) => direction.pass(1000, now, conditions, rate).arrivals);
 }
@@ -65,7 +65,7 @@ describe("a direction of a link", () => {
   it("brings all bytes of a stream, in order, a round trip later for each loss", () => {
     fc.assert(
       fc.property(fc.nat(), fc.double({ min: 0, max: 0.9, noNaN: true }), fc.nat(100), (seed, loss, delayMs) => {
-        const direction = new Direction(randomNumbers(seed));
+        const direction = new LinkDirection(randomNumbers(seed));
         const conditions = completeConditions({ loss, delayMs });
         let last = 0;
         for (let now = 0; now < 50; now++) {

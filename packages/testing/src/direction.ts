@@ -17,7 +17,7 @@ const LOST: Passage = { arrivals: [], damage: undefined };
  * One direction of a link: computes when packets arrive. It has no clock; time is passed in, in milliseconds. Every
  * packet draws the same number of random numbers, so a seed loses the same packets under all conditions.
  */
-export class Direction {
+export class LinkDirection {
   private readonly random: () => number;
   /** Time at which the last byte leaves, at the rate of the link. */
   private sentAt = 0;

@@ -41,7 +41,7 @@ export const MAX_DELAYED = 10_000;
 const LOOPBACK = "127.0.0.1";
 
 /** Returns the address of the target. */
-export function targetOf({ target }: LinkOptions): { readonly host: string; readonly port: number } {
+export function linkTargetOf({ target }: LinkOptions): { readonly host: string; readonly port: number } {
   return typeof target === "number" ? { host: LOOPBACK, port: target } : { host: LOOPBACK, ...target };
 }
 

@@ -7,8 +7,8 @@ import {
   RpcError,
 } from "@quicrpc/core";
 import { checkOptions, fullName } from "@quicrpc/core/transport";
-import { type Json, toJson } from "./recorded-values.js";
-import type { Field, RecordedCall, Step } from "./recording.js";
+import { type RecordedJson, toJson } from "./recorded-values.js";
+import type { RecordedField, RecordedCall, Step } from "./recording.js";
 
 /** Options of `recordCalls`. */
 export interface RecordOptions {
@@ -67,7 +67,7 @@ export function recordCalls(options: RecordOptions = {}): CallRecorder {
 }
 
 /** Counts recorded JSON. Returns true if it fits. */
-type HasRoom = (json: Json) => boolean;
+type HasRoom = (json: RecordedJson) => boolean;
 
 /** A call that is being recorded. */
 class CallInProgress {
@@ -140,6 +140,6 @@ function noted(items: AsyncIterable<unknown>, made: CallInProgress): AsyncIterab
   };
 }
 
-function fieldsOf(metadata: Metadata): Field[] {
-  return Array.from(metadata, ([name, value]): [string, Json] => [name, toJson(value)]);
+function fieldsOf(metadata: Metadata): RecordedField[] {
+  return Array.from(metadata, ([name, value]): [string, RecordedJson] => [name, toJson(value)]);
 }

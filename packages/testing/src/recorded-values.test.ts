@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fromJson, textOf, toJson } from "./recorded-values.js";
+import { fromJson, canonicalText, toJson } from "./recorded-values.js";
 
 const VALUES = [
   undefined,
@@ -18,8 +18,8 @@ it.each(VALUES)("a value is the same through a file: %o", (value) => {
 });
 
 it("the order of members makes no difference, that of items does", () => {
-  expect(textOf(toJson({ a: { b: 1, c: 2 }, d: 3 }))).toBe(textOf(toJson({ d: 3, a: { c: 2, b: 1 } })));
-  expect(textOf(toJson([1, 2]))).not.toBe(textOf(toJson([2, 1])));
+  expect(canonicalText(toJson({ a: { b: 1, c: 2 }, d: 3 }))).toBe(canonicalText(toJson({ d: 3, a: { c: 2, b: 1 } })));
+  expect(canonicalText(toJson([1, 2]))).not.toBe(canonicalText(toJson([2, 1])));
 });
 
 it("says what it does not keep, and what it has not made", () => {

@@ -1,5 +1,11 @@
 /** A JSON value. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+export type RecordedJson =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly RecordedJson[]
+  | { readonly [name: string]: RecordedJson };
 
 /** Key of objects that represent values outside JSON. The object's other key is the type. */
 const MARK = "$";
@@ -8,7 +14,7 @@ const MARK = "$";
  * Converts a message to JSON without loss, except for members that are undefined. Throws `TypeError` for values that a
  * message cannot contain, such as a function.
  */
-export function toJson(value: unknown): Json {
+export function toJson(value: unknown): RecordedJson {
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -28,7 +34,7 @@ export function toJson(value: unknown): Json {
   }
 }
 
-function objectToJson(value: object): Json {
+function objectToJson(value: object): RecordedJson {
   if (Array.isArray(value)) return value.map(toJson);
   if (value instanceof Date) return marked("date", Number.isNaN(value.getTime()) ? null : value.toISOString());
   if (value instanceof Uint8Array)
@@ -44,15 +50,15 @@ function objectToJson(value: object): Json {
   return Object.hasOwn(made, MARK) ? marked("object", made) : made;
 }
 
-function marked(type: string, value: Json): Json {
+function marked(type: string, value: RecordedJson): RecordedJson {
   return { [MARK]: type, value };
 }
 
 /** Reverses `toJson`. Throws `TypeError` for JSON that `toJson` cannot have written. */
-export function fromJson(json: Json): unknown {
+export function fromJson(json: RecordedJson): unknown {
   if (typeof json !== "object" || json === null) return json;
-  if (Array.isArray(json)) return (json as readonly Json[]).map(fromJson);
-  const object = json as { readonly [name: string]: Json };
+  if (Array.isArray(json)) return (json as readonly RecordedJson[]).map(fromJson);
+  const object = json as { readonly [name: string]: RecordedJson };
   if (!Object.hasOwn(object, MARK)) return membersOf(object);
   const value = object["value"] as never;
   switch (object[MARK]) {
@@ -66,9 +72,11 @@ export function fromJson(json: Json): unknown {
     case "bytes":
       return new Uint8Array(Buffer.from(value, "base64"));
     case "map":
-      return new Map((value as readonly [Json, Json][]).map(([key, item]) => [fromJson(key), fromJson(item)]));
+      return new Map(
+        (value as readonly [RecordedJson, RecordedJson][]).map(([key, item]) => [fromJson(key), fromJson(item)]),
+      );
     case "set":
-      return new Set((value as readonly Json[]).map(fromJson));
+      return new Set((value as readonly RecordedJson[]).map(fromJson));
     case "object":
       return membersOf(value);
     default:
@@ -76,13 +84,13 @@ export function fromJson(json: Json): unknown {
   }
 }
 
-function membersOf(object: { readonly [name: string]: Json }): unknown {
+function membersOf(object: { readonly [name: string]: RecordedJson }): unknown {
   return Object.fromEntries(Object.entries(object).map(([name, member]) => [name, fromJson(member)]));
 }
 
 /** Returns a text that is equal for equal values, regardless of the order of members. */
-export function textOf(json: Json): string {
-  return JSON.stringify(json, (_, value: Json) =>
+export function canonicalText(json: RecordedJson): string {
+  return JSON.stringify(json, (_, value: RecordedJson) =>
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
       : value,

@@ -1,25 +1,25 @@
 import type { Code } from "@quicrpc/core";
-import type { Json } from "./recorded-values.js";
+import type { RecordedJson } from "./recorded-values.js";
 
 /** One event of a call, as its caller saw it. */
 export type Step =
   /** A message of the caller. */
-  | { readonly in: Json }
+  | { readonly in: RecordedJson }
   /** A message of the callee. */
-  | { readonly out: Json }
+  | { readonly out: RecordedJson }
   /** The end of the caller's messages. */
   | { readonly end: true };
 
 /** A metadata entry. */
-export type Field = readonly [name: string, value: Json];
+export type RecordedField = readonly [name: string, value: RecordedJson];
 
 /** One call, with its events in order. */
 export interface RecordedCall {
   readonly method: string;
   readonly fingerprint?: number | undefined;
   readonly steps: Step[];
-  metadata?: readonly Field[];
-  trailers?: readonly Field[];
+  metadata?: readonly RecordedField[];
+  trailers?: readonly RecordedField[];
   /** Error with which the call failed. */
   error?: RecordedError;
   /** False if the call was still in progress when the recording ended. */
@@ -31,8 +31,8 @@ export interface RecordedError {
   readonly code: Code;
   readonly message: string;
   readonly reason?: string;
-  readonly details: Json;
-  readonly trailers: readonly Field[];
+  readonly details: RecordedJson;
+  readonly trailers: readonly RecordedField[];
 }
 
 /** Calls, ordered by their start. */

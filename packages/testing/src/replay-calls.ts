@@ -8,8 +8,8 @@ import {
   RpcError,
 } from "@quicrpc/core";
 import { fullName, onAbort, streamsOutput } from "@quicrpc/core/transport";
-import { fromJson, textOf, toJson } from "./recorded-values.js";
-import type { Field, RecordedCall, RecordedError, Recording, Step } from "./recording.js";
+import { fromJson, canonicalText, toJson } from "./recorded-values.js";
+import type { RecordedField, RecordedCall, RecordedError, Recording, Step } from "./recording.js";
 
 /** Maximum length of a message shown in an error, in characters. */
 const MAX_SHOWN = 200;
@@ -93,8 +93,8 @@ class Replay {
 
   /** Advances by one step. Returns the recorded call that answers this one. */
   private follow(step: Step): RecordedCall {
-    const text = textOf(step);
-    this.fitting = this.fitting.filter(({ steps }) => textOf(steps[this.position] ?? null) === text);
+    const text = canonicalText(step);
+    this.fitting = this.fitting.filter(({ steps }) => canonicalText(steps[this.position] ?? null) === text);
     this.position++;
     return this.choose(text);
   }
@@ -145,6 +145,6 @@ function errorOf({ code, message, reason, details, trailers }: RecordedError): R
   return new RpcError(code, message, { reason, details: fromJson(details), metadata });
 }
 
-function append(fields: readonly Field[], metadata: Metadata): void {
+function append(fields: readonly RecordedField[], metadata: Metadata): void {
   for (const [name, value] of fields) metadata.append(name, fromJson(value) as string);
 }

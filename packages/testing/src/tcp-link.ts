@@ -3,8 +3,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { checkOptions } from "@quicrpc/core/transport";
 import { completeConditions, type Conditions } from "./conditions.js";
 import { DelayLine } from "./delay-line.js";
-import { Direction } from "./direction.js";
-import { damaged, type Link, LINK_OPTIONS, type LinkOptions, listenOf, MAX_CLIENTS, targetOf } from "./link.js";
+import { LinkDirection } from "./direction.js";
+import { damaged, type Link, LINK_OPTIONS, type LinkOptions, listenOf, MAX_CLIENTS, linkTargetOf } from "./link.js";
 import { randomNumbers } from "./random.js";
 
 /** Bytes in a TCP packet on most networks. */
@@ -27,7 +27,7 @@ class TcpLink implements Link {
   constructor(options: LinkOptions) {
     this.state = completeConditions(options.conditions ?? {});
     this.listen = listenOf(options);
-    const { host, port } = targetOf(options);
+    const { host, port } = linkTargetOf(options);
     const random = randomNumbers(options.seed ?? 1);
     const stateOf = (): Conditions => this.state;
     this.server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
@@ -75,7 +75,7 @@ class TcpLink implements Link {
 class Way {
   readonly from: Socket;
   private readonly to: Socket;
-  private readonly direction: Direction;
+  private readonly direction: LinkDirection;
   private readonly stateOf: () => Conditions;
   private readonly rateOf: (conditions: Conditions) => number;
   private readonly line: DelayLine = new DelayLine();
@@ -90,7 +90,7 @@ class Way {
   ) {
     this.from = from;
     this.to = to;
-    this.direction = new Direction(random);
+    this.direction = new LinkDirection(random);
     this.stateOf = stateOf;
     this.rateOf = rateOf;
     from.on("data", (chunk) => this.pass(chunk));

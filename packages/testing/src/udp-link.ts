@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { checkOptions } from "@quicrpc/core/transport";
 import { completeConditions, type Conditions } from "./conditions.js";
 import { DelayLine } from "./delay-line.js";
-import { Direction } from "./direction.js";
+import { LinkDirection } from "./direction.js";
 import {
   damaged,
   type Link,
@@ -13,7 +13,7 @@ import {
   MAX_CLIENTS,
   MAX_DELAYED,
   socketType,
-  targetOf,
+  linkTargetOf,
 } from "./link.js";
 import { randomNumbers } from "./random.js";
 
@@ -32,18 +32,18 @@ class UdpLink implements Link {
   private readonly near: Socket;
   /** Sockets to the server, by client address. */
   private readonly far: Map<string, Socket> = new Map();
-  private readonly up: Direction;
-  private readonly down: Direction;
+  private readonly up: LinkDirection;
+  private readonly down: LinkDirection;
   private readonly line: DelayLine = new DelayLine();
   private closed = false;
 
   constructor(options: LinkOptions) {
     this.state = completeConditions(options.conditions ?? {});
     this.listen = listenOf(options);
-    this.target = targetOf(options);
+    this.target = linkTargetOf(options);
     const { seed = 1 } = options;
-    this.up = new Direction(randomNumbers(seed));
-    this.down = new Direction(randomNumbers(seed + 0x5bd1e995));
+    this.up = new LinkDirection(randomNumbers(seed));
+    this.down = new LinkDirection(randomNumbers(seed + 0x5bd1e995));
     this.near = createSocket(socketType(this.listen.host));
   }
 
@@ -105,7 +105,7 @@ class UdpLink implements Link {
     return socket;
   }
 
-  private pass(direction: Direction, bytesPerSecond: number, packet: Buffer, send: (packet: Buffer) => void): void {
+  private pass(direction: LinkDirection, bytesPerSecond: number, packet: Buffer, send: (packet: Buffer) => void): void {
     const { arrivals, damage } = direction.pass(packet.length, performance.now(), this.state, bytesPerSecond);
     if (arrivals.length === 0) return;
     const bytes = damaged(packet, damage);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { portOf, reachable, withPort } from "./addresses.js";
+import { urlPortOf, reachableUrls, withPort } from "./addresses.js";
 
 const address = (family: "IPv4" | "IPv6", text: string, internal = false) => ({
   address: text,
@@ -16,18 +16,18 @@ const interfaces = {
 };
 
 it("names every interface of a server that listens on all", () => {
-  expect(reachable("quic://0.0.0.0:4433", interfaces)).toEqual(["quic://localhost:4433", "quic://192.0.2.7:4433"]);
-  expect(reachable("https://[::]:4433/rpc", interfaces)).toEqual([
+  expect(reachableUrls("quic://0.0.0.0:4433", interfaces)).toEqual(["quic://localhost:4433", "quic://192.0.2.7:4433"]);
+  expect(reachableUrls("https://[::]:4433/rpc", interfaces)).toEqual([
     "https://localhost:4433/rpc",
     "https://192.0.2.7:4433/rpc",
     "https://[2001:db8::7]:4433/rpc",
   ]);
-  expect(reachable("tls://127.0.0.1:1", interfaces)).toEqual(["tls://127.0.0.1:1"]);
-  expect(reachable("unix:/run/a", interfaces)).toEqual(["unix:/run/a"]);
+  expect(reachableUrls("tls://127.0.0.1:1", interfaces)).toEqual(["tls://127.0.0.1:1"]);
+  expect(reachableUrls("unix:/run/a", interfaces)).toEqual(["unix:/run/a"]);
 });
 
 it("changes ports", () => {
   expect(withPort("wss://[::1]:4433/rpc?a=1", 5)).toBe("wss://[::1]:5/rpc?a=1");
   expect(withPort("unix:/run/a", 5)).toBe("unix:/run/a");
-  expect([portOf("tcp://a:7"), portOf("unix:/run/a")]).toEqual([7, 0]);
+  expect([urlPortOf("tcp://a:7"), urlPortOf("unix:/run/a")]).toEqual([7, 0]);
 });

@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 const ANY: ReadonlySet<string> = new Set(["0.0.0.0", "[::]"]);
 
 /** Returns the URLs at which clients reach a listener on `url`: one for each interface if it listens on all. */
-export function reachable(
+export function reachableUrls(
   url: string,
   interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces(),
 ): string[] {
@@ -26,6 +26,6 @@ export function withPort(url: string, port: number): string {
 }
 
 /** Returns the port of a URL, or 0 if it has none, such as `unix:`. */
-export function portOf(url: string): number {
+export function urlPortOf(url: string): number {
   return Number(new URL(url).port);
 }

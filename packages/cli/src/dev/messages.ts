@@ -8,7 +8,7 @@ export interface Listening {
 }
 
 /** Message to the program: drain all servers and exit. */
-export interface Drain {
+export interface DrainMessage {
   readonly quicrpc: "drain";
   readonly timeoutMs: number;
 }

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { type DescribedNetwork, type Link, openNetwork } from "@quicrpc/testing";
-import { portOf, withPort } from "./addresses.js";
+import { urlPortOf, withPort } from "./addresses.js";
 
 /** Simulated networks between clients and the program's ports. They persist when the program is restarted. */
 export class Networks {
@@ -31,7 +31,7 @@ export class Networks {
    * unchanged.
    */
   async through(url: string): Promise<string> {
-    const port = portOf(url);
+    const port = urlPortOf(url);
     if (port === 0) return url;
     const link = this.links.get(port) ?? (await this.open(url, port));
     return withPort(url, link.port);

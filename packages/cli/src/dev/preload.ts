@@ -2,7 +2,7 @@
 // and drains them on request.
 import { subscribe } from "node:diagnostics_channel";
 import type { Server } from "@quicrpc/node";
-import { DEV_VARIABLE, type Drain, type Listening } from "./messages.js";
+import { DEV_VARIABLE, type DrainMessage, type Listening } from "./messages.js";
 
 // Processes that the program starts inherit the variable, and this module too.
 if (process.env[DEV_VARIABLE] === String(process.ppid) && process.send !== undefined) {
@@ -12,7 +12,7 @@ if (process.env[DEV_VARIABLE] === String(process.ppid) && process.send !== undef
     servers.add(server);
     process.send?.({ quicrpc: "listening", urls: server.urls } satisfies Listening);
   });
-  process.on("message", (message: Drain | undefined) => {
+  process.on("message", (message: DrainMessage | undefined) => {
     if (message?.quicrpc !== "drain") return;
     const { timeoutMs } = message;
     void Promise.all(Array.from(servers, (server) => server.drain({ timeoutMs }))).finally(() => process.exit(0));

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { KILL_MS, outputOf } from "./companion.js";
-import { DEV_VARIABLE, type Drain, type Listening } from "./messages.js";
+import { DEV_VARIABLE, type DrainMessage, type Listening } from "./messages.js";
 
 /** Default names of the program. */
 const USUAL = ["server", "main", "index", "app"].flatMap((name) =>
@@ -81,7 +81,7 @@ export class Program {
     this.isEnding = true;
     const { child } = this;
     if (child.exitCode !== null || child.signalCode !== null) return;
-    if (this.isServing && child.connected) child.send({ quicrpc: "drain", timeoutMs } satisfies Drain);
+    if (this.isServing && child.connected) child.send({ quicrpc: "drain", timeoutMs } satisfies DrainMessage);
     else child.kill("SIGTERM");
     const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs + KILL_MS);
     await this.exit;

@@ -4,8 +4,8 @@ import { affectsOutput, removeStale, runProject, type SchemaRun, writeGenerated 
 import { devCertificate } from "@quicrpc/node";
 import { type DescribedNetwork, parseNetwork } from "@quicrpc/testing";
 import { colorsFor, formatDiagnostics } from "../report.js";
-import { type Change, type SourceWatcher, watchSources } from "../watch.js";
-import { reachable } from "./addresses.js";
+import { type FileChange, type SourceWatcher, watchSources } from "../watch.js";
+import { reachableUrls } from "./addresses.js";
 import { CompanionProcess } from "./companion.js";
 import { Networks } from "./networks.js";
 import { findProgram, Program } from "./program.js";
@@ -93,7 +93,7 @@ export class DevSession {
     return CompanionProcess.command(command, { cwd, json, port, onEnd });
   }
 
-  private matters(change: Change): boolean {
+  private matters(change: FileChange): boolean {
     const { last, program } = this;
     if (last === undefined || affectsOutput(change.event, change.path, last)) return true;
     if (last.files.some((file) => file.path === change.path)) return false;
@@ -102,7 +102,7 @@ export class DevSession {
     return program === undefined || program.files.size === 0 || program.files.has(realPath(change.path));
   }
 
-  private async change(changes: readonly Change[]): Promise<void> {
+  private async change(changes: readonly FileChange[]): Promise<void> {
     if (
       this.last === undefined ||
       changes.some(({ event, path }) => affectsOutput(event, path, this.last as SchemaRun))
@@ -150,7 +150,7 @@ export class DevSession {
     const { network, json, studio } = this.options;
     const urls: string[] = [];
     try {
-      for (const url of listens) urls.push(...reachable((await this.networks?.through(url)) ?? url));
+      for (const url of listens) urls.push(...reachableUrls((await this.networks?.through(url)) ?? url));
     } catch (error) {
       // Without its network nothing would reach the program.
       this.fail(error);

@@ -1,6 +1,6 @@
 import type { PeerCertificate } from "node:tls";
 import { connect } from "node:tls";
-import { type Finding, messageOf, note, ok, problem } from "./finding.js";
+import { type Finding, firstLineOf, note, ok, problem } from "./finding.js";
 
 const SOON_DAYS = 14;
 const DAY_MS = 86_400_000;
@@ -37,7 +37,7 @@ export function handshake(
     socket.on("error", reject);
     socket.on("secureConnect", () => {
       const certificate = socket.getPeerCertificate(true);
-      const untrusted = socket.authorized ? undefined : messageOf(socket.authorizationError);
+      const untrusted = socket.authorized ? undefined : firstLineOf(socket.authorizationError);
       const protocol = typeof socket.alpnProtocol === "string" ? socket.alpnProtocol : undefined;
       resolve({ certificate, untrusted, alpn: protocol, chain: chainOf(certificate) });
       socket.destroy();

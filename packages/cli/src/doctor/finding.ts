@@ -24,6 +24,6 @@ export function note(check: string, text: string, fix?: string): Finding {
 }
 
 /** Returns the first line of an exception's message. */
-export function messageOf(error: unknown): string {
+export function firstLineOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
 }

@@ -1,4 +1,4 @@
-import { type Finding, messageOf, note, ok, problem } from "./finding.js";
+import { type Finding, firstLineOf, note, ok, problem } from "./finding.js";
 import { request } from "node:https";
 import type { Handshake } from "./certificate.js";
 
@@ -29,9 +29,9 @@ async function engine(): Promise<Finding[]> {
   } catch (error) {
     const fix = "or use transports without the engine: wss://, tls:// and http";
     if ((error as NodeJS.ErrnoException).code === "ERR_QUIC_NATIVE_MISSING") {
-      return [problem("engine", `no QUIC engine: ${messageOf(error)}`, `install its package, ${fix}`)];
+      return [problem("engine", `no QUIC engine: ${firstLineOf(error)}`, `install its package, ${fix}`)];
     }
-    return [problem("engine", `no UDP socket: ${messageOf(error)}`, `allow this program UDP, ${fix}`)];
+    return [problem("engine", `no UDP socket: ${firstLineOf(error)}`, `allow this program UDP, ${fix}`)];
   }
   const { receiveBuffer, sendBuffer, bufferAdvice } = stats;
   const sizes = `UDP buffers of ${Math.round(receiveBuffer / KIB)} KiB to receive, ${Math.round(sendBuffer / KIB)} KiB to send`;

@@ -3,7 +3,7 @@ import { RpcError, type Session } from "@quicrpc/core";
 import { dialTarget, helpFor, readPem, type TargetOptions, trustedHashes } from "../target.js";
 import { type Handshake, handshake, judgeCertificate } from "./certificate.js";
 import { examineClock } from "./machine.js";
-import { type Finding, messageOf, note, ok, problem } from "./finding.js";
+import { type Finding, firstLineOf, note, ok, problem } from "./finding.js";
 
 /** Transports that a server can offer on one host and port. */
 const SCHEMES = ["quic:", "https:", "wss:", "tls:"] as const;
@@ -38,7 +38,7 @@ export async function examineServer(text: string, options: TargetOptions): Promi
     return [problem("address", `${host} has no address`, "check the name, and the name server")];
   const findings = [ok("address", `${host} is ${addresses.join(", ")}`)];
   const seen = await handshake(host, port, ["quicrpc/1", "h2", "http/1.1"], caOf(options), options.timeout).catch(
-    messageOf,
+    firstLineOf,
   );
   findings.push(
     ...judgeTcp(seen, host, port, await trustedHashes(options)),
@@ -112,7 +112,7 @@ function judgeAsked({ scheme, error, ms, rttMs, help }: Attempt): Finding {
   const name = scheme.slice(0, -1);
   if (error === undefined) return ok(name, `answers in ${ms.toFixed(1)} ms, round trip ${(rttMs ?? 0).toFixed(2)} ms`);
   const what = isRefusal(error) ? "the server answers, but refuses this client" : "no session";
-  return problem(name, `${what}: ${messageOf(error)}`, help ?? "see above");
+  return problem(name, `${what}: ${firstLineOf(error)}`, help ?? "see above");
 }
 
 /** Returns true if the server refused the session, which shows that the transport works. */
@@ -124,7 +124,7 @@ function judgeOther(attempted: Attempt): Finding {
   const found = judgeAsked(attempted);
   return found.status === "ok" || isRefusal(attempted.error)
     ? found
-    : note(found.check, `not offered, or unreachable: ${messageOf(attempted.error)}`);
+    : note(found.check, `not offered, or unreachable: ${firstLineOf(attempted.error)}`);
 }
 
 /** Checks UDP: silence on UDP with a response on TCP suggests a firewall. */
@@ -160,7 +160,7 @@ async function judgeBalance(url: string, options: TargetOptions): Promise<Findin
   for (let i = 0; i < SESSIONS; i++) attempts.push(await attempt(url, options));
   const failed = attempts.filter(({ error }) => error !== undefined);
   if (failed.length === 0) return ok("balance", `${SESSIONS} sessions of ${SESSIONS}`);
-  const text = `${failed.length} sessions of ${SESSIONS} failed: ${messageOf(failed[0]?.error)}`;
+  const text = `${failed.length} sessions of ${SESSIONS} failed: ${firstLineOf(failed[0]?.error)}`;
   const fix =
     "some of several servers behind this address do not serve, or their balancer sends a session's packets to the wrong one: see docs/deploying.md";
   return problem("balance", text, fix);

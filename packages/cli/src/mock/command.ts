@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
-import { reachable } from "../dev/addresses.js";
+import { reachableUrls } from "../dev/addresses.js";
 import { colorsFor, formatDiagnostics } from "../report.js";
 import { EXIT, parseCount, printJson, report } from "../target.js";
 import { ended } from "../ended.js";
@@ -74,7 +74,7 @@ async function mock(
       allowedOrigins: () => true,
       routers: [...routers, createReflection(routers)],
     });
-    const urls = server.urls.flatMap((url) => reachable(url));
+    const urls = server.urls.flatMap((url) => reachableUrls(url));
     const names = services.map(({ schema }) => schema.name);
     if (json) printJson({ urls, services: names });
     else process.stdout.write(`${names.join(", ")} at\n${urls.map((url) => `  ${url}\n`).join("")}`);

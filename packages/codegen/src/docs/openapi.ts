@@ -5,7 +5,7 @@ import {
   type JsonSchema,
   openApiDocument,
 } from "@quicrpc/http/openapi";
-import { type Diagnostic, placeOf } from "../diagnostics.js";
+import { type Diagnostic, sourcePlaceOf } from "../diagnostics.js";
 import type { FileModel, JsonPlace, MessageModel, MethodModel } from "../model.js";
 import type { DocumentInfo } from "./asyncapi.js";
 
@@ -33,7 +33,7 @@ export function withoutJson(models: readonly FileModel[]): Diagnostic[] {
             code: "no-json",
             message: `Plain JSON does not say all of ${reason}: over HTTP this method is called in MessagePack only.`,
             help: "Tell the types apart by objects or a discriminator, write the type, or leave it: other transports carry it.",
-            ...(node === undefined ? { file: schemaFile } : placeOf(node)),
+            ...(node === undefined ? { file: schemaFile } : sourcePlaceOf(node)),
             service: service.name,
             method: method.name,
             path,

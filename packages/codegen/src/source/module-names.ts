@@ -23,7 +23,7 @@ interface PassedOn {
 const known = new WeakMap<SourceFile, ModuleNames>();
 
 /** Returns the names of a module. They are cached. */
-export function namesOf(file: SourceFile): ModuleNames {
+export function moduleNamesOf(file: SourceFile): ModuleNames {
   const names = known.get(file) ?? findNames(file);
   known.set(file, names);
   return names;

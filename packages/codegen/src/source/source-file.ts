@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Expression, type SourceFile, type SourceNode, ts } from "./compiler.js";
-import { namesOf } from "./module-names.js";
+import { moduleNamesOf } from "./module-names.js";
 import type { TsConfigs } from "../tsconfig.js";
 
 /** The source of a schema module. It is read only for comments and positions, and is not type-checked. */
@@ -41,7 +41,7 @@ export class SourceReader {
     const file = this.#read(path);
     return {
       path,
-      variables: [...namesOf(file).variables.keys()],
+      variables: [...moduleNamesOf(file).variables.keys()],
       exported: (name) => this.#exported(file, name, 0),
       resolve: (identifier) =>
         ts.isIdentifier(identifier) ? this.#local(identifier.getSourceFile(), identifier.text, 0) : undefined,
@@ -54,7 +54,7 @@ export class SourceReader {
 
   #exported(file: SourceFile, name: string, hops: number): Expression | undefined {
     if (hops > MAX_HOPS) return undefined;
-    const { defaultExport, passedOn } = namesOf(file);
+    const { defaultExport, passedOn } = moduleNamesOf(file);
     if (name === "default" && defaultExport !== undefined) {
       const expression = unwrapExpression(defaultExport);
       return ts.isIdentifier(expression) ? this.#local(file, expression.text, hops) : expression;
@@ -83,7 +83,7 @@ export class SourceReader {
 
   #findLocal(file: SourceFile, name: string, hops: number): Expression | undefined {
     if (hops > MAX_HOPS) return undefined;
-    const { variables, imports } = namesOf(file);
+    const { variables, imports } = moduleNamesOf(file);
     const initializer = variables.get(name)?.initializer;
     if (initializer !== undefined) {
       const expression = unwrapExpression(initializer);

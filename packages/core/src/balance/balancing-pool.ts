@@ -18,7 +18,7 @@ import { DEFAULT_OUTLIERS } from "./outliers.js";
 import type { Pool, PoolOptions } from "./pool.js";
 import type { PooledSession } from "./pooled-session.js";
 import { Subset } from "./subset.js";
-import { Target, type TargetOptions } from "./target.js";
+import { TargetSessions, type TargetSessionsOptions } from "./target.js";
 
 const DEFAULT_REFRESH_MS = 30_000;
 
@@ -27,23 +27,23 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private readonly watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
   private readonly balance: Balance;
   private readonly isKeyed: boolean;
-  private readonly targetOptions: TargetOptions<S>;
+  private readonly targetOptions: TargetSessionsOptions<S>;
   private readonly discovery: Discovery | undefined;
   private readonly end: Deferred<void> = deferred();
   private readonly isPermanent: (error: Error) => boolean;
   private readonly subset: Subset | undefined;
   private readonly budget: RetryBudget = new RetryBudget();
-  private known: readonly Target<S>[] = [];
+  private known: readonly TargetSessions<S>[] = [];
   /** Targets of a higher tier are not dialled. */
   private dialled: number = Number.NEGATIVE_INFINITY;
   /** Targets that were removed from the list but whose calls are still in progress. */
-  private readonly leaving: Set<Target<S>> = new Set();
+  private readonly leaving: Set<TargetSessions<S>> = new Set();
   /** Notifications that targets which have left did not acknowledge. */
   private unacknowledged = 0;
   /** Number of streams that wait to be resumed. */
   private resuming = 0;
   /** The known targets that get calls. */
-  private candidates: readonly Target<S>[] = [];
+  private candidates: readonly TargetSessions<S>[] = [];
 
   constructor(
     targets: readonly (string | TargetSpec)[] | ResolveTargets,
@@ -85,7 +85,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return this.watched.value;
   }
 
-  get targets(): readonly Target<S>[] {
+  get targets(): readonly TargetSessions<S>[] {
     return this.known;
   }
 
@@ -222,7 +222,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     this.update();
   }
 
-  private setKnown(specs: readonly Required<TargetSpec>[], before: ReadonlyMap<string, Target<S>>): void {
+  private setKnown(specs: readonly Required<TargetSpec>[], before: ReadonlyMap<string, TargetSessions<S>>): void {
     const tiers = tiersOf(specs, this.subset?.places(specs));
     this.known = specs.map((spec, index) => this.targetOf(spec, tiers[index] ?? 0, before.get(spec.target)));
     this.peer = namesOf(specs);
@@ -231,11 +231,11 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private targetOf(
     { target, priority, weight }: Required<TargetSpec>,
     tier: number,
-    before: Target<S> | undefined,
-  ): Target<S> {
+    before: TargetSessions<S> | undefined,
+  ): TargetSessions<S> {
     // In a subset, a target in use that has lost its place to another is not kept.
     const keeps = before !== undefined && (this.subset === undefined || before.idle || tier <= this.dialled);
-    const found = keeps ? before : new Target(target, this.targetOptions);
+    const found = keeps ? before : new TargetSessions(target, this.targetOptions);
     return Object.assign(found, { priority, weight, tier });
   }
 
@@ -290,7 +290,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     this.watched.set(withResuming(state, this.resuming));
   }
 
-  private async finish(end: (target: Target<S>) => Promise<Unacknowledged>): Promise<Unacknowledged> {
+  private async finish(end: (target: TargetSessions<S>) => Promise<Unacknowledged>): Promise<Unacknowledged> {
     if (this.state.status !== "closed") {
       this.discovery?.stop();
       this.candidates = [];

@@ -1,10 +1,10 @@
-import { Link, type LinkOptions } from "../connection/link.js";
+import { SessionLink, type SessionLinkOptions } from "../connection/link.js";
 import type { Session } from "../session/session.js";
 import { type HealthCheck, HealthWatch } from "./health-watch.js";
 import { PooledSession } from "./pooled-session.js";
 
 /** Options of a slot. */
-export interface SlotOptions<S extends Session> extends LinkOptions<S> {
+export interface SlotOptions<S extends Session> extends SessionLinkOptions<S> {
   readonly health: HealthCheck | undefined;
   /** Called for each call that is over on the session that takes calls. */
   readonly onCallOver: (error: unknown) => void;
@@ -12,7 +12,7 @@ export interface SlotOptions<S extends Session> extends LinkOptions<S> {
 
 /** One of a target's sessions: the link that replaces it, whether it is able to serve, and its calls. */
 export class Slot<S extends Session> {
-  readonly link: Link<S>;
+  readonly link: SessionLink<S>;
   /** The session that there is, whether or not it is able to serve. */
   current: PooledSession<S> | undefined = undefined;
   private readonly options: SlotOptions<S>;
@@ -22,7 +22,7 @@ export class Slot<S extends Session> {
 
   constructor(options: SlotOptions<S>) {
     this.options = options;
-    this.link = new Link({ ...options, onChange: () => this.follow() });
+    this.link = new SessionLink({ ...options, onChange: () => this.follow() });
   }
 
   /** The session for calls, if there is one. */

@@ -1,4 +1,4 @@
-import type { LinkOptions } from "../connection/link.js";
+import type { SessionLinkOptions } from "../connection/link.js";
 import type { ConnectionState } from "../connection/state.js";
 import { type CloseOptions, type DrainOptions, totalOf, type Unacknowledged } from "../session/options.js";
 import type { Session } from "../session/session.js";
@@ -28,7 +28,7 @@ export interface PoolTarget<S extends Session = Session> extends BalancedTarget 
 }
 
 /** Options of a target. */
-export interface TargetOptions<S extends Session> extends Omit<LinkOptions<S>, "dial" | "reconnect"> {
+export interface TargetSessionsOptions<S extends Session> extends Omit<SessionLinkOptions<S>, "dial" | "reconnect"> {
   readonly dial: (target: string, signal: AbortSignal) => Promise<S>;
   readonly sessions: number;
   readonly health: HealthCheck | undefined;
@@ -40,7 +40,7 @@ export interface TargetOptions<S extends Session> extends Omit<LinkOptions<S>, "
 }
 
 /** The sessions of one target, and whether it should get calls. */
-export class Target<S extends Session> implements PoolTarget<S> {
+export class TargetSessions<S extends Session> implements PoolTarget<S> {
   readonly target: string;
   priority = 0;
   weight = 1;
@@ -48,11 +48,11 @@ export class Target<S extends Session> implements PoolTarget<S> {
   tier = 0;
   ejectedUntil: number | undefined = undefined;
   private readonly slots: readonly Slot<S>[];
-  private readonly options: TargetOptions<S>;
+  private readonly options: TargetSessionsOptions<S>;
   private readonly record: OutlierRecord | undefined;
   private ejection: ReturnType<typeof setTimeout> | undefined = undefined;
 
-  constructor(target: string, options: TargetOptions<S>) {
+  constructor(target: string, options: TargetSessionsOptions<S>) {
     this.target = target;
     this.options = options;
     this.record = options.outliers && new OutlierRecord(options.outliers);

@@ -2,7 +2,7 @@ import { pack } from "../msgpack/pack.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { declaredError } from "../contract/method-errors.js";
 import { asError, type RpcError } from "../errors.js";
-import type { Fault } from "../wire/sent-fault.js";
+import type { SentFault } from "../wire/sent-fault.js";
 import type { HeadFields } from "../wire/head.js";
 import { FrameWriter } from "../wire/writer.js";
 
@@ -15,7 +15,7 @@ export function faultOf(
   method: AnyMethod | undefined,
   head: HeadFields | undefined,
   onMisfit: (error: unknown) => void,
-): Fault {
+): SentFault {
   const { code, message, reason } = error;
   const declared = method === undefined || reason === undefined ? undefined : declaredError(method, reason);
   if (declared === undefined) return { code, message, head, details: packDetails(error.details) };

@@ -1,5 +1,5 @@
 import { asError, RpcError } from "../errors.js";
-import { tooDeep } from "../msgpack/value.js";
+import { nestingError } from "../msgpack/value.js";
 import { type Facts, MAX_ISSUES } from "./shape.js";
 import { configuredMessage } from "./zod-config.js";
 
@@ -45,7 +45,7 @@ export function schemaFailure(error: unknown): RpcError {
   // Browsers report a stack overflow differently.
   const isDeep = name === "InternalError" || (name === "RangeError" && message.includes("call stack"));
   const reason = isDeep
-    ? `the value is ${tooDeep().message}`
+    ? `the value is ${nestingError().message}`
     : isAsync
       ? "the schema returned a promise"
       : `the schema fails on this value: ${message}`;

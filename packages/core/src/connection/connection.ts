@@ -7,7 +7,7 @@ import type { ItemIterator } from "../platform-types.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import { type Backoff, DEFAULT_BACKOFF } from "../backoff.js";
-import { Link } from "./link.js";
+import { SessionLink } from "./link.js";
 import { type ReadyOptions, whenReady } from "./ready.js";
 import { closedError, notReady, SessionCaller } from "./session-caller.js";
 import type { ConnectionState } from "./state.js";
@@ -82,11 +82,11 @@ export function createConnection<S extends Session>(
 }
 
 class HealingConnection<S extends Session> extends SessionCaller<S> implements Connection<S> {
-  readonly #link: Link<S>;
+  readonly #link: SessionLink<S>;
 
   constructor(dial: (signal: AbortSignal, left?: S) => Promise<S>, options: ConnectionOptions & ImprovingOptions<S>) {
     super(completeClientLimits(options.limits), options.peer);
-    this.#link = new Link({
+    this.#link = new SessionLink({
       dial,
       backoff: { ...DEFAULT_BACKOFF, ...options.backoff },
       reconnect: options.reconnect ?? true,

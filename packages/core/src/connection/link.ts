@@ -15,7 +15,7 @@ const STABLE_MS = 10_000;
 const MOST_WHERE_NOBODY_LISTENS_MS = 1000;
 
 /** Options of a link. */
-export interface LinkOptions<S extends Session> {
+export interface SessionLinkOptions<S extends Session> {
   /** Makes a session, or rejects in bounded time; at once when the signal fires. `left` is the session that drains, whose place it takes. */
   readonly dial: (signal: AbortSignal, left: S | undefined) => Promise<S>;
   readonly backoff: Backoff;
@@ -29,14 +29,14 @@ export interface LinkOptions<S extends Session> {
 }
 
 /** One session to one peer, replaced whenever it is lost or drains. */
-export class Link<S extends Session> {
+export class SessionLink<S extends Session> {
   /** The session for new calls; undefined unless ready. */
   session: S | undefined = undefined;
   /** Why calls should not wait: the last attempt failed in a way that the next will not mend. */
   refusal: Error | undefined = undefined;
   /** Time, in milliseconds since the epoch, until which the process of a server that drained may run. Its successor may begin only then. */
   drainsUntil = 0;
-  readonly #options: LinkOptions<S>;
+  readonly #options: SessionLinkOptions<S>;
   readonly #watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
   /** Every session that has not ended, those that drain too. */
   #sessions: readonly S[] = [];
@@ -59,7 +59,7 @@ export class Link<S extends Session> {
   #improving: AbortController | undefined = undefined;
   #retry: ReturnType<typeof setTimeout> | undefined = undefined;
 
-  constructor(options: LinkOptions<S>) {
+  constructor(options: SessionLinkOptions<S>) {
     this.#options = options;
   }
 

@@ -17,13 +17,13 @@ export interface PatternPlace {
 }
 
 /** Returns the parts of a valid pattern. */
-export function placesOf(pattern: string): PatternPlace[] {
+export function patternPlacesOf(pattern: string): PatternPlace[] {
   return pattern.split(".").map((word) => ({ word, parameter: PARAMETER.exec(word)?.[1] }));
 }
 
 /** Throws `TypeError` if `pattern` is not a valid topic pattern. */
 export function checkPattern(pattern: string): void {
-  const places = placesOf(pattern);
+  const places = patternPlacesOf(pattern);
   const names = places.flatMap(({ parameter }) => parameter ?? []);
   const wrong = places.find(({ word, parameter }) => parameter === undefined && !WORD.test(word));
   if (wrong !== undefined) {
@@ -44,7 +44,7 @@ export function checkPattern(pattern: string): void {
  * different names.
  */
 export function topicName(service: string, pattern: string, values: Readonly<Record<string, unknown>>): string {
-  const places = placesOf(pattern).map(({ word, parameter }) => {
+  const places = patternPlacesOf(pattern).map(({ word, parameter }) => {
     return parameter === undefined ? word : escaped(valueOf(parameter, values[parameter]));
   });
   return [service, ...places].join(".");

@@ -3,7 +3,7 @@ import { checkOptions } from "../check-options.js";
 import type { MethodMeta } from "./meta.js";
 import type { Schema, StreamSchema } from "./schema.js";
 import { rpc, type RpcSchema } from "./service.js";
-import { checkPattern, MAX_PARAMETER_LENGTH, placesOf } from "./topic-pattern.js";
+import { checkPattern, MAX_PARAMETER_LENGTH, patternPlacesOf } from "./topic-pattern.js";
 
 /** The parameter names in a pattern, such as `"id"` for `"room.{id}"`. */
 type ParameterNames<Pattern extends string> = Pattern extends `${string}{${infer Name}}${infer Rest}`
@@ -73,7 +73,7 @@ export function topic<
   checkPattern(pattern);
   const parameter = (): z.ZodString => z.string().min(1).max(MAX_PARAMETER_LENGTH);
   const parameters = Object.fromEntries(
-    placesOf(pattern).flatMap(({ parameter: name }) => (name === undefined ? [] : [[name, parameter()]])),
+    patternPlacesOf(pattern).flatMap(({ parameter: name }) => (name === undefined ? [] : [[name, parameter()]])),
   ) as Parameters<Pattern>;
   const lost = z.int().min(1).optional();
   const lostMeaning = "So many messages before this one were dropped, because this subscriber was too slow for them.";

@@ -1,7 +1,7 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
 import { countKey } from "./distinct-keys.js";
 import { misfit } from "./misfit.js";
-import { WireMap, placesWithKey, safeNumber, tooDeep, withEntry } from "./value.js";
+import { WireMap, placesWithKey, safeNumber, nestingError, withEntry } from "./value.js";
 import { isArray, isMap, readArrayHeader, type Reader, readMapHeader, readString } from "./reader.js";
 import { dateOf, readBigInt, readBytes, readDate } from "./read-scalars.js";
 import { readAnyNumber } from "./read-number.js";
@@ -48,7 +48,7 @@ export function readPlain(r: Reader, p: number, depth: number = MAX_DEPTH): unkn
 }
 
 function readPlainMap(r: Reader, p: number, depth: number): object {
-  if (depth < 0) throw tooDeep();
+  if (depth < 0) throw nestingError();
   let object: object = {};
   let places = 0;
   for (let left = readMapHeader(r, p); left > 0; left--) {
@@ -60,14 +60,14 @@ function readPlainMap(r: Reader, p: number, depth: number): object {
 }
 
 function readArray(r: Reader, p: number, depth: number, read: typeof readValue): unknown[] {
-  if (depth < 0) throw tooDeep();
+  if (depth < 0) throw nestingError();
   const array: unknown[] = [];
   for (let left = readArrayHeader(r, p); left > 0; left--) array.push(read(r, r.position, depth));
   return array;
 }
 
 function readMap(r: Reader, p: number, depth: number): WireMap {
-  if (depth < 0) throw tooDeep();
+  if (depth < 0) throw nestingError();
   const entries: [unknown, unknown][] = [];
   for (let left = readMapHeader(r, p); left > 0; left--) {
     const key = readValue(r, r.position, depth);

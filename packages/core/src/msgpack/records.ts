@@ -8,7 +8,7 @@ import { misfit } from "./misfit.js";
 import { BYTES_VALUES, count, isArray, isMap, readArrayHeader, type Reader, readTableHeader } from "./reader.js";
 import { readExtensionLength } from "./read-scalars.js";
 import { readScalar } from "./read-value.js";
-import { isName, safeNumber, tooDeep } from "./value.js";
+import { isName, safeNumber, nestingError } from "./value.js";
 
 /** Extension types of msgpackr that hold values, not references, functions or classes. */
 const Extension = { BigInt: 0x42, Record: 0x72, Set: 0x73, TypedArray: 0x74 } as const;
@@ -107,7 +107,7 @@ class RecordsReading {
   }
 
   #record(r: Reader, p: number, keys: readonly string[], depth: number): Record<string, unknown> {
-    if (depth < 0) throw tooDeep();
+    if (depth < 0) throw nestingError();
     count(keys.length * 2 + 1);
     const object: Record<string, unknown> = {};
     let places = 0;
@@ -121,14 +121,14 @@ class RecordsReading {
   }
 
   #array(r: Reader, p: number, depth: number): unknown[] {
-    if (depth < 0) throw tooDeep();
+    if (depth < 0) throw nestingError();
     const array: unknown[] = [];
     for (let left = readArrayHeader(r, p); left > 0; left--) array.push(this.value(r, r.position, depth));
     return array;
   }
 
   #map(r: Reader, p: number, depth: number): Map<unknown, unknown> {
-    if (depth < 0) throw tooDeep();
+    if (depth < 0) throw nestingError();
     const map = new Map<unknown, unknown>();
     let left = readTableHeader(r, p);
     const crowd = keyCrowd(map, left);

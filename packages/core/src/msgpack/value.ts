@@ -68,6 +68,6 @@ export function classOf(value: object): string {
 }
 
 /** Makes the error for values that are nested deeper than `MAX_DEPTH`. */
-export function tooDeep(): RangeError {
+export function nestingError(): RangeError {
   return new RangeError(`nested deeper than ${MAX_DEPTH} levels, or referring to itself`);
 }

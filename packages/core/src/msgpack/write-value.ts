@@ -2,7 +2,7 @@ import { MAX_DEPTH } from "../fixed-limits.js";
 import { writeArrayHeader, writeMapHeader, writeString } from "./write.js";
 import { writeBigInt, writeBoolean, writeBytes, writeDate, writeNil, writeUndefined } from "./write-scalars.js";
 import { writeAnyNumber } from "./write-number.js";
-import { classOf, tooDeep } from "./value.js";
+import { classOf, nestingError } from "./value.js";
 
 /**
  * Writes any value that MessagePack can represent. Undefined properties are left out; a Map is written as a map and a
@@ -34,7 +34,7 @@ function writeObject(b: Uint8Array, p: number, value: object, depth: number): nu
   const isMap = value instanceof Map;
   const { toJSON } = value as { toJSON?: unknown };
   if (!isArray && typeof toJSON === "function") return writeValue(b, p, toJSON.call(value), depth);
-  if (depth === 0) throw tooDeep();
+  if (depth === 0) throw nestingError();
   const items: unknown[] = isArray ? [...(value as unknown[])] : (isMap ? [...value] : sentFields(value, depth)).flat();
   let q = isArray ? writeArrayHeader(b, p, items.length) : writeMapHeader(b, p, items.length / 2);
   for (let i = 0; i < items.length; i++) {

@@ -34,7 +34,7 @@ export async function* logged(
  * Iterates over the messages of `past`, and then over those that `live` has received meanwhile and later. A message
  * that is in both is yielded once.
  */
-export function joined(past: AsyncIterable<TopicItem>, live: Subscription): AsyncIterableIterator<TopicItem> {
+export function pastThenLive(past: AsyncIterable<TopicItem>, live: Subscription): AsyncIterableIterator<TopicItem> {
   const items = give();
   async function* give(): AsyncGenerator<TopicItem, undefined> {
     try {

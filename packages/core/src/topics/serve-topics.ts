@@ -8,7 +8,7 @@ import type { CallContext } from "../server/context.js";
 import { type Awaitable, type BoundMethod, createRouter, type Handlers, type Router } from "../server/router.js";
 import type { TopicLog } from "./bus.js";
 import { encodedOnce } from "./delivery.js";
-import { beginning, joined, logged } from "./past.js";
+import { beginning, pastThenLive, logged } from "./past.js";
 import type { Subscription } from "./subscription.js";
 import { hubOf, type TopicHub, type Topics } from "./topics.js";
 
@@ -159,7 +159,7 @@ class TopicFamily implements AnyTopic {
     const subscription = hub.subscribe(name, codec, this.options.slow ?? "drop", log);
     const position = await live(subscription);
     if (log === undefined || position === undefined) return subscription;
-    return joined(
+    return pastThenLive(
       from === undefined ? beginning(position) : logged(log, name, codec, from, hub.pace, subscription),
       subscription,
     );

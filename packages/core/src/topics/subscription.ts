@@ -5,7 +5,7 @@ import type { Delivery, TopicItem } from "./delivery.js";
 import type { TopicLimits } from "./limits.js";
 
 /** Counts the bytes that wait for the subscribers of one process. */
-export interface HeldBytes {
+export interface SubscriberBytes {
   bytes: number;
   /** Drops waiting messages of subscribers if there are more bytes than allowed. */
   relieve(): void;
@@ -20,7 +20,7 @@ export interface SubscriptionSettings {
    */
   readonly slow: "drop" | "end" | "resume";
   readonly limits: TopicLimits;
-  readonly held: HeldBytes;
+  readonly held: SubscriberBytes;
   /** Called once, when the subscription is over. */
   readonly onEnd: (subscription: Subscription) => void;
 }

@@ -8,7 +8,7 @@ import { TurnPace } from "../turn-pace.js";
 import { type Delivery, deliveryOf, encodedBy, type TopicItem } from "./delivery.js";
 import { DEFAULT_TOPIC_LIMITS, type TopicLimits } from "./limits.js";
 import { MemoryLog } from "./memory-log.js";
-import { type HeldBytes, Subscription } from "./subscription.js";
+import { type SubscriberBytes, Subscription } from "./subscription.js";
 
 /** Deliveries charged for a publication, in addition to those to subscribers: for validation and for building the name. */
 const PUBLISH_DELIVERIES = 10;
@@ -117,7 +117,7 @@ export class TopicHub implements Topics {
   private readonly limits: TopicLimits;
   private readonly onError: ErrorHook;
   private readonly rooms: Map<string, Room> = new Map();
-  private readonly held: HeldBytes = { bytes: 0, relieve: () => this.relieve() };
+  private readonly held: SubscriberBytes = { bytes: 0, relieve: () => this.relieve() };
   private subscriptions = 0;
   private closing: Promise<void> | undefined = undefined;
 

@@ -2,7 +2,7 @@ import { asError, ProtocolError } from "../errors.js";
 import { Fifo } from "../fifo.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "../wire/varint.js";
 import type { ByteStream, ByteStreamHandler } from "./byte-stream.js";
-import { HeldBytes } from "./held-bytes.js";
+import { ByteQueue } from "./byte-queue.js";
 import type { WebTransportStream } from "./session.js";
 
 /** Bytes sent and not yet taken by the peer, at most. */
@@ -35,7 +35,7 @@ export class CreditedStream implements ByteStream {
   private finished = false;
   private peerEnded = false;
   /** Data that arrived before a handler was attached, or while delivery is paused. */
-  private readonly held: HeldBytes = new HeldBytes();
+  private readonly held: ByteQueue = new ByteQueue();
   /** The peer's end has arrived after `held` and is not yet delivered. */
   private endHeld = false;
   private paused = false;

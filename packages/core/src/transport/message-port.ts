@@ -7,7 +7,7 @@ import {
   MAX_HELD_BYTES,
   type Role,
 } from "./byte-stream.js";
-import { HeldBytes } from "./held-bytes.js";
+import { ByteQueue } from "./byte-queue.js";
 import type { DirectSession } from "./session.js";
 
 /** The part of the standard `MessagePort` that is used; a dedicated `Worker`, and a worker's own scope, have it too. */
@@ -42,7 +42,7 @@ class PortByteStream implements ByteStream {
   private taken = 0;
   private paused = false;
   /** Data that arrived before a handler was attached, or while delivery is paused. */
-  private readonly held: HeldBytes;
+  private readonly held: ByteQueue;
   /** The peer's end has arrived after `held` and is not yet delivered. */
   private endHeld = false;
   private sending = true;
@@ -50,7 +50,7 @@ class PortByteStream implements ByteStream {
 
   constructor(port: MessagePortLike, maxHeldBytes: number = MAX_HELD_BYTES) {
     this.port = port;
-    this.held = new HeldBytes(maxHeldBytes);
+    this.held = new ByteQueue(maxHeldBytes);
   }
 
   attach(handler: ByteStreamHandler): void {

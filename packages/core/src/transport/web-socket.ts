@@ -8,7 +8,7 @@ import {
   MAX_HELD_BYTES,
   type Role,
 } from "./byte-stream.js";
-import { HeldBytes } from "./held-bytes.js";
+import { ByteQueue } from "./byte-queue.js";
 import type { DirectSession } from "./session.js";
 
 /** The part of the standard `WebSocket` that is used (WebSockets §3). */
@@ -59,7 +59,7 @@ class SocketByteStream implements ByteStream {
   #early: UnsharedBytes[] | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined = undefined;
   /** Data that arrived before a handler was attached, or while delivery is paused. */
-  readonly #held: HeldBytes;
+  readonly #held: ByteQueue;
   #paused = false;
   #full = false;
   #ending = false;
@@ -69,7 +69,7 @@ class SocketByteStream implements ByteStream {
 
   constructor(socket: WebSocketLike, maxHeldBytes: number = MAX_HELD_BYTES) {
     this.#socket = socket;
-    this.#held = new HeldBytes(maxHeldBytes);
+    this.#held = new ByteQueue(maxHeldBytes);
     socket.binaryType = "arraybuffer";
     this.#early = socket.readyState < OPEN ? [] : undefined;
     // There is no receiver before `attach`.

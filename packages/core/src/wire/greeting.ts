@@ -2,7 +2,7 @@ import type { Cursor } from "./cursor.js";
 import type { Frame } from "./frame.js";
 import { type RawMetadata, checkMetadata } from "./metadata.js";
 import { ByteWriter } from "./writer.js";
-import { Field, fieldsOf, type RawGreeting } from "./hello.js";
+import { Field, helloFieldsOf, type RawGreeting } from "./hello.js";
 import { writeField } from "./head.js";
 
 /** Greeting of a client, as it was read. */
@@ -31,7 +31,7 @@ function fieldBytes(key: number, value: Uint8Array): Uint8Array {
 
 /** Reads the greeting in a lane's first frame. Throws `ProtocolError` as `readHello` does, `RpcError` for metadata that may not be. */
 export function readGreeting(frame: Frame): ReadGreeting {
-  return readGreetingFields(fieldsOf(frame), frame.end);
+  return readGreetingFields(helloFieldsOf(frame), frame.end);
 }
 
 /** Reads the fields that `writeGreeting` wrote, up to `end`; others are passed over. Throws as `readGreeting` does. */

@@ -79,7 +79,7 @@ export function writeGreeting(out: FrameWriter, { credentials, metadata, fields 
 
 /** Reads a hello. Throws `ProtocolError` if the frame is not a hello, or not one that this side supports. */
 export function readHello(frame: Frame): Hello {
-  const cursor = fieldsOf(frame);
+  const cursor = helloFieldsOf(frame);
   let codec: string | undefined;
   let compressions: Uint8Array = new Uint8Array(0);
   let renews = false;
@@ -99,7 +99,7 @@ export function readHello(frame: Frame): Hello {
 }
 
 /** Returns the fields of a hello. Throws `ProtocolError` if the frame is not a hello, or of another version. */
-export function fieldsOf(frame: Frame): Cursor {
+export function helloFieldsOf(frame: Frame): Cursor {
   if (frame.type !== FrameType.Hello) throw new ProtocolError("a lane begins with hello");
   const cursor = new Cursor(frame.bytes, frame.start, frame.end);
   const version = cursor.varint();

@@ -14,7 +14,7 @@ export interface FaultLimits {
 }
 
 /** An error as it is sent to the peer. */
-export interface Fault {
+export interface SentFault {
   readonly code: Code;
   readonly message: string;
   readonly head: HeadFields | undefined;
@@ -27,7 +27,7 @@ export interface Fault {
  * (UTF-8) | details (msgpack, may be absent). Leaves out details that are too large for the frame. Returns the position
  * of the code.
  */
-export function writeFault(out: ByteWriter, { code, message, head, details }: Fault, limits: FaultLimits): number {
+export function writeFault(out: ByteWriter, { code, message, head, details }: SentFault, limits: FaultLimits): number {
   if (head !== undefined) writeHead(out, head);
   const start = out.position;
   out.byte(codeNumber(code));

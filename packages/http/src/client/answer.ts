@@ -1,13 +1,13 @@
 import { RpcError } from "@quicrpc/core";
 import { contentType } from "../protocol/content-type.js";
 import { readHeaders, TRAILER_PREFIX } from "../protocol/headers.js";
-import type { HttpCall } from "./http-call.js";
+import type { HttpClientCall } from "./http-call.js";
 
 /**
  * Checks the head of a response, and gives the call its metadata. Throws the error that the response contains, or an
  * error that describes the response if it is not of this protocol.
  */
-export async function requireAnswer(call: HttpCall, response: Response, stream: boolean): Promise<void> {
+export async function requireAnswer(call: HttpClientCall, response: Response, stream: boolean): Promise<void> {
   const { status, headers } = response;
   const [type = ""] = (headers.get("content-type") ?? "").toLowerCase().split(";");
   if (status !== 200 || type.trim() !== contentType({ codec: call.client.codec.name, stream })) {
@@ -21,7 +21,7 @@ export async function requireAnswer(call: HttpCall, response: Response, stream: 
  * Returns the error of an unsuccessful response. The code for it is loaded with the first such response; if it cannot
  * be loaded, the call fails too.
  */
-export async function failureLater(call: HttpCall, response: Response, stream: boolean): Promise<RpcError> {
+export async function failureLater(call: HttpClientCall, response: Response, stream: boolean): Promise<RpcError> {
   try {
     const { failureOf } = await call.client.later();
     return await failureOf(call, response, stream);

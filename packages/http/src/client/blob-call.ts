@@ -4,13 +4,13 @@ import { type BlobField, type BlobOffers, completeLimits, MemoryBudget, type Rea
 import { blobCodec, type BlobFormat, type BlobNames, referencesIn } from "../protocol/blob-messages.js";
 import { downloaded } from "./blob-download.js";
 import { BlobUpload } from "./blob-upload.js";
-import type { HttpCall } from "./http-call.js";
+import type { HttpClientCall } from "./http-call.js";
 import { type CallCodecs, callUnary } from "./unary.js";
 
 const never: Promise<never> = new Promise(() => {});
 
 /** Makes a call with blobs: uploads those of its input first, and returns a response whose blobs are downloaded when they are read. */
-export async function callWithBlobs(call: HttpCall, input: unknown): Promise<unknown> {
+export async function callWithBlobs(call: HttpClientCall, input: unknown): Promise<unknown> {
   const host = new CallHost(call);
   return call.method.blobs?.call(host, input, (sent) => host.begin(sent));
 }
@@ -22,12 +22,12 @@ class CallHost {
   readonly closed: Promise<never> = never;
   /** The blobs of the input; undefined if there are none. */
   reserved: BlobOffers | undefined = undefined;
-  readonly #call: HttpCall;
+  readonly #call: HttpClientCall;
   /** Field names of the response's blobs, by their ids' indexes. */
   readonly #fields: string[] = [];
   readonly #answerNames: BlobNames;
 
-  constructor(call: HttpCall) {
+  constructor(call: HttpClientCall) {
     this.#call = call;
     this.limits = completeLimits(call.client.options.limits);
     this.budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes");

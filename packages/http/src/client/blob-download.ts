@@ -9,7 +9,7 @@ import {
 } from "@quicrpc/core/transport";
 import { BEGINS_WITH, readDigest, REPR_DIGEST, WANT_REPR_DIGEST } from "../protocol/blob-headers.js";
 import { failureLater } from "./answer.js";
-import { HttpCall } from "./http-call.js";
+import { HttpClientCall } from "./http-call.js";
 
 /** The bytes of a blob as they arrive. */
 type Downloaded = AsyncGenerator<Uint8Array, void> & { readonly trailers: Metadata };
@@ -20,7 +20,7 @@ type Downloaded = AsyncGenerator<Uint8Array, void> & { readonly trailers: Metada
  * @param path below the method's path, such as "/file/…"
  */
 export function downloaded(
-  { client, method }: HttpCall,
+  { client, method }: HttpClientCall,
   path: string,
   request: ReadBlob,
   signal: AbortSignal | undefined,
@@ -29,7 +29,7 @@ export function downloaded(
   const options = signal === undefined ? {} : { signal };
   const chunks = async function* (): AsyncGenerator<Uint8Array, void> {
     let failure: RpcError | undefined;
-    const call = new HttpCall(client, method, options, (error) => (failure = error));
+    const call = new HttpClientCall(client, method, options, (error) => (failure = error));
     const losses = new Losses(client as unknown as BlobCaller, options);
     const reading = new Download(call, path, request);
     try {
@@ -62,7 +62,7 @@ function lost(cause: unknown): never {
 
 /** The download of one blob. */
 class Download {
-  readonly #call: HttpCall;
+  readonly #call: HttpClientCall;
   readonly #path: string;
   readonly #etag: string;
   readonly #wantsDigest: boolean;
@@ -73,7 +73,7 @@ class Download {
   /** Whether the missing bytes can be requested. */
   canGoOn = false;
 
-  constructor(call: HttpCall, path: string, { from = 0, sha256, digest = false }: ReadBlob) {
+  constructor(call: HttpClientCall, path: string, { from = 0, sha256, digest = false }: ReadBlob) {
     this.#call = call;
     this.#path = path;
     this.#etag = `"${path.slice(path.lastIndexOf("/") + 1)}"`;

@@ -23,7 +23,7 @@ import {
 } from "../protocol/blob-headers.js";
 import { BLOB_ID } from "../protocol/blob-messages.js";
 import { failureLater } from "./answer.js";
-import { HttpCall } from "./http-call.js";
+import { HttpClientCall } from "./http-call.js";
 
 /** Bytes of one request. A piece is kept until the server has it, and every `fetch` can send it. */
 const PIECE_BYTES = 2_097_152;
@@ -46,14 +46,14 @@ interface Piece {
 
 /** Uploads one blob of a call, and continues after lost connections. */
 export class BlobUpload {
-  readonly #call: HttpCall;
+  readonly #call: HttpClientCall;
   readonly #offers: BlobOffers;
   readonly #field: BlobField;
   readonly #reference: BlobReference;
   readonly #losses: Losses;
   #id: string | undefined = undefined;
 
-  constructor(call: HttpCall, offers: BlobOffers, field: BlobField, reference: BlobReference) {
+  constructor(call: HttpClientCall, offers: BlobOffers, field: BlobField, reference: BlobReference) {
     this.#call = call;
     this.#offers = offers;
     this.#field = field;
@@ -86,7 +86,7 @@ export class BlobUpload {
     const [, , , , senderId = ""] = this.#reference;
     if (this.#id === undefined || senderId !== "") return;
     const { client, method } = this.#call;
-    const call = new HttpCall(client, method, undefined, () => {});
+    const call = new HttpClientCall(client, method, undefined, () => {});
     const drop = async (): Promise<void> => {
       const response = await call.sendTo(`/${this.#field.name}/${this.#id}`, { method: "DELETE" }, {});
       await response.body?.cancel();

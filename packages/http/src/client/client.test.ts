@@ -7,7 +7,7 @@ import { z } from "zod";
 import { connectDetails } from "../protocol/connect-details.js";
 import { gzip } from "../protocol/compression.js";
 import { writeEndOfStream } from "../protocol/end-of-stream.js";
-import { FLAG_COMPRESSED, FLAG_END, readEnvelopes, writeEnvelope } from "../protocol/envelope.js";
+import { ENVELOPE_COMPRESSED, FLAG_END, readEnvelopes, writeEnvelope } from "../protocol/envelope.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
 import { readGetQuery } from "../protocol/get-query.js";
 import { packedDetail } from "../protocol/packed-detail.js";
@@ -366,7 +366,7 @@ describe("a server stream", () => {
     ["unknown flags", [item(1), writeEnvelope({ flags: 8, bytes: jsonBytes({}) })], "internal", /flags 8/],
     [
       "a compression nobody asked for",
-      [item(1), writeEnvelope({ flags: FLAG_COMPRESSED, bytes: pack(2) })],
+      [item(1), writeEnvelope({ flags: ENVELOPE_COMPRESSED, bytes: pack(2) })],
       "internal",
       /compressed/,
     ],
@@ -406,7 +406,7 @@ describe("a server stream", () => {
 
   it("of compressed items is read", async () => {
     const piece = async (value: unknown): Promise<Uint8Array> =>
-      writeEnvelope({ flags: FLAG_COMPRESSED, bytes: await gzip.compress(pack(value)) });
+      writeEnvelope({ flags: ENVELOPE_COMPRESSED, bytes: await gzip.compress(pack(value)) });
     const caller = callerOf(
       async (_, { headers }) => {
         expect(headers.get("connect-accept-encoding")).toBe("gzip");
@@ -423,7 +423,7 @@ describe("a server stream", () => {
 /** The numbers that a request streams. */
 async function* numbersOf({ body }: FetchInit): AsyncGenerator<number> {
   for await (const { flags, bytes } of readEnvelopes(body as ReadableStream<Uint8Array>, 1e6)) {
-    const plain = flags === FLAG_COMPRESSED ? await gzip.decompress(bytes, 1e6) : bytes;
+    const plain = flags === ENVELOPE_COMPRESSED ? await gzip.decompress(bytes, 1e6) : bytes;
     yield unpack(plain, 0, plain.length) as number;
   }
 }

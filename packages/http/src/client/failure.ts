@@ -7,7 +7,7 @@ import { type ConnectDetail, withConnectDetails } from "../protocol/connect-deta
 import { type ErrorDetail, parseJson, readErrorJson, type ReceivedError } from "../protocol/error-json.js";
 import { readHeaders, REFUSED_HEADER, TRAILER_PREFIX } from "../protocol/headers.js";
 import { type NamedDetails, readPackedDetail } from "../protocol/packed-detail.js";
-import type { HttpCall } from "./http-call.js";
+import type { HttpClientCall } from "./http-call.js";
 
 const OTHER_SERVER =
   "another program answers at this URL, or a proxy before the server: check the URL, and what the proxy says of the server";
@@ -16,7 +16,7 @@ const OTHER_SERVER =
 const CODECS = /^(json|msgpack|proto)$/;
 
 /** Returns the error of an unsuccessful response: the one that it contains, or an error that describes the response. */
-export async function failureOf(call: HttpCall, response: Response, stream: boolean): Promise<RpcError> {
+export async function failureOf(call: HttpClientCall, response: Response, stream: boolean): Promise<RpcError> {
   if (response.status !== 200) return failed(call, response);
   const type = readContentType(response.headers.get("content-type"));
   response.body?.cancel().catch(() => {});
@@ -24,7 +24,7 @@ export async function failureOf(call: HttpCall, response: Response, stream: bool
 }
 
 /** Returns the error of a response with an error status. */
-async function failed(call: HttpCall, response: Response): Promise<RpcError> {
+async function failed(call: HttpClientCall, response: Response): Promise<RpcError> {
   const { status, headers, body } = response;
   const fallback = codeOfStatus(status);
   const type = readContentType(headers.get("content-type"));
@@ -40,14 +40,14 @@ async function failed(call: HttpCall, response: Response): Promise<RpcError> {
     call.read(() => readHeaders(headers)),
     trailers,
   );
-  return errorOf(call, received, fallback, trailers, headers.has(REFUSED_HEADER));
+  return httpErrorOf(call, received, fallback, trailers, headers.has(REFUSED_HEADER));
 }
 
 const NOTHING: Uint8Array = new Uint8Array(0);
 
 /** Converts a received error to the one that the caller receives. */
-export function errorOf(
-  { client, method }: HttpCall,
+export function httpErrorOf(
+  { client, method }: HttpClientCall,
   { code, message = "", details }: ReceivedError,
   fallback: Code,
   metadata: Metadata,
@@ -80,7 +80,7 @@ function connectDetail({ type, value, debug }: ErrorDetail): ConnectDetail {
 }
 
 /** Returns the error for a response that was not sent by a server of this protocol. */
-function notOurs({ client }: HttpCall, { status, headers, type }: Response, code: Code): RpcError {
+function notOurs({ client }: HttpClientCall, { status, headers, type }: Response, code: Code): RpcError {
   const location = headers.get("location");
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
     const to = location === null ? "to another URL" : `to ${JSON.stringify(location.slice(0, 200))}`;

@@ -23,7 +23,7 @@ const LINGER_MS = 1000;
 type HttpRequest = Omit<FetchInit, "headers" | "signal" | "redirect"> & Partial<Pick<FetchInit, "redirect">>;
 
 /** A call over HTTP, from its request to its end. Each kind of call decides how the response is read. */
-export class HttpCall {
+export class HttpClientCall {
   readonly client: HttpClient;
   readonly method: AnyMethod;
   readonly options: CallOptions | undefined;

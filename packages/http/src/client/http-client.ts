@@ -20,7 +20,7 @@ import {
 } from "@quicrpc/core/transport";
 import type { ContentCoding } from "../protocol/compression.js";
 import { type HttpCodec, messagePack } from "./codec.js";
-import { HttpCall } from "./http-call.js";
+import { HttpClientCall } from "./http-call.js";
 import type * as LoadedLater from "./loaded-later.js";
 import type { HttpOptions } from "./options.js";
 import { callUnary } from "./unary.js";
@@ -50,7 +50,7 @@ export class HttpClient implements ForeignClient {
   /** Supported compressions. The first is used for sent messages. */
   readonly codings: readonly ContentCoding[];
   /** Calls in progress, and streams that wait to continue. */
-  readonly calls: Members<Pick<HttpCall, "fail">> = new Members();
+  readonly calls: Members<Pick<HttpClientCall, "fail">> = new Members();
   /** Memory for one decoded message. Simpler than `MemoryBudget`, which a page would otherwise load only for this. */
   readonly #budget: DecodeBudget;
   #isClosed = false;
@@ -139,7 +139,7 @@ export class HttpClient implements ForeignClient {
   }
 
   /** Called when a call is over, or when a stream stops waiting. */
-  settled(call: Pick<HttpCall, "fail">): void {
+  settled(call: Pick<HttpClientCall, "fail">): void {
     this.#notifications.delete(call);
     this.calls.delete(call);
   }
@@ -157,7 +157,7 @@ export class HttpClient implements ForeignClient {
 
   /** Starts a call at once. Returns a function that cancels it. */
   #call(method: AnyMethod, input: unknown, options: CallOptions | undefined, outcome: Outcome): () => void {
-    let made: HttpCall | undefined;
+    let made: HttpClientCall | undefined;
     const fail = (error: unknown): void => {
       if (made === undefined) outcome.fail(RpcError.from(error, "internal"));
       else made.fail(error);
@@ -167,7 +167,7 @@ export class HttpClient implements ForeignClient {
       if (options?.fallback === "none" && method.kind === "notify") {
         throw new RpcError("unimplemented", `${fullName(method)} is sent as a datagram, and this session has none`);
       }
-      const call = new HttpCall(this, method, options, (error) => outcome.fail(error));
+      const call = new HttpClientCall(this, method, options, (error) => outcome.fail(error));
       made = call;
       if (method.kind === "notify") this.#notifications.add(call);
       if ((method.kind === "unary" || method.kind === "notify") && options?.from === undefined) {

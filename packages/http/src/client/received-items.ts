@@ -1,10 +1,10 @@
 import { Metadata, RpcError } from "@quicrpc/core";
 import { callFailureOf, fullName } from "@quicrpc/core/transport";
 import { readEndOfStream } from "../protocol/end-of-stream.js";
-import { type Envelope, EnvelopeReader, FLAG_COMPRESSED, FLAG_END } from "../protocol/envelope.js";
+import { type Envelope, EnvelopeReader, ENVELOPE_COMPRESSED, FLAG_END } from "../protocol/envelope.js";
 import { readHeaders, requireSmall } from "../protocol/headers.js";
-import { errorOf } from "./failure.js";
-import type { HttpCall } from "./http-call.js";
+import { httpErrorOf } from "./failure.js";
+import type { HttpClientCall } from "./http-call.js";
 
 type Next = IteratorResult<unknown, undefined>;
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
@@ -20,7 +20,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
   trailers: Metadata = new Metadata();
   /** Called once at the end, with the error if there is one. */
   onOver: ((error: RpcError | undefined) => void) | undefined = undefined;
-  private readonly call: HttpCall;
+  private readonly call: HttpClientCall;
   private readonly answer: Promise<Response>;
   private readonly envelopes: EnvelopeReader;
   private reader: Reader | undefined = undefined;
@@ -32,7 +32,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
   /** Rejects the pending `next`. */
   private onFailed: ((error: RpcError) => void) | undefined = undefined;
 
-  constructor(call: HttpCall, answer: Promise<Response>) {
+  constructor(call: HttpClientCall, answer: Promise<Response>) {
     this.call = call;
     this.answer = answer;
     this.envelopes = new EnvelopeReader(call.client.limits.maxFrameBytes);
@@ -108,7 +108,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
   }
 
   private async expanded({ flags, bytes }: Envelope): Promise<Uint8Array> {
-    if ((flags & FLAG_COMPRESSED) === 0 || bytes.length === 0) return bytes;
+    if ((flags & ENVELOPE_COMPRESSED) === 0 || bytes.length === 0) return bytes;
     const { client } = this.call;
     const coding = client.codings.find(({ name }) => name === this.coding);
     if (coding === undefined) {
@@ -130,7 +130,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
     call.heard(undefined, trailers);
     leave(reader);
     if (error !== undefined) {
-      call.fail(errorOf(call, error, "unknown", trailers, refused), "answered");
+      call.fail(httpErrorOf(call, error, "unknown", trailers, refused), "answered");
       return OVER;
     }
     if (this.settles) call.settle();
@@ -140,7 +140,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
 }
 
 /** Returns the error for an incomplete response: the connection, the server or a proxy in between failed. */
-function brokenOff({ method }: HttpCall, why: string, cause?: unknown): RpcError {
+function brokenOff({ method }: HttpClientCall, why: string, cause?: unknown): RpcError {
   return new RpcError("unavailable", `the answer of ${fullName(method)} is not complete: ${why}`, { cause });
 }
 

@@ -11,18 +11,18 @@ import {
 } from "@quicrpc/core/transport";
 import { contentType } from "../protocol/content-type.js";
 import { FROM_HEADER, writeCursor } from "../protocol/cursor.js";
-import { FLAG_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
+import { ENVELOPE_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
 import { encodeMessage } from "../protocol/message.js";
 import { requireAnswer } from "./answer.js";
-import type { HttpCall } from "./http-call.js";
+import type { HttpClientCall } from "./http-call.js";
 import { ReceivedItems } from "./received-items.js";
-import { Upload } from "./upload.js";
+import { UploadedItems } from "./upload.js";
 import type { Uploads } from "./options.js";
 
 type Outcome = Parameters<LateCall["queue"]>[0];
 
 /** Makes a call that streams in either direction, or that asks for a stream to continue. Rejects if it cannot start. */
-export async function callStream(call: HttpCall, input: unknown, outcome: Outcome): Promise<void> {
+export async function callStream(call: HttpClientCall, input: unknown, outcome: Outcome): Promise<void> {
   const { method, options } = call;
   if (call.over) return;
   if (options?.from !== undefined) requirePositions(method, options.from);
@@ -34,7 +34,7 @@ export async function callStream(call: HttpCall, input: unknown, outcome: Outcom
     return;
   }
   requireUploads(call);
-  const upload = new Upload(call);
+  const upload = new UploadedItems(call);
   const items = new ReceivedItems(call, send(call, upload.stream));
   call.onSettled = () => upload.stop();
   if (method.kind === "duplex") {
@@ -50,7 +50,7 @@ export async function callStream(call: HttpCall, input: unknown, outcome: Outcom
   outcome.start(() => answer);
 }
 
-function startDuplex(call: HttpCall, items: ReceivedItems, upload: Upload, outcome: Outcome): void {
+function startDuplex(call: HttpClientCall, items: ReceivedItems, upload: UploadedItems, outcome: Outcome): void {
   const sending = {
     items: upload,
     onOver: undefined as ((error: RpcError | undefined) => void) | undefined,
@@ -62,7 +62,7 @@ function startDuplex(call: HttpCall, items: ReceivedItems, upload: Upload, outco
   outcome.start(() => ({ readable: items, writable }));
 }
 
-async function send(call: HttpCall, body: Uint8Array | ReadableStream<Uint8Array>): Promise<Response> {
+async function send(call: HttpClientCall, body: Uint8Array | ReadableStream<Uint8Array>): Promise<Response> {
   const { codec, codings } = call.client;
   const from = call.options?.from;
   const names = codings.map(({ name }) => name);
@@ -84,15 +84,15 @@ async function send(call: HttpCall, body: Uint8Array | ReadableStream<Uint8Array
   return response;
 }
 
-async function oneEnvelope({ client, method, options }: HttpCall, input: unknown): Promise<Uint8Array> {
+async function oneEnvelope({ client, method, options }: HttpClientCall, input: unknown): Promise<Uint8Array> {
   const bytes = encodeMessage(client.codec.of(method.input), input, client.limits.maxFrameBytes);
   const coding = client.codingFor(bytes.length, options?.compress);
   if (coding === undefined) return writeEnvelope({ flags: 0, bytes });
-  return writeEnvelope({ flags: FLAG_COMPRESSED, bytes: await coding.compress(bytes) });
+  return writeEnvelope({ flags: ENVELOPE_COMPRESSED, bytes: await coding.compress(bytes) });
 }
 
 /** Throws if the caller streams and `fetch` cannot. */
-function requireUploads({ client, method }: HttpCall): void {
+function requireUploads({ client, method }: HttpClientCall): void {
   const uploads = client.options.uploads ?? platformUploads();
   if (uploads === "full" || (uploads === "half" && method.kind === "client_stream")) return;
   throw cannotStream(

@@ -5,7 +5,7 @@ import { readBody } from "../protocol/body.js";
 import { contentType } from "../protocol/content-type.js";
 import { writeGetQuery } from "../protocol/get-query.js";
 import { requireAnswer } from "./answer.js";
-import type { HttpCall } from "./http-call.js";
+import type { HttpClientCall } from "./http-call.js";
 
 /** Longest query of a GET request, in characters. Longer calls use POST, because servers and proxies limit a URL to about 8 KiB. */
 const MAX_QUERY = 6000;
@@ -20,7 +20,7 @@ export interface CallCodecs {
 }
 
 /** Makes a call with one message in each direction. Returns its response. The input is encoded at once. */
-export function callUnary(call: HttpCall, input: unknown, codecs?: CallCodecs): Promise<unknown> {
+export function callUnary(call: HttpClientCall, input: unknown, codecs?: CallCodecs): Promise<unknown> {
   const { client, method, options } = call;
   const codec = codecs === undefined ? client.codec.of(method.input) : codecs.input;
   const message = encodeMessage(codec, input, client.limits.maxFrameBytes);
@@ -28,7 +28,7 @@ export function callUnary(call: HttpCall, input: unknown, codecs?: CallCodecs): 
 }
 
 async function exchange(
-  call: HttpCall,
+  call: HttpClientCall,
   message: Uint8Array,
   byGet: boolean,
   compress: boolean | undefined,

@@ -2,28 +2,28 @@ import { RpcError } from "@quicrpc/core";
 import type { MessageCodec } from "@quicrpc/core/generated";
 import { bytePieceOf, type ItemTarget } from "@quicrpc/core/transport";
 import type { ContentCoding } from "../protocol/compression.js";
-import { FLAG_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
+import { ENVELOPE_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
 import { encodeMessage } from "../protocol/message.js";
-import type { HttpCall } from "./http-call.js";
+import type { HttpClientCall } from "./http-call.js";
 
 /** Bytes waiting to be sent above which the sender of items is paused. */
 const MAX_WAITING = 65_536;
 
 /** The items that a caller streams, as the body of its request. */
-export class Upload implements ItemTarget {
+export class UploadedItems implements ItemTarget {
   readonly stream: ReadableStream<Uint8Array>;
   readonly rawPiece: number | undefined;
   readonly flow: ItemTarget["flow"];
   over = false;
   onGivenUp: (() => void) | undefined = undefined;
-  private readonly call: HttpCall;
+  private readonly call: HttpClientCall;
   private readonly codec: MessageCodec<unknown> | undefined;
   private controller!: ReadableStreamDefaultController<Uint8Array>;
   private onReady: (() => void) | undefined;
   /** Messages that are being compressed, one after the other; undefined for none. */
   private compressing: Promise<void> | undefined;
 
-  constructor(call: HttpCall) {
+  constructor(call: HttpClientCall) {
     const { client, method } = call;
     this.call = call;
     this.codec = client.codec.of(method.input);
@@ -108,7 +108,7 @@ export class Upload implements ItemTarget {
     const step = async (): Promise<void> => {
       await before;
       if (coding === undefined) this.enqueue(0, bytes);
-      else this.enqueue(FLAG_COMPRESSED, await coding.compress(bytes));
+      else this.enqueue(ENVELOPE_COMPRESSED, await coding.compress(bytes));
     };
     const compressing = step()
       .catch((error: unknown) => this.fail(error))

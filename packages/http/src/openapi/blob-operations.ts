@@ -1,6 +1,6 @@
 import { type Components, ERROR, pascal, referenceTo } from "./components.js";
 import { isSchema } from "./json-schema.js";
-import type { DescribedBlob, DescribedMethod, JsonSchema } from "./source.js";
+import type { OpenApiBlob, DescribedMethod, JsonSchema } from "./source.js";
 
 const BINARY = { "*/*": { schema: { type: "string", format: "binary" } } };
 const COUNT = { type: "integer", minimum: 0 } as const;
@@ -28,7 +28,7 @@ const BLOB: JsonSchema = {
 /** Returns a message's schema for JSON over HTTP, in which a blob is an object with its URL. */
 export function withBlobUrls(
   schema: JsonSchema | undefined,
-  blobs: readonly DescribedBlob[] | undefined,
+  blobs: readonly OpenApiBlob[] | undefined,
   isInput: boolean,
   components: Components,
 ): JsonSchema | undefined {
@@ -67,7 +67,7 @@ export function blobPathsOf(
   return paths;
 }
 
-function begin(field: string, id: string, { maxBytes }: DescribedBlob, components: Components): JsonSchema {
+function begin(field: string, id: string, { maxBytes }: OpenApiBlob, components: Components): JsonSchema {
   const most = maxBytes === undefined ? "" : ` Of at most ${maxBytes} bytes.`;
   return {
     operationId: `${id}Upload`,

@@ -23,7 +23,7 @@ export interface DescribedMethod {
   readonly meta?: object | undefined;
   /** The blob fields of its messages. */
   readonly blobs?:
-    | { readonly input?: readonly DescribedBlob[] | undefined; readonly output?: readonly DescribedBlob[] | undefined }
+    | { readonly input?: readonly OpenApiBlob[] | undefined; readonly output?: readonly OpenApiBlob[] | undefined }
     | undefined;
   readonly input: JsonSchema | undefined;
   readonly output: JsonSchema | undefined;
@@ -31,7 +31,7 @@ export interface DescribedMethod {
 }
 
 /** A field whose value is a blob. */
-export interface DescribedBlob {
+export interface OpenApiBlob {
   readonly name: string;
   /** Most bytes of the blob, if the schema sets a limit. */
   readonly maxBytes?: number | undefined;

@@ -18,7 +18,7 @@ export const WANT_REPR_DIGEST = "want-repr-digest";
 export const BEGINS_WITH = "quicrpc-begins-with";
 
 /** Parses a structured boolean (RFC 9651); undefined if it is not one. */
-export function readBoolean(value: string | undefined): boolean | undefined {
+export function parseBoolean(value: string | undefined): boolean | undefined {
   return value === "?1" ? true : value === "?0" ? false : undefined;
 }
 

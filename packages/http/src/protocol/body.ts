@@ -5,7 +5,7 @@ import { Gathered } from "./gathered.js";
 export type ByteBody = ReadableStream<Uint8Array>;
 
 /** Returns the error for a message that is larger than the limit `limit`. */
-export function tooLarge(maxBytes: number, limit: SizeLimit = "maxFrameBytes"): RpcError {
+export function messageTooLarge(maxBytes: number, limit: SizeLimit = "maxFrameBytes"): RpcError {
   return new RpcError("resource_exhausted", `a message is larger than ${maxBytes} bytes (limits.${limit})`);
 }
 
@@ -41,7 +41,7 @@ export async function readBody(
   });
   for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
     try {
-      if (gathered.length + read.value.length > maxBytes) throw tooLarge(maxBytes, limit);
+      if (gathered.length + read.value.length > maxBytes) throw messageTooLarge(maxBytes, limit);
       hold?.(read.value.length);
     } catch (error) {
       cancel(error);

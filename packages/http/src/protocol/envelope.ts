@@ -1,10 +1,10 @@
 import { RpcError } from "@quicrpc/core";
 import type { UnsharedBytes } from "@quicrpc/core/transport";
-import { type ByteBody, tooLarge } from "./body.js";
+import { type ByteBody, messageTooLarge } from "./body.js";
 import { Gathered } from "./gathered.js";
 
 /** Flag of a compressed message. */
-export const FLAG_COMPRESSED = 1;
+export const ENVELOPE_COMPRESSED = 1;
 /** Flag of the message at the end of a response stream. */
 export const FLAG_END = 2;
 
@@ -72,10 +72,10 @@ export class EnvelopeReader {
     const head = this.gathered.take(HEAD_BYTES);
     const flags = head[0] as number;
     const length = new DataView(head.buffer, head.byteOffset).getUint32(1);
-    if (flags > (FLAG_COMPRESSED | FLAG_END)) {
+    if (flags > (ENVELOPE_COMPRESSED | FLAG_END)) {
       throw new RpcError("invalid_argument", `an envelope has the flags ${flags}, which are not known`);
     }
-    if (length > this.maxBytes) throw tooLarge(this.maxBytes);
+    if (length > this.maxBytes) throw messageTooLarge(this.maxBytes);
     return { flags, length };
   }
 }

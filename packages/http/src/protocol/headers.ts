@@ -20,7 +20,7 @@ const VALUE = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
  * the trailers of a unary response. Throws `RpcError` `invalid_argument` for a value that a header cannot carry.
  */
 export function writeHeaders(metadata: Metadata, headers: Headers, prefix: "" | typeof TRAILER_PREFIX = ""): void {
-  for (const [key, value] of metadata) headers.append(prefix + requireKey(key), textOf(key, value));
+  for (const [key, value] of metadata) headers.append(prefix + requireKey(key), headerTextOf(key, value));
 }
 
 /**
@@ -78,7 +78,7 @@ export function requireKey(key: string): string {
  * Returns the header value for a metadata value: bytes as base64. Throws `RpcError` `invalid_argument` for text that a
  * header cannot carry.
  */
-export function textOf(key: string, value: string | Uint8Array): string {
+export function headerTextOf(key: string, value: string | Uint8Array): string {
   if (typeof value !== "string") return unpadded(value);
   if (VALUE.test(value)) return value;
   const hint = `send it as bytes, under the name ${key}-bin`;

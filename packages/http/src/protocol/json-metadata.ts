@@ -1,13 +1,13 @@
 import { Metadata } from "@quicrpc/core";
 import { keyProblem } from "@quicrpc/core/transport";
-import { OWN, appendText, requireKey, textOf } from "./headers.js";
+import { OWN, appendText, requireKey, headerTextOf } from "./headers.js";
 
 /** Converts metadata to the form of the message at the end of a stream: a list of strings for each key. */
 export function metadataToJson(metadata: Metadata): Record<string, string[]> {
   const texts = new Map<string, string[]>();
   for (const [key, value] of metadata) {
     const list = texts.get(key) ?? [];
-    list.push(textOf(requireKey(key), value));
+    list.push(headerTextOf(requireKey(key), value));
     texts.set(key, list);
   }
   return Object.fromEntries(texts);

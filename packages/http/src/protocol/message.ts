@@ -1,5 +1,5 @@
 import type { MessageCodec, PayloadWriter } from "@quicrpc/core/generated";
-import { tooLarge } from "./body.js";
+import { messageTooLarge } from "./body.js";
 
 const FIRST_ROOM = 4096;
 
@@ -36,7 +36,7 @@ export function encodeMessage(codec: MessageCodec<unknown> | undefined, value: u
     const out = new Payload(room);
     codec?.encode(value, out);
     const { buffer, position } = out;
-    if (position > maxBytes) throw tooLarge(maxBytes);
+    if (position > maxBytes) throw messageTooLarge(maxBytes);
     return buffer === room ? buffer.slice(0, position) : buffer.subarray(0, position);
   } finally {
     shared = room;

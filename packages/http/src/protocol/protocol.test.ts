@@ -21,7 +21,7 @@ import { packedDetail, readPackedDetail } from "./packed-detail.js";
 import { type Json, readStruct, writeStruct } from "./struct.js";
 import { readable, readStructDetail, structDetail } from "./struct-detail.js";
 import { readTimeout, writeTimeout } from "./timeout.js";
-import { isWhole, zstd, zstdBy } from "./zstd.js";
+import { isCompleteZstd, zstd, zstdBy } from "./zstd.js";
 
 const method = defineMethod({ name: "demo.v1.Demo", id: 1 }, "unary", "divide", {
   id: 1,
@@ -356,18 +356,18 @@ describe("zstd", () => {
     "522a4d1802000000ffff28b52ffd200529000068656c6c6f",
   ])("that is cut off, or goes on, is no message: %s", (hex) => {
     const whole = Buffer.from(hex, "hex");
-    expect(isWhole(whole)).toBe(true);
+    expect(isCompleteZstd(whole)).toBe(true);
     const wrong = [...whole.keys()].map((length) => whole.subarray(0, length));
     // Two frames are one message, and the first of these has an end of its own.
     const cut = wrong.filter((part) => part.length !== 10 || !hex.startsWith("52"));
-    expect(cut.map(isWhole)).not.toContain(true);
-    expect(isWhole(Buffer.concat([whole, Uint8Array.of(1, 2, 3)]))).toBe(false);
+    expect(cut.map(isCompleteZstd)).not.toContain(true);
+    expect(isCompleteZstd(Buffer.concat([whole, Uint8Array.of(1, 2, 3)]))).toBe(false);
   });
 
   it("is never read beyond its end", () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => typeof isWhole(bytes) === "boolean"));
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => typeof isCompleteZstd(bytes) === "boolean"));
     const begun = fc.uint8Array({ maxLength: 40 }).map((rest) => Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, ...rest));
-    fc.assert(fc.property(begun, (bytes) => typeof isWhole(bytes) === "boolean"));
+    fc.assert(fc.property(begun, (bytes) => typeof isCompleteZstd(bytes) === "boolean"));
   });
 
   it.each(zstd === undefined ? [] : [zstd])("is read back, up to a limit", async (coding) => {

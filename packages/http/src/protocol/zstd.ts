@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { type SizeLimit, tooLarge } from "./body.js";
+import { type SizeLimit, messageTooLarge } from "./body.js";
 import type { ContentCoding } from "./compression.js";
 import { Gathered } from "./gathered.js";
 
@@ -26,7 +26,8 @@ export function zstdBy(library: Partial<ZstdLibrary> | undefined): ContentCoding
     compress: (bytes) => through(createZstdCompress(), bytes, Number.POSITIVE_INFINITY),
     async decompress(bytes, maxBytes, hold, limit) {
       // The library treats truncated data as complete.
-      if (!isWhole(bytes)) throw new RpcError("invalid_argument", "a message is not zstd data, or not all of it");
+      if (!isCompleteZstd(bytes))
+        throw new RpcError("invalid_argument", "a message is not zstd data, or not all of it");
       try {
         return await through(createZstdDecompress(), bytes, maxBytes, hold, limit);
       } catch (error) {
@@ -49,7 +50,7 @@ const RUN_BLOCK = 1;
 const RESERVED_BLOCK = 3;
 
 /** Returns true if the bytes consist of complete zstd frames only (RFC 8878 §3.1). */
-export function isWhole(bytes: Uint8Array): boolean {
+export function isCompleteZstd(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;
   while (at >= 0 && at < bytes.length) at = endOfFrame(view, at);
@@ -91,7 +92,7 @@ async function through(
   const gathered = new Gathered();
   stream.end(bytes);
   for await (const piece of stream) {
-    if (gathered.length + piece.length > maxBytes) throw tooLarge(maxBytes, limit);
+    if (gathered.length + piece.length > maxBytes) throw messageTooLarge(maxBytes, limit);
     hold?.(piece.length);
     gathered.append(piece);
   }

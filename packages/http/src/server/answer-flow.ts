@@ -1,6 +1,6 @@
 import type { ItemFlow } from "@quicrpc/core/transport";
 import type { AnswerBody } from "./exchange.js";
-import type { HeldBytes } from "./held-bytes.js";
+import type { RequestBytes } from "./request-bytes.js";
 
 /**
  * Sends the pieces of a response in order, including those that are still being compressed, as fast as the client reads
@@ -12,12 +12,12 @@ export class AnswerFlow implements ItemFlow {
   private tail: Promise<void> | undefined = undefined;
   private resume: (() => void) | undefined = undefined;
   private over = false;
-  private readonly unsent: HeldBytes;
+  private readonly unsent: RequestBytes;
   /** Whether the client's unread data exceeds the limit. */
   isCrowded = false;
 
   /** @param unsent charged for data that the client has not read */
-  constructor(unsent: HeldBytes) {
+  constructor(unsent: RequestBytes) {
     this.unsent = unsent;
   }
 

@@ -23,12 +23,15 @@ export interface CallerSettings {
 }
 
 /** Returns the address of a request's client; undefined if unknown. */
-export function addressOf({ request, peer }: HttpExchange, { host }: CallerSettings["options"]): string | undefined {
+export function requestAddressOf(
+  { request, peer }: HttpExchange,
+  { host }: CallerSettings["options"],
+): string | undefined {
   return host?.addressOf(request) ?? peer;
 }
 
 /** The caller of a request. */
-export interface Caller {
+export interface RequestCaller {
   /** Client whose share of all calls it uses: its principal, otherwise its network; undefined if neither is known. */
   readonly client: string | undefined;
   /** Returns the requester of its resources. Throws if its principal cannot be determined. */
@@ -41,9 +44,9 @@ export function callerOf(
   exchange: HttpExchange,
   method: AnyMethod,
   connection: unknown,
-): Caller {
+): RequestCaller {
   const principalBy = options.principal ?? options.once?.principal;
-  const address = addressOf(exchange, options);
+  const address = requestAddressOf(exchange, options);
   // A prefix that keeps addresses apart from principals, which may have any name.
   const byAddress = `quicrpc http ${sourceOf(address ?? "")}`;
   const client = address && byAddress;

@@ -79,7 +79,7 @@ export function createFetchHandler<Context = unknown>(options: HttpServiceOption
 }
 
 /** Returns the service behind a handler, for servers that do not use `fetch` requests. */
-export function serviceOf(handler: FetchHandler): Service {
+export function serviceBehind(handler: FetchHandler): Service {
   const service = services.get(handler);
   if (service === undefined) throw new TypeError("this handler is not by createFetchHandler()");
   return service;

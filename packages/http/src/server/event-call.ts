@@ -1,6 +1,6 @@
 import type { RpcError } from "@quicrpc/core";
 import { jsonBytes } from "../protocol/error-json.js";
-import { StreamedCall } from "./streamed-call.js";
+import { HttpStreamedCall } from "./streamed-call.js";
 
 /** The content type of server-sent events. */
 export const EVENT_STREAM = "text/event-stream";
@@ -16,7 +16,7 @@ export const LAST_EVENT_ID = "end";
  * A server stream as server-sent events: each item is a message with its JSON. An event `end` comes last, or an event
  * `error` with the error's JSON.
  */
-export class EventCall extends StreamedCall {
+export class EventCall extends HttpStreamedCall {
   protected sendResult(): void {
     throw new TypeError("the method streams its output");
   }

@@ -1,6 +1,6 @@
 import type { RpcError } from "@quicrpc/core";
 import type { ByteBody } from "../protocol/body.js";
-import type { HeldBytes } from "./held-bytes.js";
+import type { RequestBytes } from "./request-bytes.js";
 
 /** The status and header fields of a response. */
 export interface AnswerHead {
@@ -45,7 +45,7 @@ export interface HttpExchange {
   readonly headers: Headers;
   readonly body: ByteBody | null;
   /** Charged for unread bytes of the body, if this side buffers them. */
-  unread: Pick<HeldBytes, "change"> | undefined;
+  unread: Pick<RequestBytes, "change"> | undefined;
   /**
    * Resolves when a body that arrived together with the head may be available to `arrivedBody`. Undefined if that
    * cannot be known, or is not worth another attempt.

@@ -3,10 +3,10 @@ import { countJson, type MessageCodec } from "@quicrpc/core/generated";
 import { callBytes, decodeWithin, type MemoryBudget } from "@quicrpc/core/transport";
 import type { HttpExchange } from "./exchange.js";
 import type { ExtensionRequest } from "./extension.js";
-import type { HeldBytes } from "./held-bytes.js";
+import type { RequestBytes } from "./request-bytes.js";
 
 /** Returns whether a `Request` can be made for it: the platform does not allow some methods. */
-export function isWhole({ method }: HttpExchange): boolean {
+export function canBeRequest({ method }: HttpExchange): boolean {
   return !/^(?:connect|trace|track)$/i.test(method);
 }
 
@@ -73,7 +73,7 @@ const json: MessageCodec<unknown> = {
  * then.
  * @param unsent charged for data that the client has not read
  */
-export async function answerWith(exchange: HttpExchange, response: Response, unsent: HeldBytes): Promise<void> {
+export async function answerWith(exchange: HttpExchange, response: Response, unsent: RequestBytes): Promise<void> {
   const { status, headers: metadata, body } = response;
   const isStream = metadata.get("content-type")?.startsWith("text/event-stream") === true;
   if (body === null || !isStream) {

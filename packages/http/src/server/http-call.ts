@@ -12,7 +12,7 @@ import {
 } from "@quicrpc/core/transport";
 import { detailsJson } from "../json/details-json.js";
 import { unpadded } from "../protocol/base64.js";
-import { tooLarge } from "../protocol/body.js";
+import { messageTooLarge } from "../protocol/body.js";
 import { acceptedCoding, type ContentCoding, gzip } from "../protocol/compression.js";
 import { connectDetails } from "../protocol/connect-details.js";
 import { type ErrorDetail, type ErrorJson, errorToJson } from "../protocol/error-json.js";
@@ -22,9 +22,9 @@ import { packedDetail } from "../protocol/packed-detail.js";
 import { structDetail } from "../protocol/struct-detail.js";
 import { zstd } from "../protocol/zstd.js";
 import type { HttpExchange } from "./exchange.js";
-import type { HeldBytes } from "./held-bytes.js";
+import type { RequestBytes } from "./request-bytes.js";
 import type { MessageFormat } from "./message-formats.js";
-import { bodyOf, lengthOf, type WholeBody } from "./text-body.js";
+import { bodyOf, bodyLengthOf, type WholeBody } from "./text-body.js";
 
 /** Supported compressions; a client names its preferred one. */
 export const CODINGS: readonly ContentCoding[] = zstd === undefined ? [gzip] : [gzip, zstd];
@@ -50,14 +50,14 @@ export class HttpRoute {
   /** Names of the compressions that the client supports. */
   readonly accepts: string | undefined;
   /** Charged for unread data of the response until the request ends. */
-  readonly unsent: HeldBytes;
+  readonly unsent: RequestBytes;
 
   constructor(
     exchange: HttpExchange,
     method: AnyMethod | undefined,
     format: MessageFormat,
     accepts: string | undefined,
-    unsent: HeldBytes,
+    unsent: RequestBytes,
   ) {
     this.exchange = exchange;
     this.method = method;
@@ -72,7 +72,7 @@ export abstract class HttpCall extends ServedCall {
   protected readonly exchange: HttpExchange;
   protected readonly format: MessageFormat;
   protected readonly shared: HttpCallSettings;
-  protected readonly unsent: HeldBytes;
+  protected readonly unsent: RequestBytes;
   /** Whether no handler was entered, so that the call may be repeated. */
   protected wasRefused = false;
   /** Entry among the calls in progress. */
@@ -240,7 +240,7 @@ export abstract class HttpCall extends ServedCall {
       if (text === undefined) return this.encode(value);
       const body = bodyOf(text);
       const { maxFrameBytes } = this.settings.limits;
-      if (lengthOf(body) > maxFrameBytes) throw tooLarge(maxFrameBytes);
+      if (bodyLengthOf(body) > maxFrameBytes) throw messageTooLarge(maxFrameBytes);
       return body;
     } catch (error) {
       throw this.misfit(error);

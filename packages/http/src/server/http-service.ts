@@ -23,17 +23,17 @@ import { statusOf } from "../protocol/codes.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
 import { readHeaders } from "../protocol/headers.js";
 import { requireVersion, VERSION_HEADER } from "../protocol/version.js";
-import { addressOf, callerOf, type CallerSettings } from "./caller.js";
+import { requestAddressOf, callerOf, type CallerSettings } from "./caller.js";
 import { describeBehind, OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 import type { ExtensionAnswer, ExtensionHost, ExtensionRequest } from "./extension.js";
-import { answerWith, isWhole, WholeRequest } from "./extension-exchange.js";
+import { answerWith, canBeRequest, WholeRequest } from "./extension-exchange.js";
 import { FetchExchange } from "./fetch-exchange.js";
 import { type HttpCall, type HttpCallSettings, HttpRoute } from "./http-call.js";
 import type { HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
-import { compressionsOf, positionOf, timeoutOf } from "./request-head.js";
+import { compressionsOf, positionOf, requestTimeoutOf } from "./request-head.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
 import { RequestAuthentication } from "./request-authentication.js";
 import { nobody, RequestSettings } from "./request-settings.js";
@@ -185,7 +185,7 @@ export class HttpService<Context> {
     const verbs = this.blobs.match(exchange.target) === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE";
     if (!this.pages.admit(exchange, verbs)) return undefined;
     if (this.document?.isAskedFor(exchange) === true) return this.describe(exchange, this.document);
-    const extension = isWhole(exchange) ? this.extensions.get(splitTarget(exchange.target).path) : undefined;
+    const extension = canBeRequest(exchange) ? this.extensions.get(splitTarget(exchange.target).path) : undefined;
     return extension === undefined ? this.serve(exchange) : this.extend(exchange, extension);
   }
 
@@ -320,7 +320,7 @@ export class HttpService<Context> {
     let context: IncomingContext<unknown>;
     try {
       requireVersion(exchange.header(VERSION_HEADER));
-      const timeoutMs = timeoutOf(exchange, limits);
+      const timeoutMs = requestTimeoutOf(exchange, limits);
       settings.connection = authentication && (await authentication.run(exchange, fullName(method), timeoutMs));
       const { client, requester } = callerOf(this.callers, exchange, method, settings.connection);
       settings.client = client;
@@ -379,7 +379,7 @@ export class HttpService<Context> {
 
   private errorHookFor(exchange: HttpExchange): ErrorHook {
     return (error, site) => {
-      const peer = addressOf(exchange, this.options);
+      const peer = requestAddressOf(exchange, this.options);
       this.onError(error, peer === undefined ? site : { peer, ...site });
     };
   }

@@ -2,15 +2,15 @@ import type { RpcError } from "@quicrpc/core";
 import { expiries, type Expiry, type Link, LinkedSet } from "@quicrpc/core/transport";
 import type { ByteBody } from "../protocol/body.js";
 import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
-import { lengthOf } from "./text-body.js";
+import { bodyLengthOf } from "./text-body.js";
 import {
   destroyWhenReset,
   endOfTurn,
-  fieldsOf,
+  headerFieldsOf,
   isInPieces,
   isLoopbackAddress,
   LINGER_MS,
-  NodeBody,
+  NodeAnswerBody,
   type NodeHeaders,
   NodeInput,
   type NodeReadable,
@@ -145,7 +145,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     this.onGone = undefined;
     if (this.isGone) return;
     const fields = this.fieldsOf(head);
-    if (body !== undefined) fields["content-length"] = String(lengthOf(body));
+    if (body !== undefined) fields["content-length"] = String(bodyLengthOf(body));
     const endStream = body === undefined || this.method === "HEAD";
     if (!endStream && isInPieces(body, this.isSecure)) {
       if (!stream.readableEnded && !this.isTaken) stream.resume();
@@ -166,8 +166,8 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     return this.bodyInPieces(isGone);
   }
 
-  private bodyInPieces(isGone: boolean = false): NodeBody {
-    return new NodeBody(this.request, isGone, this.isSecure, () => {
+  private bodyInPieces(isGone: boolean = false): NodeAnswerBody {
+    return new NodeAnswerBody(this.request, isGone, this.isSecure, () => {
       if (this.request.readableEnded) return;
       this.request.resume();
       whenFinished(this.request, () => this.endRequest());
@@ -201,7 +201,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 
   private fieldsOf(head: AnswerHead): Record<string, string | string[] | number> {
-    return { ":status": head.status, ...fieldsOf(head, this.added), ...this.carried };
+    return { ":status": head.status, ...headerFieldsOf(head, this.added), ...this.carried };
   }
 
   /** Notifies the client that the rest of its request is not read (RFC 9113 §8.1). */

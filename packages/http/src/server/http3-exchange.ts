@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import { asError } from "@quicrpc/core/transport";
-import { type ByteBody, tooLarge } from "../protocol/body.js";
+import { type ByteBody, messageTooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { ReceivedBody } from "../protocol/received-body.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
@@ -157,7 +157,7 @@ export class Http3Exchange implements HttpExchange {
       this.read({
         onData: (chunk) => {
           try {
-            if (gathered.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
+            if (gathered.length + chunk.length > maxBytes) throw messageTooLarge(maxBytes);
             hold(chunk.length);
           } catch (error) {
             this.drop();

@@ -3,8 +3,8 @@ import type { MessageCodec } from "@quicrpc/core/generated";
 import type { Frame, ItemReceiver, ServedCallSettings } from "@quicrpc/core/transport";
 import type { ByteBody } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
-import { type Envelope, FLAG_COMPRESSED, FLAG_END, readEnvelopes } from "../protocol/envelope.js";
-import { HeldBytes } from "./held-bytes.js";
+import { type Envelope, ENVELOPE_COMPRESSED, FLAG_END, readEnvelopes } from "../protocol/envelope.js";
+import { RequestBytes } from "./request-bytes.js";
 
 /** Bytes of unread items at which reading the body pauses, and at which it resumes. */
 const PAUSE_AT = 256 * 1024;
@@ -49,12 +49,12 @@ export class InputReader {
     const { coding, known, settings } = this.inputSettings;
     const compression = codingNamed(coding, known);
     const { maxFrameBytes, maxDecompressedBytes } = settings.limits;
-    const held = new HeldBytes(settings.budget);
-    const expanded = new HeldBytes(settings.budget);
+    const held = new RequestBytes(settings.budget);
+    const expanded = new RequestBytes(settings.budget);
     for await (const envelope of readEnvelopes(this.body, maxFrameBytes, (change) => held.change(change))) {
       try {
         const hold = (more: number): void => expanded.change(more);
-        const bytes = await messageOf(envelope, compression, maxDecompressedBytes, hold);
+        const bytes = await envelopeMessageOf(envelope, compression, maxDecompressedBytes, hold);
         if (this.stopped) return;
         this.input.receive(frameOf(bytes));
       } finally {
@@ -85,14 +85,14 @@ function frameOf(bytes: Uint8Array): Frame {
 }
 
 /** Returns the message in an envelope of a request, of at most `maxBytes` after decompression. */
-export async function messageOf(
+export async function envelopeMessageOf(
   { flags, bytes }: Envelope,
   compression: ContentCoding | undefined,
   maxBytes: number,
   hold: (bytes: number) => void,
 ): Promise<Uint8Array> {
   if ((flags & FLAG_END) !== 0) throw new RpcError("invalid_argument", "a request has no message at its end");
-  if ((flags & FLAG_COMPRESSED) === 0) return bytes;
+  if ((flags & ENVELOPE_COMPRESSED) === 0) return bytes;
   if (compression === undefined) {
     throw new RpcError("internal", "a message is compressed, and connect-content-encoding does not say how");
   }

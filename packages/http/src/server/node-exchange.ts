@@ -2,20 +2,20 @@ import type { RpcError } from "@quicrpc/core";
 import { expiries } from "@quicrpc/core/transport";
 import type { ByteBody } from "../protocol/body.js";
 import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
-import { lengthOf } from "./text-body.js";
+import { bodyLengthOf } from "./text-body.js";
 import {
   destroyWhenReset,
   endOfTurn,
-  fieldsOf,
+  headerFieldsOf,
   isInPieces,
   isLoopbackAddress,
   LINGER_MS,
-  NodeBody,
+  NodeAnswerBody,
   type NodeHeaders,
   NodeInput,
   type NodeReadable,
   type NodeWritable,
-  nothing,
+  ignore,
   whenFinished,
 } from "./node-input.js";
 
@@ -81,7 +81,7 @@ function closeWaiting(this: Connection): void {
  * Returns a request's target: the whole one if a router of Express has shortened it, or the shortened one if only that
  * is owned.
  */
-export function targetOf({ originalUrl, url }: NodeRequest, owns?: (target: string) => boolean): string {
+export function requestTargetOf({ originalUrl, url }: NodeRequest, owns?: (target: string) => boolean): string {
   const whole = originalUrl ?? url ?? "/";
   if (owns === undefined || url === undefined || url === whole || owns(whole)) return whole;
   return owns(url) ? url : whole;
@@ -104,7 +104,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   /** Whether all of the body was taken. */
   private isTaken = false;
 
-  constructor(request: NodeRequest, response: NodeResponse, target: string = targetOf(request)) {
+  constructor(request: NodeRequest, response: NodeResponse, target: string = requestTargetOf(request)) {
     super(request.headers, request);
     this.request = request;
     this.response = response;
@@ -175,8 +175,8 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     const { request, response } = this;
     this.onGone = undefined;
     if (this.isGone) return;
-    const fields = fieldsOf(head, this.added);
-    if (body !== undefined) fields["content-length"] = String(lengthOf(body));
+    const fields = headerFieldsOf(head, this.added);
+    if (body !== undefined) fields["content-length"] = String(bodyLengthOf(body));
     const { isIncomplete } = this;
     if (isIncomplete && request.httpVersionMajor === 1) fields["connection"] = "close";
     const sentBody = this.method === "HEAD" ? undefined : body;
@@ -197,15 +197,15 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   open(head: AnswerHead): AnswerBody {
     const { response, isGone } = this;
     if (!isGone) {
-      response.writeHead(head.status, fieldsOf(head, this.added));
+      response.writeHead(head.status, headerFieldsOf(head, this.added));
       response.flushHeaders();
     }
     return this.bodyInPieces(isGone);
   }
 
-  private bodyInPieces(isGone: boolean = false): NodeBody {
+  private bodyInPieces(isGone: boolean = false): NodeAnswerBody {
     const { request, response } = this;
-    return new NodeBody(response, isGone, this.isSecure, () => {
+    return new NodeAnswerBody(response, isGone, this.isSecure, () => {
       if (!this.isIncomplete) return;
       request.resume();
       // Over HTTP/2, Node reports the end of a response in this form only after the request has ended too.
@@ -272,7 +272,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
       if (request.stream?.close === undefined) request.destroy();
       else request.stream.close(NO_ERROR);
     });
-    request.on("error", nothing);
+    request.on("error", ignore);
     request.on("close", () => expiries.remove(timer));
   }
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
-import { endOfTurn, NodeBody } from "./node-input.js";
+import { endOfTurn, NodeAnswerBody } from "./node-input.js";
 
 const MOST = 262_144;
 
@@ -31,7 +31,7 @@ class SlowAnswer extends EventEmitter {
 it("over TLS a large answer is written in pieces, each when the socket has taken the one before", async () => {
   const answer = new SlowAnswer();
   let ended = 0;
-  const body = new NodeBody(answer, false, true, () => ended++);
+  const body = new NodeAnswerBody(answer, false, true, () => ended++);
   const bytes = Uint8Array.from({ length: 2 * MOST + 3 }, (_, at) => at % 251);
   body.write(bytes);
   body.end();
@@ -46,7 +46,7 @@ it("over TLS a large answer is written in pieces, each when the socket has taken
 
 it("over TLS items that are written while the socket is full follow in order, and then it is ready again", async () => {
   const answer = new SlowAnswer();
-  const body = new NodeBody(answer, false, true, () => {});
+  const body = new NodeAnswerBody(answer, false, true, () => {});
   let resumed = 0;
   body.write(new Uint8Array(MOST + 1).fill(1));
   body.write(new Uint8Array(2).fill(2));
@@ -60,7 +60,7 @@ it("over TLS items that are written while the socket is full follow in order, an
 
 it("over TLS nothing more is written once the client is gone", async () => {
   const answer = new SlowAnswer();
-  const body = new NodeBody(answer, false, true, () => {});
+  const body = new NodeAnswerBody(answer, false, true, () => {});
   body.write(new Uint8Array(3 * MOST));
   body.end();
   answer.emit("close");
@@ -70,7 +70,7 @@ it("over TLS nothing more is written once the client is gone", async () => {
 
 it("without TLS an answer is written at once", () => {
   const answer = new SlowAnswer();
-  const body = new NodeBody(answer, false, false, () => {});
+  const body = new NodeAnswerBody(answer, false, false, () => {});
   body.write(new Uint8Array(3 * MOST));
   body.end();
   expect([answer.lengths, answer.writableFinished]).toEqual([[3 * MOST], true]);

@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import { asError } from "@quicrpc/core/transport";
-import { type ByteBody, tooLarge } from "../protocol/body.js";
+import { type ByteBody, messageTooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { ReceivedBody } from "../protocol/received-body.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
@@ -95,7 +95,7 @@ export abstract class NodeInput {
     (answer as unknown as Owner)[EXCHANGE] = this;
     answer.on("close", onClose);
     // "close" follows every error.
-    answer.on("error", nothing);
+    answer.on("error", ignore);
   }
 
   header(name: string): string | undefined {
@@ -124,7 +124,7 @@ export abstract class NodeInput {
       };
       const onData = (piece: Uint8Array): void => {
         try {
-          if (gathered.length + piece.length > maxBytes) throw tooLarge(maxBytes);
+          if (gathered.length + piece.length > maxBytes) throw messageTooLarge(maxBytes);
           hold(piece.length);
         } catch (error) {
           fail(error);
@@ -147,7 +147,7 @@ export abstract class NodeInput {
       input.on("data", onData);
       input.on("end", onEnd);
       input.on("close", onClose);
-      input.on("error", nothing);
+      input.on("error", ignore);
       if (input.destroyed) onClose();
     });
   }
@@ -167,7 +167,7 @@ export abstract class NodeInput {
     input.on("data", (piece: Uint8Array) => body.push(piece));
     input.on("end", () => (this.wasCutOff ? cut() : body.end()));
     input.on("close", cut);
-    input.on("error", nothing);
+    input.on("error", ignore);
     answer.on("close", cut);
     if (input.destroyed) cut();
     return body.stream;
@@ -200,7 +200,7 @@ export function endOfTurn(): Promise<void> {
 }
 
 /** No-op listener: the event is handled elsewhere. */
-export function nothing(): void {}
+export function ignore(): void {}
 
 function cutOff(): RpcError {
   return new RpcError("cancelled", "the request ended before its body did");
@@ -227,7 +227,7 @@ function headersOf(fields: NodeHeaders): Headers {
  * object is filled field by field: V8 allocates copies of literals among old objects if many of them have survived a
  * minor collection.
  */
-export function fieldsOf(
+export function headerFieldsOf(
   { fields, metadata }: AnswerHead,
   added: HttpExchange["added"],
 ): Record<string, string | string[]> {
@@ -261,7 +261,7 @@ const MAX_GATHERED = 16_384;
  * a Node stream creates an error with a stack when the client resets the stream, so that thousands of small ones would
  * block all other clients.
  */
-export class NodeBody implements AnswerBody {
+export class NodeAnswerBody implements AnswerBody {
   private readonly response: NodeWritable;
   private readonly onEnded: () => void;
   private resume: (() => void) | undefined = undefined;

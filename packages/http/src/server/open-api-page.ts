@@ -3,7 +3,7 @@ import { createRouter, defineMethod } from "@quicrpc/core/generated";
 import type { DescribableRouter } from "../openapi/of-routers.js";
 import type { OpenApiOptions } from "../openapi/source.js";
 import { type HttpExchange, isGet, splitTarget } from "./exchange.js";
-import type { HeldBytes } from "./held-bytes.js";
+import type { RequestBytes } from "./request-bytes.js";
 import type { Bound } from "./routes.js";
 
 /** The method that describes services: a client that may call it may read the document. */
@@ -37,7 +37,7 @@ export class OpenApiPage {
   }
 
   /** @param unsent charged for the response */
-  async answer(exchange: HttpExchange, unsent: HeldBytes): Promise<void> {
+  async answer(exchange: HttpExchange, unsent: RequestBytes): Promise<void> {
     this.text ??= this.make();
     const text = await this.text;
     unsent.hold(text.length);

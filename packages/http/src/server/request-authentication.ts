@@ -1,6 +1,6 @@
 import { type Limits, RpcError } from "@quicrpc/core";
 import { type Applicant, type Authentications, type ErrorHook, sourceOf } from "@quicrpc/core/transport";
-import { addressOf } from "./caller.js";
+import { requestAddressOf } from "./caller.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
 
@@ -29,7 +29,7 @@ export class RequestAuthentication<Context> {
    */
   async run(exchange: HttpExchange, method: string, timeoutMs: number = Infinity): Promise<Context> {
     try {
-      const address = addressOf(exchange, this.options);
+      const address = requestAddressOf(exchange, this.options);
       return await this.authentications.run(applicantOf(exchange, address, method, timeoutMs, this.limits));
     } catch (error) {
       if (error instanceof RpcError) throw error;

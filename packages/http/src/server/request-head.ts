@@ -9,7 +9,7 @@ import type { Match } from "./routes.js";
  * Returns the milliseconds that the caller of a request waits, up to the server's limit; undefined if not given. Throws
  * `RpcError`.
  */
-export function timeoutOf(exchange: HttpExchange, { maxTimeoutMs }: Limits): number | undefined {
+export function requestTimeoutOf(exchange: HttpExchange, { maxTimeoutMs }: Limits): number | undefined {
   const timeoutMs = readTimeout(exchange.header(TIMEOUT_HEADER));
   return timeoutMs === undefined ? undefined : Math.min(timeoutMs, maxTimeoutMs);
 }

@@ -1,13 +1,13 @@
 import { RpcError } from "@quicrpc/core";
 import { expiries, type LinkedSet, type MemoryBudget } from "@quicrpc/core/transport";
-import { tooLarge } from "../protocol/body.js";
+import { messageTooLarge } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { readEnvelopes } from "../protocol/envelope.js";
 import { type GetQuery, readGetQuery } from "../protocol/get-query.js";
 import type { HttpExchange } from "./exchange.js";
-import { HeldBytes } from "./held-bytes.js";
+import { RequestBytes } from "./request-bytes.js";
 import { CODINGS } from "./http-call.js";
-import { messageOf } from "./input-reader.js";
+import { envelopeMessageOf } from "./input-reader.js";
 import type { Framing } from "./routes.js";
 
 /** Limits of a request's only message. */
@@ -29,7 +29,7 @@ export class RequestReader {
   gone = false;
   private readonly exchange: HttpExchange;
   private readonly limits: ReadingLimits;
-  private readonly held: HeldBytes;
+  private readonly held: RequestBytes;
   /** Reason why the message is no longer wanted. */
   private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
@@ -39,7 +39,7 @@ export class RequestReader {
   constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits, readers: LinkedSet<RequestReader>) {
     this.exchange = exchange;
     this.readers = readers;
-    this.held = new HeldBytes(budget);
+    this.held = new RequestBytes(budget);
     this.limits = limits;
   }
 
@@ -77,7 +77,7 @@ export class RequestReader {
     if (this.ended !== undefined) throw this.ended;
     const body = this.exchange.arrivedBody?.();
     if (body === undefined) return undefined;
-    if (body.length > this.limits.maxBytes) throw tooLarge(this.limits.maxBytes);
+    if (body.length > this.limits.maxBytes) throw messageTooLarge(this.limits.maxBytes);
     this.hold(body.length);
     return body;
   }
@@ -121,7 +121,8 @@ export class RequestReader {
 
   private async bytes(): Promise<Uint8Array> {
     // Refused without reading if the declared length is too large.
-    if (Number(this.exchange.header("content-length")) > this.limits.maxBytes) throw tooLarge(this.limits.maxBytes);
+    if (Number(this.exchange.header("content-length")) > this.limits.maxBytes)
+      throw messageTooLarge(this.limits.maxBytes);
     return this.exchange.readBody(this.limits.maxBytes, (piece) => this.hold(piece));
   }
 
@@ -146,7 +147,7 @@ export class RequestReader {
     for await (const envelope of readEnvelopes(exchange.body, limits.maxBytes, (change) => this.hold(change))) {
       if (only !== undefined) throw new RpcError("unimplemented", "the method takes one message, and there are more");
       this.hold(envelope.bytes.length);
-      only = await messageOf(envelope, coding, limits.maxDecompressedBytes, (more) => this.hold(more));
+      only = await envelopeMessageOf(envelope, coding, limits.maxDecompressedBytes, (more) => this.hold(more));
     }
     if (only === undefined) throw new RpcError("unimplemented", "the method takes one message, and there is none");
     return only;

@@ -1,18 +1,18 @@
 import type { Limits, RpcError, ServerLoad } from "@quicrpc/core";
 import { expiries, MemoryBudget } from "@quicrpc/core/transport";
 import type { HttpExchange } from "./exchange.js";
-import { HeldBytes } from "./held-bytes.js";
+import { RequestBytes } from "./request-bytes.js";
 
 /** A request that is being answered. */
 export class RequestInProgress {
   /** Charged for the request and its response. */
   readonly budget: MemoryBudget;
   /** Charged for data of the response that the client has not read. */
-  readonly unsent: HeldBytes;
+  readonly unsent: RequestBytes;
 
   constructor(budget: MemoryBudget) {
     this.budget = budget;
-    this.unsent = new HeldBytes(budget);
+    this.unsent = new RequestBytes(budget);
   }
 }
 
@@ -38,7 +38,7 @@ export class RequestsInProgress {
     const budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
     const request = new RequestInProgress(budget);
     this.count++;
-    const unread = new HeldBytes(budget);
+    const unread = new RequestBytes(budget);
     exchange.unread = unread;
     const place = this.load.add({ budget, onEvicted: (error) => onEvicted(error, request) });
     exchange.onEnd = () => {

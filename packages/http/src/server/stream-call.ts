@@ -3,13 +3,13 @@ import type { ItemReceiver } from "@quicrpc/core/transport";
 import type { ContentCoding } from "../protocol/compression.js";
 import { contentType } from "../protocol/content-type.js";
 import { type EndOfStream, writeEndOfStream } from "../protocol/end-of-stream.js";
-import { FLAG_COMPRESSED, FLAG_END, writeEnvelope } from "../protocol/envelope.js";
+import { ENVELOPE_COMPRESSED, FLAG_END, writeEnvelope } from "../protocol/envelope.js";
 import { CODINGS } from "./http-call.js";
 import { InputReader } from "./input-reader.js";
-import { StreamedCall } from "./streamed-call.js";
+import { HttpStreamedCall } from "./streamed-call.js";
 
 /** A call whose messages, in both directions, are in envelopes. */
-export class StreamCall extends StreamedCall {
+export class StreamCall extends HttpStreamedCall {
   private reader: InputReader | undefined = undefined;
   private readonly compression: ContentCoding | undefined = this.coding;
 
@@ -72,7 +72,7 @@ export class StreamCall extends StreamedCall {
     else {
       const compressing = coding.compress(message);
       this.answerFlow.writeLater(
-        compressing.then((bytes) => writeEnvelope({ flags: flags | FLAG_COMPRESSED, bytes })),
+        compressing.then((bytes) => writeEnvelope({ flags: flags | ENVELOPE_COMPRESSED, bytes })),
         (error) => this.tellHook(error),
       );
     }

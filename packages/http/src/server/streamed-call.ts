@@ -5,7 +5,7 @@ import type { AnswerBody } from "./exchange.js";
 import { HttpCall } from "./http-call.js";
 
 /** A call with a response in pieces. Subclasses frame its messages and its end. */
-export abstract class StreamedCall extends HttpCall {
+export abstract class HttpStreamedCall extends HttpCall {
   protected readonly answerFlow: AnswerFlow = new AnswerFlow(this.unsent);
   private body: AnswerBody | undefined = undefined;
 

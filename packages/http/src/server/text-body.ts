@@ -17,7 +17,7 @@ export function bytesOfBody(body: WholeBody): Uint8Array {
 }
 
 /** Returns the length of a body in bytes. */
-export function lengthOf(body: WholeBody): number {
+export function bodyLengthOf(body: WholeBody): number {
   if (typeof body !== "string") return body.length;
   for (let at = 0; at < body.length; at++) if (body.charCodeAt(at) > 0x7f) return UTF8.encode(body).length;
   return body.length;

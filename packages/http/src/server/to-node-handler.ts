@@ -1,9 +1,9 @@
 import type { FetchHandler } from "./create-fetch-handler.js";
-import { serviceOf } from "./create-fetch-handler.js";
+import { serviceBehind } from "./create-fetch-handler.js";
 import { Http2Exchange, type Http2Stream } from "./http2-exchange.js";
 import { Http3Exchange, type Http3Request } from "./http3-exchange.js";
 import type { NodeHeaders } from "./node-input.js";
-import { NodeExchange, targetOf, type NodeRequest, type NodeResponse } from "./node-exchange.js";
+import { NodeExchange, requestTargetOf, type NodeRequest, type NodeResponse } from "./node-exchange.js";
 
 export type { Http2Stream } from "./http2-exchange.js";
 export type { NodeHeaders } from "./node-input.js";
@@ -30,9 +30,9 @@ export interface NodeHandler extends Pick<FetchHandler, "drain"> {
  * any middleware that reads bodies.
  */
 export function toNodeHandler(handler: FetchHandler): NodeHandler {
-  const service = serviceOf(handler);
+  const service = serviceBehind(handler);
   const handle = (request: NodeRequest, response: NodeResponse, next?: () => void): void => {
-    const target = targetOf(request, next && ((path) => service.owns(path)));
+    const target = requestTargetOf(request, next && ((path) => service.owns(path)));
     if (next !== undefined && !service.owns(target)) next();
     else service.handle(new NodeExchange(request, response, target));
   };

@@ -6,7 +6,7 @@ import { jsonBytes } from "../protocol/error-json.js";
 import { REFUSED_HEADER, TRAILER_PREFIX, writeHeaders } from "../protocol/headers.js";
 import { isGet } from "./exchange.js";
 import { HttpCall } from "./http-call.js";
-import { bytesOfBody, lengthOf, type WholeBody } from "./text-body.js";
+import { bytesOfBody, bodyLengthOf, type WholeBody } from "./text-body.js";
 
 /** A call whose request and response are one message each, without envelopes. */
 export class UnaryCall extends HttpCall {
@@ -27,7 +27,7 @@ export class UnaryCall extends HttpCall {
 
   protected sendResult(value: unknown): void {
     const body = this.encodedBody(value);
-    this.unsent.hold(lengthOf(body));
+    this.unsent.hold(bodyLengthOf(body));
     this.answer(200, contentType({ codec: this.format.name, stream: false }), body, this.metadata());
   }
 
@@ -70,7 +70,7 @@ export class UnaryCall extends HttpCall {
       const { cacheControl } = this.shared;
       if (cacheControl !== undefined && metadata?.has("cache-control") !== true) fields["cache-control"] = cacheControl;
     }
-    const coding = this.codingFor(lengthOf(body));
+    const coding = this.codingFor(bodyLengthOf(body));
     if (coding === undefined) {
       exchange.respond({ status, fields, metadata }, body);
       return;

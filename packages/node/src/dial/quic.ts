@@ -37,7 +37,7 @@ function clientTls(options: TransportDialOptions): ClientTlsOptions {
 }
 
 /** Dials `https://host[:port]/path`: WebTransport over HTTP/3. Rejects with a `QuicError`. */
-export function dialWebTransport(url: URL, options: TransportDialOptions): Promise<WebTransportSession> {
+export function dialWebTransportSession(url: URL, options: TransportDialOptions): Promise<WebTransportSession> {
   const { headers, serverName, timeoutMs, signal, transport, freshPort = false } = options;
   return connectWebTransport(url, {
     freshPort,

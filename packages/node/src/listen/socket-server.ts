@@ -204,7 +204,7 @@ type ListeningPlace = ListenOptions | { readonly fd: number } | HandedConnection
  * Returns the arguments for `server.listen`: a TCP address, a socket that was passed to this process, or a server whose
  * connections are passed on.
  */
-export function placeOf({ host, port, descriptor, handed }: ListenTarget): ListeningPlace {
+export function listeningPlaceOf({ host, port, descriptor, handed }: ListenTarget): ListeningPlace {
   if (handed !== undefined) return handed;
   if (descriptor !== undefined) return { fd: descriptor };
   return { port, ...(host !== undefined && { host }) };

@@ -14,7 +14,7 @@ import {
 } from "./listener.js";
 import { ConnectionLimiter, connectionLimits } from "./connection-limiter.js";
 import { holdReads } from "./held-reads.js";
-import { AcceptedSockets, placeOf, socketListener, startServer } from "./socket-server.js";
+import { AcceptedSockets, listeningPlaceOf, socketListener, startServer } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 import { ServerTls } from "./tls-settings.js";
 import { lstat, rm } from "node:fs/promises";
@@ -82,7 +82,7 @@ async function accept(
   const limiter = new ConnectionLimiter(connectionLimits(transport, limits));
   const acceptedSockets = new AcceptedSockets(server, limiter, settings.trustedProxies);
   const { path, descriptor } = target;
-  await startServer(server, kind === "unix" && descriptor === undefined ? { path } : placeOf(target));
+  await startServer(server, kind === "unix" && descriptor === undefined ? { path } : listeningPlaceOf(target));
   return socketListener(server, acceptedSockets, target, (authority) =>
     kind === "unix" ? `unix:${path}` : `${kind}://${authority}`,
   );

@@ -15,7 +15,13 @@ import {
 } from "./http-requests.js";
 import type { Http2Requests } from "./http2-connections.js";
 import type { Listener, WebOffer } from "./listener.js";
-import { placeOf, type AcceptedSocket, AcceptedSockets, socketListener, startServer } from "./socket-server.js";
+import {
+  listeningPlaceOf,
+  type AcceptedSocket,
+  AcceptedSockets,
+  socketListener,
+  startServer,
+} from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
 import { reportRefusal } from "../refusals.js";
 import { VERSION_FIELDS } from "../web-socket/handshake.js";
@@ -142,7 +148,7 @@ const listen = async (
     }
   });
   const acceptedSockets = new AcceptedSockets(server, limiter, settings.trustedProxies, secure ? undefined : NO_ROOM);
-  await startServer(server, placeOf(target));
+  await startServer(server, listeningPlaceOf(target));
   const listener = socketListener(server, acceptedSockets, target, (authority) => `${scheme}://${authority}${path}`);
   return {
     ...listener,

@@ -1,4 +1,4 @@
-import { dialQuic, dialWebTransport } from "../dial/quic.js";
+import { dialQuic, dialWebTransportSession } from "../dial/quic.js";
 import { listenQuic, listenWebTransport } from "../listen/quic.js";
 import type { TransportAbilities, TransportProvider } from "./provider.js";
 
@@ -22,7 +22,7 @@ const webTransportProvider: TransportProvider = {
   schemes: ["https:"],
   abilities: { ...OVER_QUIC, headers: true },
   defaultPort: 443,
-  dial: dialWebTransport,
+  dial: dialWebTransportSession,
   listen: listenWebTransport,
 };
 

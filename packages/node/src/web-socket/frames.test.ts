@@ -2,7 +2,7 @@ import type { Writable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as ws from "ws";
-import { FrameError, FrameReader, headBytes, Opcode, putFrame } from "./frames.js";
+import { FrameError, WebSocketFrameReader, headBytes, Opcode, putFrame } from "./frames.js";
 import { applyMask } from "./mask.js";
 
 /** The halves of the ws package. */
@@ -34,7 +34,7 @@ function readAll(
     onPing: (payload: Uint8Array) => void events.push(`${at()} ping ${Buffer.from(payload).toString("hex")}`),
     onClose: (code: number, reason: string) => void events.push(`${at()} close ${code} ${reason}`),
   };
-  const reader = new FrameReader(handler, masked, maxMessage);
+  const reader = new WebSocketFrameReader(handler, masked, maxMessage);
   for (const chunk of chunks) {
     try {
       expect(reader.read(chunk.slice())).toBe(chunk.length);
@@ -142,7 +142,7 @@ describe("frames of a WebSocket", () => {
       onPing: () => {},
       onClose: () => {},
     };
-    const reader = new FrameReader(handler, false, LIMIT);
+    const reader = new WebSocketFrameReader(handler, false, LIMIT);
     const chunk = Uint8Array.of(0x82, 0x01, 1, 0x82, 0x02, 2, 3);
     expect(reader.read(chunk)).toBe(3);
     expect(reader.read(chunk.subarray(3))).toBe(0);

@@ -101,7 +101,7 @@ export class FrameError extends Error {
  * Reads frames from arbitrarily split bytes. It buffers at most a frame header or a control frame; pieces of messages
  * are delivered as they arrive.
  */
-export class FrameReader {
+export class WebSocketFrameReader {
   /** While true, `read` stops before the next frame or piece. */
   stopped = false;
   private readonly handler: FrameReaderHandler;

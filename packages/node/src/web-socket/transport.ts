@@ -13,7 +13,7 @@ import { exporterOf, type NodeBytes, soleReader } from "../stream/node-stream.js
 import {
   CloseCode,
   FrameError,
-  FrameReader,
+  WebSocketFrameReader,
   headBytes,
   KEY_BYTES,
   MAX_HEAD_BYTES,
@@ -45,7 +45,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   private readonly bytes: NodeBytes;
   private readonly role: Role;
   private readonly closeTimeoutMs: number;
-  private readonly reader: FrameReader;
+  private readonly reader: WebSocketFrameReader;
   private handler: ByteStreamHandler | undefined = undefined;
   /** True while there is no room to send, until `onDrain`. */
   private full = false;
@@ -61,7 +61,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
     this.bytes = soleReader(socket);
     this.role = role;
     this.closeTimeoutMs = closeTimeoutMs;
-    this.reader = new FrameReader(
+    this.reader = new WebSocketFrameReader(
       {
         onPiece: (piece) => this.handler?.onData(piece),
         onPing: (payload) => this.onPing(payload),

@@ -57,7 +57,7 @@ export function watchProcess(
 }
 
 /** Restores an error that a worker reported. */
-export function errorOf({ name, message, code, url, hint }: ErrorDescription): Error {
+export function workerErrorOf({ name, message, code, url, hint }: ErrorDescription): Error {
   if (code !== undefined && url !== undefined) return new TransportError({ code, url, message, hint });
   return name === "TypeError" ? new TypeError(message) : new Error(message);
 }

@@ -2,7 +2,7 @@ import type { Worker } from "node:cluster";
 import { type Backoff, backoffDelay } from "@quicrpc/core/transport";
 import type { ServerStats } from "../server.js";
 import type { FromWorker, ToWorker, WorkerShare } from "./messages.js";
-import { endAfter, errorOf, GRACE_MS, send, watchProcess } from "./worker-process.js";
+import { endAfter, workerErrorOf, GRACE_MS, send, watchProcess } from "./worker-process.js";
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 5000, factor: 2 };
 /** Lifetime in milliseconds after which a worker's restart delay is reset. */
@@ -89,7 +89,7 @@ export class WorkerSlot {
           clearTimeout(silent);
           send(worker, { quicrpc: "joined", share: group.shareOf(place) });
         } else if (message?.quicrpc === "failed") {
-          reject(errorOf(message.error));
+          reject(workerErrorOf(message.error));
           worker.process.kill("SIGKILL");
         } else if (message?.quicrpc === "ready" && this.status === "starting") {
           this.served = true;

@@ -3,15 +3,15 @@ import { useEffect, useState } from "preact/hooks";
 import { loadCatalog, type ShownService } from "./catalog.js";
 import { Header } from "./header.js";
 import type { KeptRequest } from "./history.js";
-import { hashOf, placeOf } from "./place.js";
+import { locationHash, locationOf } from "./place.js";
 import { RequestView } from "./request-view.js";
 import { keyLabel, SHORTCUTS } from "./shortcuts.js";
 import { Sidebar } from "./sidebar.js";
-import type { Target } from "./target.js";
+import type { ServerTarget } from "./target.js";
 
 /** Properties of `App`. */
 export interface AppProps {
-  readonly target: Target;
+  readonly target: ServerTarget;
   readonly title: string;
   readonly nonce: string;
 }
@@ -20,7 +20,7 @@ export interface AppProps {
 export function App({ target, title, nonce }: AppProps): JSX.Element {
   const [services, setServices] = useState<readonly ShownService[]>();
   const [problem, setProblem] = useState<string>();
-  const [place, setPlace] = useState(placeOf(location.hash));
+  const [place, setPlace] = useState(locationOf(location.hash));
   const [given, setGiven] = useState<Partial<KeptRequest> | undefined>(place);
   const [, setKept] = useState(0);
   /** On a small screen, either the methods or the chosen method is shown. */
@@ -38,7 +38,7 @@ export function App({ target, title, nonce }: AppProps): JSX.Element {
   }, [target]);
   useEffect(() => {
     const onHash = (): void => {
-      const next = placeOf(location.hash);
+      const next = locationOf(location.hash);
       setPlace(next);
       setChoosing(next.method === undefined);
       if (next.input !== undefined) setGiven(next);
@@ -59,7 +59,7 @@ export function App({ target, title, nonce }: AppProps): JSX.Element {
   const open = (request: KeptRequest): void => {
     setGiven(request);
     setChoosing(false);
-    location.hash = hashOf({ service: request.service, method: request.method });
+    location.hash = locationHash({ service: request.service, method: request.method });
   };
   const isFor = given !== undefined && given.service === place.service && given.method === place.method;
   return (
@@ -96,7 +96,7 @@ export function App({ target, title, nonce }: AppProps): JSX.Element {
 
 interface WelcomeProps {
   readonly services: readonly ShownService[];
-  readonly place: ReturnType<typeof placeOf>;
+  readonly place: ReturnType<typeof locationOf>;
 }
 
 /** Shows the services before a method is chosen. */

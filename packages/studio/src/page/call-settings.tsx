@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
 import type { CallSettings } from "./settings.js";
-import type { Target } from "./target.js";
+import type { ServerTarget } from "./target.js";
 
 /** Properties of `CallSettingsView`. */
 export interface CallSettingsProps {
   readonly settings: CallSettings;
-  readonly target: Target;
+  readonly target: ServerTarget;
   readonly onChange: (settings: CallSettings) => void;
 }
 

@@ -1,13 +1,13 @@
 import type { JSX } from "preact";
 import { useCallback, useRef, useState } from "preact/hooks";
-import { ItemsView, textOf } from "./items-view.js";
+import { ItemsView, jsonText } from "./items-view.js";
 import { JsonText } from "./json-text.js";
 import { NetworkView } from "./network-view.js";
 import { useObserved } from "./observed.js";
 import type { RunningCall } from "./running-call.js";
 import { keyLabel, SHORTCUTS, useShortcut } from "./shortcuts.js";
 import { Tabs } from "./tabs.js";
-import type { Target } from "./target.js";
+import type { ServerTarget } from "./target.js";
 import { TransfersView } from "./transfers-view.js";
 import { Waterfall } from "./waterfall.js";
 
@@ -19,7 +19,7 @@ export function CallView({
   target,
 }: {
   readonly call: RunningCall | undefined;
-  readonly target: Target;
+  readonly target: ServerTarget;
 }): JSX.Element {
   useObserved(call);
   const [tab, setTab] = useState<(typeof TABS)[number]>("Messages");
@@ -104,7 +104,7 @@ function Messages({ call }: { readonly call: RunningCall }): JSX.Element {
           {error.hint !== undefined && <p>{error.hint}</p>}
           {error.details !== undefined && (
             <pre tabIndex={0}>
-              <JsonText text={textOf(error.details, 100_000, 2)} />
+              <JsonText text={jsonText(error.details, 100_000, 2)} />
             </pre>
           )}
         </div>
@@ -151,7 +151,7 @@ function Fields({
   );
 }
 
-function Timing({ call, target }: { readonly call: RunningCall; readonly target: Target }): JSX.Element {
+function Timing({ call, target }: { readonly call: RunningCall; readonly target: ServerTarget }): JSX.Element {
   const rttMs = target.samples.at(-1)?.sample.stats.rttMs ?? undefined;
   const { carried, timings, served } = call;
   if (carried !== undefined) {

@@ -2,7 +2,7 @@ import { fromBase64 } from "@quicrpc/core/transport";
 import { valueOf } from "@quicrpc/services";
 import type { Trust } from "../assets.js";
 import type { ShownMethod } from "./catalog.js";
-import type { CallSettings, Field } from "./settings.js";
+import type { CallSettings, MetadataField } from "./settings.js";
 import { typeScriptOf } from "./typescript-value.js";
 
 /** A call that can be converted to a command or a program. */
@@ -14,7 +14,7 @@ export interface Copyable extends Omit<CallSettings, "metadata"> {
   readonly trust?: Trust;
   /** The input as JSON; as text for a method that accepts bytes. */
   readonly input: string;
-  readonly metadata: readonly Field[];
+  readonly metadata: readonly MetadataField[];
   /** Files chosen for blob fields. */
   readonly files?: Readonly<Record<string, Pick<File, "name">>>;
   /** The file chosen instead of the input, if the input is bytes. */

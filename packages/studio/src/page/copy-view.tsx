@@ -3,15 +3,15 @@ import { useCallback, useRef, useState } from "preact/hooks";
 import type { ChosenFiles } from "./blob-inputs.js";
 import type { ShownMethod } from "./catalog.js";
 import { asCommand, asCurl, asTypeScript, type Copyable } from "./copy-as.js";
-import { hashOf } from "./place.js";
-import { type CallSettings, fieldsOf } from "./settings.js";
+import { locationHash } from "./place.js";
+import { type CallSettings, metadataFieldsOf } from "./settings.js";
 import { useShortcut } from "./shortcuts.js";
-import type { Target } from "./target.js";
+import type { ServerTarget } from "./target.js";
 
 /** Properties of `CopyAs`. */
 export interface CopyAsProps {
   readonly method: ShownMethod;
-  readonly target: Target;
+  readonly target: ServerTarget;
   readonly input: string;
   readonly files: ChosenFiles;
   /** The file chosen instead of the input. */
@@ -23,7 +23,8 @@ const FORMS: Readonly<Record<string, (given: Copyable) => string>> = {
   TypeScript: asTypeScript,
   quicrpc: asCommand,
   curl: asCurl,
-  link: ({ method: { service, name }, input }) => new URL(hashOf({ service, method: name, input }), location.href).href,
+  link: ({ method: { service, name }, input }) =>
+    new URL(locationHash({ service, method: name, input }), location.href).href,
 };
 
 interface Copied {
@@ -43,7 +44,7 @@ export function CopyAs({ method, target, input, files, bytesFile, settings }: Co
     const { url, httpUrl, trust } = target;
     let text = "";
     try {
-      const metadata = fieldsOf(settings.metadata);
+      const metadata = metadataFieldsOf(settings.metadata);
       text = FORMS[form]?.({ ...settings, method, url, httpUrl, trust, input, files, bytesFile, metadata }) ?? "";
       await navigator.clipboard.writeText(text);
       setCopied({ text, said: `copied as ${form}` });

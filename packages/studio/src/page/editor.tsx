@@ -17,7 +17,7 @@ import type { JsonSchema } from "@quicrpc/services";
 import { toBase64 } from "@quicrpc/core/transport";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { MAX_FILE, tooLarge } from "./form/bytes-field.js";
+import { MAX_FILE, fileTooLarge } from "./form/bytes-field.js";
 import { misfitsOf } from "./schema/check.js";
 import { proposalsAt } from "./schema/complete.js";
 import { type JsonNode, jsonTree } from "./schema/json-tree.js";
@@ -149,7 +149,7 @@ function drop(event: DragEvent, view: EditorView, onProblem: (problem: string) =
   if (file === undefined) return false;
   event.preventDefault();
   const at = view.posAtCoords({ x: event.clientX, y: event.clientY }) ?? view.state.doc.length;
-  if (file.size > MAX_FILE) onProblem(tooLarge(file));
+  if (file.size > MAX_FILE) onProblem(fileTooLarge(file));
   else insertFile(file, at, view).catch((error: unknown) => onProblem(String(error)));
   return true;
 }

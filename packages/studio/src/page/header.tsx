@@ -2,11 +2,11 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { HelpView } from "./help-view.js";
 import { useObserved } from "./observed.js";
-import type { Target } from "./target.js";
+import type { ServerTarget } from "./target.js";
 
 /** Properties of `Header`. */
 export interface HeaderProps {
-  readonly target: Target;
+  readonly target: ServerTarget;
   readonly title: string;
   readonly onReload: () => void;
   /** Shows or hides the methods on a small screen. */
@@ -38,7 +38,7 @@ export function Header({ target, title, onReload, onChoose }: HeaderProps): JSX.
   );
 }
 
-function State({ target }: { readonly target: Target }): JSX.Element | null {
+function State({ target }: { readonly target: ServerTarget }): JSX.Element | null {
   const last = target.samples.at(-1)?.sample;
   if (last === undefined) return null;
   const { rttMs } = last.stats;

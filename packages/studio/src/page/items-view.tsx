@@ -138,7 +138,7 @@ function ItemList({ call: { messages }, selected, onSelect }: ItemListProps): JS
 const rowTexts = new WeakMap<LoggedItem, string>();
 
 function rowText(item: LoggedItem): string {
-  const made = rowTexts.get(item) ?? textOf(item.value, MAX_ROW);
+  const made = rowTexts.get(item) ?? jsonText(item.value, MAX_ROW);
   rowTexts.set(item, made);
   return made;
 }
@@ -148,7 +148,7 @@ function timeOf(ms: number): string {
 }
 
 function Message({ value, label }: { readonly value: unknown; readonly label: string }): JSX.Element {
-  const text = useMemo(() => textOf(value, Number.POSITIVE_INFINITY, 2), [value]);
+  const text = useMemo(() => jsonText(value, Number.POSITIVE_INFINITY, 2), [value]);
   const isCut = text.length > MAX_SHOWN;
   return (
     <div class="message">
@@ -160,11 +160,11 @@ function Message({ value, label }: { readonly value: unknown; readonly label: st
         <button type="button" onClick={() => void navigator.clipboard?.writeText(text)}>
           Copy
         </button>
-        <button type="button" onClick={() => download(text, "message.json")}>
+        <button type="button" onClick={() => downloadItems(text, "message.json")}>
           Save
         </button>
         {value instanceof Uint8Array && (
-          <button type="button" onClick={() => download(value)}>
+          <button type="button" onClick={() => downloadItems(value)}>
             Save {value.length} bytes
           </button>
         )}
@@ -177,7 +177,7 @@ function Message({ value, label }: { readonly value: unknown; readonly label: st
 }
 
 /** Returns a value as JSON, truncated if it is long. */
-export function textOf(value: unknown, most: number, indent?: number): string {
+export function jsonText(value: unknown, most: number, indent?: number): string {
   let text: string;
   try {
     text = JSON.stringify(jsonOf(value), undefined, indent) ?? "(nothing)";
@@ -188,7 +188,7 @@ export function textOf(value: unknown, most: number, indent?: number): string {
 }
 
 /** Downloads bytes as a file. */
-export function download(bytes: Uint8Array | string, name: string = "message.bin"): void {
+export function downloadItems(bytes: Uint8Array | string, name: string = "message.bin"): void {
   const url = URL.createObjectURL(new Blob([bytes as BlobPart]));
   const link = document.createElement("a");
   link.href = url;

@@ -3,7 +3,7 @@ import type { PageSettings } from "../assets.js";
 import { App } from "./app.js";
 import { takeToken } from "./place.js";
 import { listenToKeys } from "./shortcuts.js";
-import { Target } from "./target.js";
+import { ServerTarget } from "./target.js";
 
 interface Settings extends Pick<PageSettings, "title" | "route" | "describedBy" | "trust"> {
   readonly nonce: string;
@@ -14,7 +14,7 @@ const settings = JSON.parse(given) as Settings;
 const { title, nonce } = settings;
 
 listenToKeys();
-Target.open(settings, takeToken()).then(
+ServerTarget.open(settings, takeToken()).then(
   (target) => render(<App target={target} title={title} nonce={nonce} />, document.body),
   (error: unknown) => render(<Failure title={title} error={error} route={settings.route} />, document.body),
 );

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useObserved } from "./observed.js";
 import { Plot, type PlotLine, rateOf, statOf } from "./plot.js";
-import type { Target } from "./target.js";
+import type { ServerTarget } from "./target.js";
 
 const ROWS = [
   ["rttMs", "Round trip", "ms"],
@@ -82,7 +82,7 @@ const PLOTS: readonly PlotOfSession[] = [
 ];
 
 /** Plots the session's state, and tells whose network it is. */
-export function NetworkView({ target }: { readonly target: Target }): JSX.Element {
+export function NetworkView({ target }: { readonly target: ServerTarget }): JSX.Element {
   useObserved(target);
   const last = target.samples.at(-1)?.sample;
   const isKnown = ({ lines }: PlotOfSession): boolean =>
@@ -123,7 +123,7 @@ export function NetworkView({ target }: { readonly target: Target }): JSX.Elemen
   );
 }
 
-type Sample = Target["samples"][number]["sample"];
+type Sample = ServerTarget["samples"][number]["sample"];
 
 function Status({ sample: { status, error, sessions, transport, reason } }: { readonly sample: Sample }): JSX.Element {
   const reconnects = Math.max(0, sessions - 1);

@@ -1,5 +1,5 @@
 /** Messages that the user sends on a call, until the call reads them. */
-export class Outbox implements AsyncIterable<unknown> {
+export class OutgoingMessages implements AsyncIterable<unknown> {
   /** True when the user sends no more messages. */
   closed = false;
   private readonly waiting: unknown[] = [];

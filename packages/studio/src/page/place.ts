@@ -1,5 +1,5 @@
 /** The location within the page: the method that is shown, and its initial input. */
-export interface Place {
+export interface PageLocation {
   readonly service?: string;
   readonly method?: string;
   /** The input in a link, as text. */
@@ -19,7 +19,7 @@ export function takeToken(): string | undefined {
 }
 
 /** Parses the address: "#/service/method?input=…". */
-export function placeOf(hash: string): Place {
+export function locationOf(hash: string): PageLocation {
   const [path = "", query = ""] = hash.replace(/^#/, "").split("?");
   const [, service, method] = path.split("/").map(decoded);
   const input = new URLSearchParams(query).get("input") ?? undefined;
@@ -27,7 +27,7 @@ export function placeOf(hash: string): Place {
 }
 
 /** Returns the address of a place. */
-export function hashOf({ service = "", method = "", input }: Place): string {
+export function locationHash({ service = "", method = "", input }: PageLocation): string {
   const path = `#/${encodeURIComponent(service)}/${encodeURIComponent(method)}`;
   return input === undefined ? path : `${path}?${new URLSearchParams({ input }).toString()}`;
 }

@@ -2,11 +2,11 @@ import type { ConnectionStats } from "@quicrpc/core/measure";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import type { Target } from "./target.js";
+import type { ServerTarget } from "./target.js";
 
 const HEIGHT = 120;
 
-type Point = Target["samples"][number];
+type Point = ServerTarget["samples"][number];
 
 /** One line of a plot. */
 export interface PlotLine {
@@ -34,7 +34,7 @@ export function rateOf(name: keyof ConnectionStats): PlotLine["valueOf"] {
 
 /** Properties of `Plot`. */
 export interface PlotProps {
-  readonly target: Target;
+  readonly target: ServerTarget;
   readonly label: string;
   readonly lines: readonly PlotLine[];
 }
@@ -116,7 +116,7 @@ export function Plot({ target, label, lines }: PlotProps): JSX.Element {
   );
 }
 
-function dataOf({ samples }: Target, lines: readonly PlotLine[]): uPlot.AlignedData {
+function dataOf({ samples }: ServerTarget, lines: readonly PlotLine[]): uPlot.AlignedData {
   return [
     samples.map(({ at }) => at),
     ...lines.map(({ valueOf }) => samples.map((point, index) => valueOf(point, samples[index - 1]) ?? null)),

@@ -13,14 +13,14 @@ import { KeepView } from "./keep-view.js";
 import { MessageView } from "./message-view.js";
 import { type CallRequest, RunningCall } from "./running-call.js";
 import { exampleOf } from "./schema/example.js";
-import { type CallSettings, fieldsOf, linesOf } from "./settings.js";
+import { type CallSettings, metadataFieldsOf, linesOf } from "./settings.js";
 import { useShortcut } from "./shortcuts.js";
-import type { Target } from "./target.js";
+import type { ServerTarget } from "./target.js";
 
 /** Properties of `RequestView`. */
 export interface RequestViewProps {
   readonly method: ShownMethod;
-  readonly target: Target;
+  readonly target: ServerTarget;
   readonly nonce: string;
   /** Initial request, from a link or the history. */
   readonly given: Partial<KeptRequest> | undefined;
@@ -62,7 +62,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
       input: method.streamsInput ? undefined : await message(),
       files,
       ...settings,
-      metadata: fieldsOf(settings.metadata),
+      metadata: metadataFieldsOf(settings.metadata),
       isCarried: target.isCarried,
       served,
     };
@@ -103,7 +103,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
         method: method.name,
         input: text,
         ...waysOf(settings),
-        metadata: fieldsOf(settings.metadata),
+        metadata: metadataFieldsOf(settings.metadata),
         at: Date.now(),
       });
       if (!isKept) throw new Error("The request is not kept: it is too long, or the browser's storage has no room.");

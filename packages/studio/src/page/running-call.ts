@@ -5,7 +5,7 @@ import { CALL_COMPRESS, CALL_NAME, CALL_VIA } from "../carrier.js";
 import type { ShownMethod } from "./catalog.js";
 import { ItemLog } from "./item-log.js";
 import { Observed } from "./observed.js";
-import { Outbox } from "./outbox.js";
+import { OutgoingMessages } from "./outbox.js";
 import { download, save, type Transfer, upload, withoutBlobs } from "./transfers.js";
 
 const ASK_MS = 5000;
@@ -35,7 +35,7 @@ export class RunningCall extends Observed {
   status: "running" | "ok" | "failed" = "running";
   error: RpcError | undefined = undefined;
   readonly messages: ItemLog = new ItemLog();
-  readonly outbox: Outbox = new Outbox();
+  readonly outbox: OutgoingMessages = new OutgoingMessages();
   sent = 0;
   /** The blobs of its input and its response. */
   readonly transfers: Transfer[] = [];

@@ -10,10 +10,10 @@ export interface CallSettings {
 }
 
 /** A metadata field, as text. */
-export type Field = readonly [name: string, value: string];
+export type MetadataField = readonly [name: string, value: string];
 
 /** Parses lines of the form "name: value". Throws `TypeError` for another line. */
-export function fieldsOf(text: string): readonly Field[] {
+export function metadataFieldsOf(text: string): readonly MetadataField[] {
   return text
     .split("\n")
     .filter((line) => line.trim() !== "")
@@ -25,6 +25,6 @@ export function fieldsOf(text: string): readonly Field[] {
 }
 
 /** Formats metadata for `fieldsOf`. */
-export function linesOf(fields: readonly Field[]): string {
+export function linesOf(fields: readonly MetadataField[]): string {
   return fields.map(([name, value]) => `${name}: ${value}`).join("\n");
 }

@@ -3,7 +3,7 @@ import { useCallback, useRef, useState } from "preact/hooks";
 import { matching, type ShownMethod, type ShownService } from "./catalog.js";
 import type { KeptRequest } from "./history.js";
 import { HistoryView, KeptView } from "./kept-view.js";
-import { hashOf } from "./place.js";
+import { locationHash } from "./place.js";
 import { useShortcut } from "./shortcuts.js";
 import { Tabs } from "./tabs.js";
 
@@ -42,7 +42,7 @@ export function Sidebar({ services, current, onOpen }: SidebarProps): JSX.Elemen
     const methods = services.flatMap((service) => service.methods);
     const at = methods.findIndex((each) => each === current);
     const method = methods[at === -1 ? 0 : at + by];
-    if (method !== undefined) location.hash = hashOf({ service: method.service, method: method.name });
+    if (method !== undefined) location.hash = locationHash({ service: method.service, method: method.name });
   };
   useShortcut("next", () => step(1));
   useShortcut("previous", () => step(-1));
@@ -116,7 +116,7 @@ function ServiceLinks({ service: { name, docs, methods }, current, isOpen }: Ser
         {methods.map((method) => (
           <li key={method.name}>
             <a
-              href={hashOf({ service: name, method: method.name })}
+              href={locationHash({ service: name, method: method.name })}
               aria-current={method === current ? "page" : undefined}
               title={method.docs}
             >

@@ -11,7 +11,7 @@ import { Observed } from "./observed.js";
 const MAX_SAMPLES = 600;
 
 /** The server that a page shows, and the state of the connection to it. */
-export class Target extends Observed {
+export class ServerTarget extends Observed {
   /** Its URL; "" until it is known. */
   url: string;
   /** How the server is trusted, for calls that are copied. */
@@ -65,11 +65,16 @@ export class Target extends Observed {
   static async open(
     { route, describedBy, trust }: Pick<PageSettings, "route" | "describedBy" | "trust">,
     token: string | undefined,
-  ): Promise<Target> {
+  ): Promise<ServerTarget> {
     switch (route.via) {
       case "process": {
         const connection = connectProcess(token);
-        const target = new Target({ url: "", network: "", trust }, connection, route.via, describedBy && connection);
+        const target = new ServerTarget(
+          { url: "", network: "", trust },
+          connection,
+          route.via,
+          describedBy && connection,
+        );
         void target.listen(connection, (event) => target.receive(event));
         return target;
       }
@@ -83,7 +88,7 @@ export class Target extends Observed {
           ...(hashes !== undefined && { serverCertificateHashes: hashes }),
         });
         const shown = { url: route.url, network: "this page's network", trust };
-        const target = new Target(shown, connection, route.via, process);
+        const target = new ServerTarget(shown, connection, route.via, process);
         target.watch(connection);
         if (process !== undefined) void target.listen(process, (event) => target.noteModel(event));
         return target;
@@ -91,7 +96,7 @@ export class Target extends Observed {
       case "http": {
         const url = `${location.origin}${route.prefix}`;
         const network = "HTTP requests, of whose connection a page learns nothing";
-        return new Target({ url, network }, httpTransport().caller(url), route.via);
+        return new ServerTarget({ url, network }, httpTransport().caller(url), route.via);
       }
     }
   }

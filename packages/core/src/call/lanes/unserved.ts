@@ -1,11 +1,11 @@
 import { ProtocolError } from "../../errors.js";
 import type { Channel } from "../../transport/channel.js";
-import { type Fault, writeFault } from "../../wire/sent-fault.js";
+import { type SentFault, writeFault } from "../../wire/sent-fault.js";
 import { FLAG_HEAD, type Frame } from "../../wire/frame.js";
 import type { LaneCallee } from "../carrier.js";
 import * as FrameType from "../../wire/frame-type.js";
 
-const REFUSAL: Fault = {
+const REFUSAL: SentFault = {
   code: "unimplemented",
   message: "nothing is served here",
   head: { refused: true },

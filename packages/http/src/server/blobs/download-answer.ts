@@ -9,7 +9,7 @@ import {
   writeType,
 } from "../../protocol/blob-headers.js";
 import type { HttpExchange } from "../exchange.js";
-import type { HeldBytes } from "../held-bytes.js";
+import type { RequestBytes } from "../request-bytes.js";
 import type { Download } from "./downloads.js";
 import { NO_REFERENCE, Reading } from "./reading.js";
 
@@ -21,7 +21,7 @@ const SAFE = {
 } as const;
 
 /** Answers a GET or HEAD of a blob. Rejects with the error of its source if that fails before the response begins. */
-export async function answerDownload(exchange: HttpExchange, download: Download, unsent: HeldBytes): Promise<void> {
+export async function answerDownload(exchange: HttpExchange, download: Download, unsent: RequestBytes): Promise<void> {
   const { length, type = "", name = "" } = download.blob;
   const etag = `"${download.id}"`;
   const fields: Record<string, string> = {
@@ -59,12 +59,12 @@ export async function answerDownload(exchange: HttpExchange, download: Download,
 class Transfer {
   private readonly exchange: HttpExchange;
   private readonly download: Download;
-  private readonly unsent: HeldBytes;
+  private readonly unsent: RequestBytes;
   private readonly start: number;
   private readonly end: number;
   private readonly reading: Reading = new Reading();
 
-  constructor(exchange: HttpExchange, download: Download, unsent: HeldBytes, start: number, end: number) {
+  constructor(exchange: HttpExchange, download: Download, unsent: RequestBytes, start: number, end: number) {
     this.exchange = exchange;
     this.download = download;
     this.unsent = unsent;

@@ -4,7 +4,7 @@ import type { AnyMethod } from "@quicrpc/core/generated";
 import { type BlobField, fullName, type UploadStore } from "@quicrpc/core/transport";
 import { BLOB_ID } from "../../protocol/blob-messages.js";
 import type { HttpExchange } from "../exchange.js";
-import type { HeldBytes } from "../held-bytes.js";
+import type { RequestBytes } from "../request-bytes.js";
 import { splitTarget } from "../exchange.js";
 import { CallBlobs, type SharedBlobs } from "./call-blobs.js";
 import { answerDownload } from "./download-answer.js";
@@ -99,7 +99,7 @@ export class HttpBlobs {
     exchange: HttpExchange,
     target: BlobTarget,
     requester: Requester,
-    unsent: HeldBytes,
+    unsent: RequestBytes,
     authorize: () => Promise<void>,
   ): Promise<void> {
     const { method } = exchange;

@@ -3,7 +3,7 @@ import { blobTooLarge } from "@quicrpc/core/transport";
 import {
   BEGINS_WITH,
   PARTIAL_UPLOAD,
-  readBoolean,
+  parseBoolean,
   readCount,
   readDigest,
   readDisposition,
@@ -50,7 +50,7 @@ export interface SaidOfUpload {
  */
 export function saidOfUpload(exchange: HttpExchange, isComplete: boolean, at: number, maxBytes: number): SaidOfUpload {
   const said = exchange.header(UPLOAD_COMPLETE);
-  const isAll = said === undefined ? isComplete : readBoolean(said);
+  const isAll = said === undefined ? isComplete : parseBoolean(said);
   const bodyLength = readCount(exchange.header("content-length"));
   const length = readCount(exchange.header(UPLOAD_LENGTH));
   if (isAll === undefined || Number.isNaN(bodyLength) || Number.isNaN(length))

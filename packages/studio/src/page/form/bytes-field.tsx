@@ -14,7 +14,7 @@ export function BytesField({ form, node, path, label, aria }: ControlProps): JSX
   const value = typeof node.value === "string" ? node.value : "";
   const take = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
-    if (file.size > MAX_FILE) return setSaid(tooLarge(file));
+    if (file.size > MAX_FILE) return setSaid(fileTooLarge(file));
     const text = toBase64(new Uint8Array(await file.arrayBuffer()));
     const isTaken = form.edit(path, { kind: "replace", value: text });
     setSaid(isTaken ? `${file.name} was taken.` : "The text has changed meanwhile: choose the file again.");
@@ -52,7 +52,7 @@ export function BytesField({ form, node, path, label, aria }: ControlProps): JSX
 }
 
 /** Returns the reason why a file is not accepted. */
-export function tooLarge({ name, size }: File): string {
+export function fileTooLarge({ name, size }: File): string {
   return `${name} has ${size} bytes: at most ${MAX_FILE} are taken.`;
 }
 

@@ -4,11 +4,11 @@ import { meantChoice } from "../schema/check.js";
 import { exampleOf } from "../schema/example.js";
 import {
   choiceLabels,
-  type Field,
+  type FormField,
   type FieldKind,
   fieldOf,
   formMembersOf,
-  hintOf,
+  fieldHintOf,
   isEditable,
   newName,
 } from "../schema/field.js";
@@ -24,7 +24,7 @@ const MAX_DEPTH = 16;
 
 /** Properties of a component that edits one kind of value. */
 export interface ControlProps extends FieldProps {
-  readonly field: Field;
+  readonly field: FormField;
   /** Attributes that associate a control with its label, its hint and its problems. */
   readonly aria: {
     readonly id: string;
@@ -66,7 +66,7 @@ export function FieldView({ children, id: given, ...props }: FieldViewProps): JS
   const id = given ?? idOf(path);
   // The field of the choice shows its problems.
   const problems = field.kind === "choice" ? [] : form.problemsAt(node.from);
-  const hint = hintOf(field);
+  const hint = fieldHintOf(field);
   const { description } = field.schema;
   const aria = { id, "aria-describedby": `${id}-said`, "aria-invalid": problems.length > 0 };
   const fits = isEditable(field.kind, node);

@@ -1,6 +1,6 @@
 import { parser } from "@lezer/json";
 import { describe, expect, it } from "vitest";
-import { choiceLabels, fieldOf, formMembersOf, hintOf, isEditable, newName } from "./field.js";
+import { choiceLabels, fieldOf, formMembersOf, fieldHintOf, isEditable, newName } from "./field.js";
 import { type JsonNode, jsonTree } from "./json-tree.js";
 
 const text = { type: "string" };
@@ -70,6 +70,6 @@ describe("a field", () => {
     [{ type: "array", minItems: 2, maxItems: 2 }, "2 items"],
     [{ type: "string", "x-quicrpc-type": "date" }, "time"],
   ])("says of %j: %s", (schema, hint) => {
-    expect(hintOf(fieldOf(schema, schema))).toBe(hint);
+    expect(fieldHintOf(fieldOf(schema, schema))).toBe(hint);
   });
 });

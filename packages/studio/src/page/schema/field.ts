@@ -29,12 +29,12 @@ export type FieldKind =
   | "any";
 
 /** A schema as a form uses it: references are resolved, and parts that must all match are merged. */
-export interface Field {
+export interface FormField {
   readonly kind: FieldKind;
   readonly schema: JsonSchema;
 }
 
-const ANY: Field = { kind: "any", schema: {} };
+const ANY: FormField = { kind: "any", schema: {} };
 const MARKS: Readonly<Record<string, FieldKind>> = {
   date: "date",
   bigint: "bigint",
@@ -53,7 +53,7 @@ const TYPES: Readonly<Record<string, FieldKind>> = {
 };
 
 /** Returns the field that a form shows for a schema. */
-export function fieldOf(given: unknown, root: JsonSchema): Field {
+export function fieldOf(given: unknown, root: JsonSchema): FormField {
   const schema = resolved(given, root);
   if (schema === undefined) return ANY;
   const mark = MARKS[markOf(schema) ?? ""];
@@ -68,7 +68,7 @@ export function fieldOf(given: unknown, root: JsonSchema): Field {
   return { kind: (typeof type === "string" ? TYPES[type] : undefined) ?? "any", schema };
 }
 
-function mergedOf(parts: readonly Field[]): JsonSchema {
+function mergedOf(parts: readonly FormField[]): JsonSchema {
   const members = parts.flatMap(({ schema }) => {
     const { names, required } = membersOf(schema);
     return names.map((name) => ({ name, schema: memberOf(schema, name), isRequired: required.includes(name) }));
@@ -145,7 +145,7 @@ function constantsOf(schema: JsonSchema, root: JsonSchema): string | undefined {
 }
 
 /** Describes briefly what a field accepts: its type and its bounds. */
-export function hintOf({ kind, schema }: Field): string {
+export function fieldHintOf({ kind, schema }: FormField): string {
   const { type, format, minLength, maxLength, minItems, maxItems, multipleOf } = schema;
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   const bounds = (least: unknown, most: unknown, unit: string): string[] => {

@@ -7,7 +7,7 @@ const PIECE = 16 * 1024;
  * A queue of bytes that have arrived and are not yet read. They are copied into pieces of equal size: if the peer sent
  * single bytes, a queue of chunks would take a hundred times their size and would keep the packets in memory.
  */
-export class HeldBytes {
+export class ByteQueue {
   /** Bytes held. */
   bytes = 0;
   private readonly pieces: Fifo<Uint8Array> = new Fifo();

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { HeldBytes } from "./held-bytes.js";
+import { ByteQueue } from "./byte-queue.js";
 
 it("gives back what was pushed, in order, whenever it is asked", () => {
   const chunks = fc.array(fc.option(fc.uint8Array({ maxLength: 40_000, size: "max" }), { freq: 3 }), { maxLength: 20 });
   fc.assert(
     fc.property(chunks, (script) => {
-      const held = new HeldBytes();
+      const held = new ByteQueue();
       const expected: number[] = [];
       const taken: number[] = [];
       // null takes one piece.
@@ -27,7 +27,7 @@ it("gives back what was pushed, in order, whenever it is asked", () => {
 });
 
 it("chunks of one byte take little more than their bytes", () => {
-  const held = new HeldBytes();
+  const held = new ByteQueue();
   const packet = new Uint8Array(1200);
   for (let i = 0; i < 1_000_000; i++) held.push(packet.subarray(i % 1200, (i % 1200) + 1));
   const pieces: Uint8Array[] = [];

@@ -1,7 +1,7 @@
 import type { MemoryBudget } from "@quicrpc/core/transport";
 
 /** Bytes that one request has reserved of its budget. */
-export class HeldBytes {
+export class RequestBytes {
   private readonly budget: MemoryBudget;
   private held = 0;
   private closed = false;
