@@ -624,7 +624,7 @@ function writeEventSource(b: Uint8Array, p: number, value: EventSourceOption1 | 
     const option = value as EventSourceOption1;
     return writeEventSourceOption1(b, p, option);
   } catch (error) {
-    wire.retry(error);
+    wire.tryNext(error);
   }
   const option = value as EventSourceOption2;
   return writeEventSourceOption2(b, p, option);
@@ -635,7 +635,7 @@ function readEventSource(r: wire.Reader, p: number): EventSourceOption1 | EventS
   try {
     return readEventSourceOption1(r, p);
   } catch (error) {
-    wire.retry(error, allowed);
+    wire.tryNext(error, allowed);
   }
   return readEventSourceOption2(r, p);
 }

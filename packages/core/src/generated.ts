@@ -81,7 +81,7 @@ export {
   readBy,
   readTag,
   requireObject,
-  retry,
+  tryNext,
   writeAndRead,
   writeAny,
   writeBy,

@@ -6,6 +6,7 @@ import type { Direction } from "../types/zod.js";
 import type { SchemaNode } from "../schema/node.js";
 import { codecParts, codecPlaces } from "./parts.js";
 import { checkedBy, hasOwnCode, isCompiled, present } from "./compiled.js";
+import { codedOptions } from "./print-union.js";
 
 /** A node with a name: it has one writer, one reader and one shape for all its uses. */
 export interface NamedCodec {
@@ -126,7 +127,8 @@ export class CodecPlan {
     const partUse = isDone && checked !== undefined ? use : undefined;
     for (const [index, place] of codecPlaces(node).entries()) {
       const partLabel = [...base, ...labelOf(place, node)];
-      this.#visit(place.part, partLabel, partUse, `${this.#numberOf(node)}.${index}`);
+      const isReached = node.kind !== "union" || use === undefined || codedOptions(node, use).some(({ option }) => option === place.part);
+      this.#visit(place.part, partLabel, isReached ? partUse : undefined, `${this.#numberOf(node)}.${index}`);
       // Later: a node that is open may be inside.
       if (checked === "reading") this.#readBack.push([place.part, partLabel]);
     }

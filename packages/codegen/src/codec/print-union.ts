@@ -5,6 +5,28 @@ import { MISFIT } from "./conditions.js";
 import { isTried, kindsOf, type Side, type ValueKind } from "./kinds.js";
 import { isWhole } from "./whole.js";
 
+/** An option for which a union has code. */
+interface CodedOption {
+  readonly option: SchemaNode;
+  /** Kinds of values for which it is tried. */
+  readonly kinds: readonly ValueKind[];
+  /** Whether the options that follow are tried if its code refuses a value. */
+  readonly isTried: boolean;
+}
+
+/** Returns the options of a union that have code: values of some kind reach them. */
+export function codedOptions(node: NodeOf<"union">, side: Side): CodedOption[] {
+  const decided = new Set<ValueKind>();
+  return node.options.flatMap((option, index) => {
+    const kinds = (kindsOf(option, side) ?? []).filter((kind) => !decided.has(kind));
+    if (kinds.length === 0) return [];
+    // If the code of an option may refuse what its shape accepts, a misfit leaves the union to its shape.
+    const isSkipped = isTried(node, index, side) && isWhole(option, side === "read");
+    if (!isSkipped) for (const kind of kinds) decided.add(kind);
+    return [{ option, kinds, isTried: isSkipped }];
+  });
+}
+
 /**
  * The body of the writer or the reader of a union: each option in its turn, if the value is of its kind.
  *
@@ -13,18 +35,10 @@ import { isWhole } from "./whole.js";
 export function optionsBody(node: NodeOf<"union">, side: Side, bodyOf: (option: SchemaNode) => string[]): string[] {
   const isRead = side === "read";
   const all = kindsOf(node, side) ?? [];
-  const decided = new Set<ValueKind>();
-  const options = node.options.flatMap((option, index) => {
-    const kinds = (kindsOf(option, side) ?? []).filter((kind) => !decided.has(kind));
-    if (kinds.length === 0) return [];
-    // If the code of an option may refuse what its shape accepts, a misfit leaves the union to its shape.
-    const isSkipped = isTried(node, index, side) && isWhole(option, isRead);
-    if (!isSkipped) for (const kind of kinds) decided.add(kind);
-    return [{ body: bodyOf(option), kinds, isTried: isSkipped }];
-  });
+  const options = codedOptions(node, side).map((coded) => ({ ...coded, body: bodyOf(coded.option) }));
   const isAny = ({ kinds }: { readonly kinds: readonly unknown[] }): boolean => kinds.length === all.length;
   const last = options.at(-1);
-  const failed = isRead ? "wire.retry(error, allowed);" : "wire.retry(error);";
+  const failed = isRead ? "wire.tryNext(error, allowed);" : "wire.tryNext(error);";
   return [
     ...(options.every(isAny) ? [] : [isRead ? "const kind = wire.kindAt(r, p);" : "const kind = wire.kindOf(value);"]),
     ...(isRead && options.some(({ isTried: is }) => is) ? ["const allowed = wire.allowance.values;"] : []),

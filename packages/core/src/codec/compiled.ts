@@ -57,7 +57,7 @@ const KINDS: readonly string[] = /* @__PURE__ */ (
  * @param error what was thrown: rethrown unless it is a misfit
  * @param allowed the values that might be read before that option was: those that were read since are not kept
  */
-export function retry(error: unknown, allowed: number = allowance.values): void {
+export function tryNext(error: unknown, allowed: number = allowance.values): void {
   if (!isMisfit(error) || allowance.values < 0) throw error;
   allowance.values = allowed;
 }
