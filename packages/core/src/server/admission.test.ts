@@ -65,6 +65,15 @@ describe("the turns of handlers", () => {
     expect(handle(calls, 2)).toBe(true);
   });
 
+  it("do not keep more than 4,096 calls waiting", () => {
+    const calls = admission(10_000);
+    handle(calls, 5);
+    const started: number[] = [];
+    for (let i = 0; i < 4098; i++) calls.wait(() => started.push(i));
+    expect(started).toEqual([0, 1]);
+    expect(calls.calls).toBe(4098);
+  });
+
   it("leave a place that is free to no call that came later", async () => {
     const calls = admission(2);
     handle(calls, 5);

@@ -58,6 +58,8 @@ export interface AdmissionSettings {
 
 /** Milliseconds for which handlers run before the calls that follow wait for the next turn of the event loop. */
 const TURN_MS = 5;
+/** Most calls that wait for the next turn. With more, the oldest starts at once, so that waiting calls take little memory. */
+const MAX_WAITING_FOR_TURN = 4096;
 /** Handlers that return within this many milliseconds are timed less often. */
 const QUICK_MS = 1;
 /** Most handlers from one that is timed to the next. */
@@ -216,6 +218,7 @@ export class Admission {
     };
     const waiting = (this.waiting ??= new Set());
     waiting.add(entry);
+    if (waiting.size > MAX_WAITING_FOR_TURN && !this.isFull) this.startOldest(waiting);
     return () => {
       if (!waiting.delete(entry)) return;
       this.settings.shares?.count(client, -1);
@@ -234,6 +237,14 @@ export class Admission {
       start();
     }
     this.starting = false;
+  }
+
+  private startOldest(waiting: Set<() => void>): void {
+    for (const start of waiting) {
+      waiting.delete(start);
+      start();
+      return;
+    }
   }
 
   private checkIdle(): void {
