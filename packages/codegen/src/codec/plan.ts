@@ -127,7 +127,10 @@ export class CodecPlan {
     const partUse = isDone && checked !== undefined ? use : undefined;
     for (const [index, place] of codecPlaces(node).entries()) {
       const partLabel = [...base, ...labelOf(place, node)];
-      const isReached = node.kind !== "union" || use === undefined || codedOptions(node, use).some(({ option }) => option === place.part);
+      const isReached =
+        node.kind !== "union" ||
+        use === undefined ||
+        codedOptions(node, use).some(({ option }) => option === place.part);
       this.#visit(place.part, partLabel, isReached ? partUse : undefined, `${this.#numberOf(node)}.${index}`);
       // Later: a node that is open may be inside.
       if (checked === "reading") this.#readBack.push([place.part, partLabel]);
