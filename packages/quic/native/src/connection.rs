@@ -153,6 +153,15 @@ impl Connection {
         })
     }
 
+    /// Ends a session whose idle timeout passed while the event loop was blocked, before the first write since then is
+    /// sent: its call can be repeated on another session. After sending, only a stateless reset would answer it.
+    pub fn time_out_if_overdue(&mut self, now: Instant) {
+        let unsent = self.silence.as_ref().is_some_and(|silence| silence.unsent_while_idle());
+        if unsent && self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.proto.handle_timeout(now);
+        }
+    }
+
     /// Writes the next packets into `buffer`. Writes only one datagram if a PING must leave despite a full congestion
     /// window.
     pub fn poll_transmit(&mut self, now: Instant, segments: usize, buffer: &mut Vec<u8>) -> Option<qp::Transmit> {

@@ -23,6 +23,7 @@ impl Endpoint {
             self.settle_streams();
             while let Some(Some(connection)) = self.connections.get_mut(index) {
                 connection.dirty = false;
+                connection.time_out_if_overdue(now);
                 buffer.clear();
                 let segments = self.socket.max_segments(connection.proto.current_mtu());
                 let Some(transmit) = connection.poll_transmit(now, segments, &mut buffer) else {
