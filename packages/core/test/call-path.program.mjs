@@ -1,42 +1,75 @@
-// Prints, as JSON, the modules of core whose code runs for a unary call: on the way out, and on the way back. docs/one-call.md names them.
-// Of single files, which coverage can tell apart: Node gets bundles from the names of packages.
-import { createClientSession } from "../dist/index.js";
-import { createMemoryPair } from "../dist/transports.js";
-import { defineMethod, uncheckedCodec } from "../dist/generated.js";
+// Prints, as JSON, the modules of core whose code runs for the calls of the README, on each side. docs/one-call.md names them.
+// Single files, which coverage can tell apart: Node resolves the names of packages to bundles.
+import { createConnection, createSession } from "../dist/index.js";
 import { Session } from "node:inspector/promises";
-import { setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
 
-/** Modules of the codec, and of the transport that stands in for a network. */
-const NOT_OF_THE_PATH = /^(msgpack\/|call\/messages\/codec|transport\/memory|fifo)/;
+/** The generated client and router of the README. */
+async function generated() {
+  const bundle = await rolldown({
+    input: fileURLToPath(new URL("../../../examples/guides/src/greeter/generated/greeter.ts", import.meta.url)),
+    external: /^@quicrpc/,
+    resolve: { extensionAlias: { ".js": [".ts"] } },
+  });
+  const { output } = await bundle.generate({
+    format: "esm",
+    codeSplitting: false,
+    paths: { "@quicrpc/core/generated": new URL("../dist/generated.js", import.meta.url).href },
+  });
+  return import(`data:text/javascript,${encodeURIComponent(output[0].code)}`);
+}
 
-const bytes = (hex) => new Uint8Array(Buffer.from(hex, "hex"));
-const HELLO = "4003000001";
-const ANSWER = "4008030081a370726f12";
+/** What one side has sent and the other has not received yet. */
+const underWay = { client: [], server: [] };
 
-const [ours, theirs] = createMemoryPair();
-let lane;
-theirs.attach({
-  onStream(stream) {
-    lane = stream;
-    const nothing = () => {};
-    stream.attach({
-      onData: nothing,
-      onEnd: nothing,
-      onReset: nothing,
-      onStopSending: nothing,
-      onDrain: nothing,
-      onClosed: nothing,
+/** A stream whose bytes wait in `underWay`. */
+class HeldStream {
+  constructor(to) {
+    this.to = to;
+    this.handler = undefined;
+  }
+  attach(handler) {
+    this.handler = handler;
+  }
+  write(bytes, end = false) {
+    const { peer, to } = this;
+    const copy = bytes.slice();
+    underWay[to].push(() => {
+      if (copy.length > 0) peer.handler.onData(copy);
+      if (end) peer.handler.onEnd();
     });
-  },
-  onClosed() {},
-});
-const codec = uncheckedCodec();
-const multiply = defineMethod({ name: "demo.v1.Arith", id: 0xdd3e }, "unary", "multiply", {
-  id: 1,
-  input: codec,
-  output: codec,
-});
-const session = createClientSession(ours);
+    return true;
+  }
+  pendingBytes() {
+    return 0;
+  }
+  stopSending() {}
+  reset() {}
+  pause() {}
+  resume() {}
+}
+
+/** One end of an in-memory session. */
+class HeldSession {
+  constructor(to) {
+    this.to = to;
+  }
+  attach(handler) {
+    this.handler = handler;
+  }
+  openStream() {
+    const { peer, to } = this;
+    const ours = new HeldStream(to);
+    const theirs = new HeldStream(peer.to);
+    ours.peer = theirs;
+    theirs.peer = ours;
+    underWay[to].push(() => peer.handler.onStream(theirs));
+    return ours;
+  }
+  close() {}
+}
 
 const inspector = new Session();
 inspector.connect();
@@ -48,22 +81,48 @@ async function modulesRun() {
   const { result } = await inspector.post("Profiler.takePreciseCoverage");
   return result
     .filter(({ functions }) => functions.some(({ functionName, ranges }) => functionName !== "" && ranges[0].count > 0))
-    .flatMap(({ url }) => url.match(/core\/dist\/(.+)\.js$/)?.[1] ?? [])
-    .filter((module) => !NOT_OF_THE_PATH.test(module))
-    .sort();
+    .flatMap(({ url }) => url.match(/core\/dist\/(.+)\.js$/)?.[1] ?? []);
 }
 
-async function call(answer) {
-  const result = session.start(multiply, { a: 9, b: 2 });
-  // The frame leaves at the end of the turn.
-  await setTimeout(0);
-  const out = await modulesRun();
-  lane.write(bytes(answer));
-  await result;
-  return { out, back: await modulesRun() };
+const ours = new HeldSession("server");
+const theirs = new HeldSession("client");
+ours.peer = theirs;
+theirs.peer = ours;
+const { createGreeterClient, createGreeterRouter } = await generated();
+const router = createGreeterRouter({
+  greet: ({ name }) => ({ text: `Hello, ${name}!` }),
+  async *countdown({ from }) {
+    for (let left = from; left >= 0; left--) yield { left };
+  },
+});
+createSession(theirs, { routers: [router] });
+const greeter = createGreeterClient(createConnection(async () => createSession(ours)));
+
+/** Makes a call, and returns the modules that run for it on each side. */
+async function path(call) {
+  const modules = { client: new Set(), server: new Set() };
+  const made = { over: false };
+  await modulesRun();
+  const answered = call().finally(() => (made.over = true));
+  for (let side = "client"; !made.over; side = side === "client" ? "server" : "client") {
+    for (const arrive of underWay[side].splice(0)) arrive();
+    // Frames leave at the end of the turn.
+    await setImmediate();
+    for (const module of await modulesRun()) modules[side].add(module);
+  }
+  await answered;
+  return { client: [...modules.client].sort(), server: [...modules.server].sort() };
 }
 
-// The first opens the lane.
-await call(HELLO + ANSWER);
-console.log(JSON.stringify(await call(ANSWER)));
-await session.close();
+const unary = () => path(() => greeter.greet({ name: "Ada" }));
+const serverStream = () => path(() => all(greeter.countdown({ from: 3 })));
+
+async function all(items) {
+  for await (const _ of items);
+}
+
+// The first calls open the session and its lane, and tell the fingerprints of their schemas.
+await unary();
+await serverStream();
+console.log(JSON.stringify({ unary: await unary(), serverStream: await serverStream() }));
+process.exit();
