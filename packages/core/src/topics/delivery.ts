@@ -27,8 +27,12 @@ export interface Delivery {
 
 /** Estimated memory of a delivery in bytes, without its message. */
 const DELIVERY_BYTES = 256;
+/** Bytes that usually suffice for the position of an encoded item. */
+const ROOM_FOR_POSITION = 64;
 /** Encoded items that are sent to many subscribers. */
 const encoded = new WeakMap<object, Uint8Array>();
+/** Items of logged messages that are still in use, by the messages' bytes: subscribers that read one history share them. */
+const logged = new WeakMap<Uint8Array, WeakRef<TopicItem>>();
 
 /**
  * Decodes a message from a bus. A message from a log also has a position, which is not part of its bytes. Throws the
@@ -40,14 +44,27 @@ export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, posi
   const decoded = decodeWithin(budget, codec, bytes, 0, bytes.length) as TopicItem;
   const held = budget.decodedBytes + DELIVERY_BYTES;
   const item = position === undefined ? decoded : { ...decoded, position };
-  const sent = position === undefined ? bytes : encodedBy(codec, item);
+  const sent = position === undefined ? bytes : encodedBy(codec, item, bytes.length + ROOM_FOR_POSITION);
   encoded.set(item, sent);
   return { item, size: held, holders: 0 };
 }
 
-/** Returns the bytes of an item. Throws the codec's error if it does not match its schema. */
-export function encodedBy(codec: MessageCodec<unknown>, item: TopicItem): Uint8Array {
-  const out = new FrameWriter(256);
+/** Returns the item of a message that is read from a log. */
+export function loggedItem(codec: MessageCodec<unknown>, bytes: Uint8Array, position: string): TopicItem {
+  const known = logged.get(bytes)?.deref();
+  if (known !== undefined) return known;
+  const { item } = deliveryOf(codec, bytes, position);
+  logged.set(bytes, new WeakRef(item));
+  return item;
+}
+
+/**
+ * Returns the bytes of an item. Throws the codec's error if it does not match its schema.
+ *
+ * @param room expected number of bytes
+ */
+export function encodedBy(codec: MessageCodec<unknown>, item: TopicItem, room: number = 256): Uint8Array {
+  const out = new FrameWriter(room);
   codec.encode(item, out);
   return out.buffer.slice(0, out.position);
 }

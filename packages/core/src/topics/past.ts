@@ -1,7 +1,7 @@
 import type { MessageCodec } from "../contract/codec.js";
 import type { TopicLog } from "./bus.js";
 import type { TurnPace } from "../turn-pace.js";
-import { deliveryOf, type TopicItem } from "./delivery.js";
+import { loggedItem, type TopicItem } from "./delivery.js";
 import type { Subscription } from "./subscription.js";
 
 /**
@@ -26,7 +26,7 @@ export async function* logged(
     if (turn !== undefined) await turn;
     if (live.isOver) return;
     pace.count(1, bytes.length);
-    yield deliveryOf(codec, bytes, position).item;
+    yield loggedItem(codec, bytes, position);
   }
 }
 
