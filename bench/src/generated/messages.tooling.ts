@@ -3,12 +3,6 @@
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
 const part1 = {
-  street: { type: "string" },
-  city: { type: "string" },
-  zip: { type: "string" },
-  country: { type: "string" },
-};
-const part2 = {
   type: "object",
   properties: {
     id: { type: "integer" },
@@ -18,13 +12,22 @@ const part2 = {
     active: { type: "boolean" },
     role: { type: "string", enum: ["admin", "editor", "viewer"] },
     tags: { type: "array", items: { type: "string" }, maxItems: 8 },
-    address: { type: "object", properties: part1, required: ["street", "city", "zip"] },
+    address: {
+      type: "object",
+      properties: {
+        street: { type: "string" },
+        city: { type: "string" },
+        zip: { type: "string" },
+        country: { type: "string" },
+      },
+      required: ["street", "city", "zip"],
+    },
     createdAt: { type: "number" },
   },
   required: ["id", "name", "email", "age", "active", "role", "tags", "address", "createdAt"],
   title: "User",
 };
-const part3 = {
+const part2 = {
   type: "object",
   properties: {
     points: {
@@ -51,8 +54,8 @@ export const messagesTooling: ServiceTooling = {
         title: "Pair",
       },
     },
-    user: { input: part2, output: part2 },
-    points: { input: part3, output: part3 },
+    user: { input: part1, output: part1 },
+    points: { input: part2, output: part2 },
     text: {
       input: {
         type: "object",
@@ -111,82 +114,88 @@ export const messagesTooling: ServiceTooling = {
     format: 2,
     id: 23650,
     methods: {
-      pair: { id: 1, kind: "unary", input: { type: "ref", name: "Pair" } },
-      user: { id: 2, kind: "unary", input: { type: "ref", name: "User" }, output: { type: "ref", name: "User" } },
-      points: { id: 3, kind: "unary", input: { type: "ref", name: "Points" }, output: { type: "ref", name: "Points" } },
-      text: { id: 4, kind: "unary", input: { type: "ref", name: "Text" } },
-      event: { id: 5, kind: "unary", input: { type: "ref", name: "Event" } },
-      ranges: { id: 6, kind: "unary", input: { type: "ref", name: "Ranges" } },
+      pair: { id: 1, kind: "unary", input: { kind: "ref", name: "Pair" } },
+      user: { id: 2, kind: "unary", input: { kind: "ref", name: "User" }, output: { kind: "ref", name: "User" } },
+      points: { id: 3, kind: "unary", input: { kind: "ref", name: "Points" }, output: { kind: "ref", name: "Points" } },
+      text: { id: 4, kind: "unary", input: { kind: "ref", name: "Text" } },
+      event: { id: 5, kind: "unary", input: { kind: "ref", name: "Event" } },
+      ranges: { id: 6, kind: "unary", input: { kind: "ref", name: "Ranges" } },
     },
     types: {
       Pair: {
-        type: "object",
+        kind: "object",
         fields: {
-          a: { type: "number", checks: { format: "integer" } },
-          b: { type: "number", checks: { format: "integer" } },
+          a: { kind: "number", checks: { format: "integer" } },
+          b: { kind: "number", checks: { format: "integer" } },
         },
       },
       User: {
-        type: "object",
+        kind: "object",
         fields: {
-          id: { type: "number", checks: { format: "integer" } },
-          name: { type: "string", checks: { min: 1, max: 64 } },
-          email: { type: "string" },
-          age: { type: "number", checks: { format: "integer", min: 0, max: 150 } },
-          active: { type: "boolean" },
-          role: { type: "literal", values: ["admin", "editor", "viewer"] },
-          tags: { type: "array", items: { type: "string" }, checks: { max: 8 } },
-          address: { type: "ref", name: "UserAddress" },
-          createdAt: { type: "number" },
+          id: { kind: "number", checks: { format: "integer" } },
+          name: { kind: "string", checks: { min: 1, max: 64 } },
+          email: { kind: "string" },
+          age: { kind: "number", checks: { format: "integer", min: 0, max: 150 } },
+          active: { kind: "boolean" },
+          role: { kind: "literal", values: ["admin", "editor", "viewer"] },
+          tags: { kind: "array", element: { kind: "string" }, checks: { max: 8 } },
+          address: { kind: "ref", name: "UserAddress" },
+          createdAt: { kind: "number" },
         },
       },
-      UserAddress: { type: "object", fields: part1, optional: ["country"] },
-      Points: { type: "object", fields: { points: { type: "array", items: { type: "ref", name: "PointsPoint" } } } },
-      PointsPoint: {
-        type: "object",
-        fields: { x: { type: "number" }, y: { type: "number" }, label: { type: "string" } },
-      },
-      Text: { type: "object", fields: { title: { type: "string" }, body: { type: "string" } } },
-      Event: {
-        type: "object",
+      UserAddress: {
+        kind: "object",
         fields: {
-          id: { type: "union", options: [{ type: "string" }, { type: "number", checks: { format: "integer" } }] },
-          at: { type: "number" },
+          street: { kind: "string" },
+          city: { kind: "string" },
+          zip: { kind: "string" },
+          country: { kind: "string", optional: true },
+        },
+      },
+      Points: { kind: "object", fields: { points: { kind: "array", element: { kind: "ref", name: "PointsPoint" } } } },
+      PointsPoint: {
+        kind: "object",
+        fields: { x: { kind: "number" }, y: { kind: "number" }, label: { kind: "string" } },
+      },
+      Text: { kind: "object", fields: { title: { kind: "string" }, body: { kind: "string" } } },
+      Event: {
+        kind: "object",
+        fields: {
+          id: { kind: "union", options: [{ kind: "string" }, { kind: "number", checks: { format: "integer" } }] },
+          at: { kind: "number" },
           source: {
-            type: "union",
+            kind: "union",
             options: [
-              { type: "ref", name: "EventSourceOption1" },
-              { type: "ref", name: "EventSourceOption2" },
+              { kind: "ref", name: "EventSourceOption1" },
+              { kind: "ref", name: "EventSourceOption2" },
             ],
           },
           tags: {
-            type: "array",
-            items: {
-              type: "union",
-              options: [{ type: "string" }, { type: "number" }, { type: "boolean" }, { type: "null" }],
+            kind: "array",
+            element: {
+              kind: "union",
+              options: [{ kind: "string" }, { kind: "number" }, { kind: "boolean" }, { kind: "null" }],
             },
           },
-          note: { type: "string" },
+          note: { kind: "string", optional: true },
         },
-        optional: ["note"],
-        rest: { type: "any" },
+        others: { kind: "any" },
       },
       EventSourceOption1: {
-        type: "object",
-        fields: { host: { type: "string" }, port: { type: "number", checks: { format: "integer" } } },
+        kind: "object",
+        fields: { host: { kind: "string" }, port: { kind: "number", checks: { format: "integer" } } },
       },
       EventSourceOption2: {
-        type: "object",
-        fields: { file: { type: "string" }, line: { type: "number", checks: { format: "integer" } } },
-        optional: ["line"],
+        kind: "object",
+        fields: { file: { kind: "string" }, line: { kind: "number", checks: { format: "integer" }, optional: true } },
       },
       Ranges: {
-        type: "object",
-        fields: { ranges: { type: "array", items: { type: "ref", name: "RangesRange", checks: { custom: 1 } } } },
+        kind: "object",
+        fields: { ranges: { kind: "array", element: { kind: "ref", name: "RangesRange", checks: { custom: 1 } } } },
       },
       RangesRange: {
-        type: "object",
-        fields: { from: { type: "number" }, to: { type: "number" }, label: { type: "string" } },
+        kind: "object",
+        fields: { from: { kind: "number" }, to: { kind: "number" }, label: { kind: "string" } },
       },
     },
   },

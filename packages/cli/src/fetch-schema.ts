@@ -25,7 +25,7 @@ export async function fetchSchema(url: string, options: TargetOptions): Promise<
     const described = await Promise.all(
       names.map(async (service) => [service, (await reflection.describe({ service }, callOptions)).snapshot] as const),
     );
-    return parseSnapshot(JSON.stringify({ version: 1, services: Object.fromEntries(described) }));
+    return parseSnapshot(JSON.stringify({ version: 2, services: Object.fromEntries(described) }));
   } catch (error) {
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
     const text = sanitizeForLog(typeof code === "string" ? `${message} (${code})` : message);

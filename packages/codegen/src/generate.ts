@@ -140,7 +140,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const services = Object.fromEntries(
     models.filter(isWanted).flatMap((model) => model.services.map(({ name, snapshot }) => [name, snapshot])),
   );
-  const snapshot: SchemaSnapshot = { version: 1, services };
+  const snapshot: SchemaSnapshot = { version: 2, services };
   const kept =
     lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete, report);
   if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, warnings: [], sources, snapshot };

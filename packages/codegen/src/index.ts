@@ -15,8 +15,6 @@ export {
   type ErrorSnapshot,
   type LiteralValue,
   type MethodSnapshot,
-  type ObjectShape,
-  type ScalarType,
   type SchemaSnapshot,
   type ServiceSnapshot,
   type Shape,

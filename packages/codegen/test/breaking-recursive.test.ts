@@ -63,13 +63,13 @@ test("reports a type that is used twice once, and each use whose own checks chan
 
 test("does not follow a chain of types along each of its paths", () => {
   const version = (leaf: "number" | "string"): SchemaSnapshot => {
-    const types: Record<string, Shape> = { T0: { type: "object", fields: { a: { type: leaf }, b: { type: leaf } } } };
+    const types: Record<string, Shape> = { T0: { kind: "object", fields: { a: { kind: leaf }, b: { kind: leaf } } } };
     for (let i = 1; i <= 30; i++) {
-      const inner = (): Shape => ({ type: "union", options: [{ type: "ref", name: `T${i - 1}` }, { type: "null" }] });
-      types[`T${i}`] = { type: "object", fields: { a: inner(), b: inner() } };
+      const inner = (): Shape => ({ kind: "union", options: [{ kind: "ref", name: `T${i - 1}` }, { kind: "null" }] });
+      types[`T${i}`] = { kind: "object", fields: { a: inner(), b: inner() } };
     }
-    const methods = { m: { id: 1, kind: "unary", input: { type: "ref", name: "T30" } } } as const;
-    return { version: 1, services: { "test.v1.S": { id: 1, methods, types } } };
+    const methods = { m: { id: 1, kind: "unary", input: { kind: "ref", name: "T30" } } } as const;
+    return { version: 2, services: { "test.v1.S": { id: 1, methods, types } } };
   };
   expect(compareSnapshots(version("number"), version("string")).map(({ kind }) => kind)).toEqual([
     "type-changed",

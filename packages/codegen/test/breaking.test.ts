@@ -1174,9 +1174,9 @@ describe("methods and services", () => {
     const before = await snapshot(A(kept));
     const { "a.A": service } = before.services;
     if (service === undefined) return expect.unreachable();
-    const after: SchemaSnapshot = { version: 1, services: { "a.B": service } };
+    const after: SchemaSnapshot = { version: 2, services: { "a.B": service } };
     expect(compareSnapshots(before, after).map(show)).toEqual(["source service-renamed"]);
-    const moved: SchemaSnapshot = { version: 1, services: { "a.A": { ...service, id: 1 } } };
+    const moved: SchemaSnapshot = { version: 2, services: { "a.A": { ...service, id: 1 } } };
     expect(compareSnapshots(before, moved).map(show)).toEqual(["wire service-id-changed"]);
   });
 
@@ -1192,26 +1192,26 @@ describe("methods and services", () => {
       "validation check-tightened input.a",
     ]);
     for (const other of [older, { ...older, format: SHAPE_FORMAT + 1 }]) {
-      const changes = compareSnapshots({ version: 1, services: { "a.A": other } }, after);
+      const changes = compareSnapshots({ version: 2, services: { "a.A": other } }, after);
       expect(changes.map(show)).toEqual(["wire type-changed input.b"]);
     }
   });
 
   test("errors and delivery", () => {
     const version = (method: object): SchemaSnapshot => ({
-      version: 1,
+      version: 2,
       services: { "a.A": { id: 1, types: {}, methods: { m: { id: 1, kind: "unary", ...method } } } },
     });
     const errors = (table: object): SchemaSnapshot => version({ errors: table });
     const compare = (before: SchemaSnapshot, after: SchemaSnapshot): string[] =>
       compareSnapshots(before, after).map(show);
-    const full = { code: "not_found", details: { type: "string" } };
+    const full = { code: "not_found", details: { kind: "string" } };
     expect(compare(errors({}), errors({ GONE: full }))).toEqual(["safe error-added errors.GONE"]);
     expect(compare(errors({ GONE: full }), errors({}))).toEqual(["source error-removed errors.GONE"]);
     expect(compare(errors({ GONE: full }), errors({ GONE: { ...full, code: "aborted" } }))).toEqual([
       "wire error-code-changed errors.GONE",
     ]);
-    expect(compare(errors({ GONE: full }), errors({ GONE: { ...full, details: { type: "number" } } }))).toEqual([
+    expect(compare(errors({ GONE: full }), errors({ GONE: { ...full, details: { kind: "number" } } }))).toEqual([
       "wire type-changed errors.GONE",
     ]);
     expect(compare(version({}), version({ delivery: "datagram" }))).toEqual(["safe delivery-changed"]);

@@ -3,10 +3,10 @@
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
 const part1 = {
-  type: "object",
+  kind: "object",
   fields: {
-    a: { type: "number", checks: { format: "integer" } },
-    b: { type: "number", checks: { format: "integer" } },
+    a: { kind: "number", checks: { format: "integer" } },
+    b: { kind: "number", checks: { format: "integer" } },
   },
 };
 
@@ -57,48 +57,47 @@ export const arithTooling: ServiceTooling = {
       multiply: {
         id: 1,
         kind: "unary",
-        input: { type: "ref", name: "ArithMultiplyInput" },
-        output: { type: "ref", name: "ArithMultiplyOutput" },
+        input: { kind: "ref", name: "ArithMultiplyInput" },
+        output: { kind: "ref", name: "ArithMultiplyOutput" },
       },
       divide: {
         id: 2,
         kind: "unary",
         idempotent: true,
         readOnly: true,
-        input: { type: "ref", name: "ArithDivideInput" },
-        output: { type: "ref", name: "ArithDivideOutput" },
+        input: { kind: "ref", name: "ArithDivideInput" },
+        output: { kind: "ref", name: "ArithDivideOutput" },
       },
-      log: { id: 3, kind: "notify", input: { type: "ref", name: "ArithLogInput" } },
+      log: { id: 3, kind: "notify", input: { kind: "ref", name: "ArithLogInput" } },
       ticks: {
         id: 4,
         kind: "server_stream",
-        input: { type: "ref", name: "ArithTicksInput" },
-        output: { type: "ref", name: "Tick" },
+        input: { kind: "ref", name: "ArithTicksInput" },
+        output: { kind: "ref", name: "Tick" },
       },
     },
     types: {
       ArithMultiplyInput: part1,
-      ArithMultiplyOutput: { type: "object", fields: { pro: { type: "number", checks: { format: "integer" } } } },
+      ArithMultiplyOutput: { kind: "object", fields: { pro: { kind: "number", checks: { format: "integer" } } } },
       ArithDivideInput: part1,
       ArithDivideOutput: {
-        type: "object",
+        kind: "object",
         fields: {
-          quo: { type: "number", checks: { format: "integer" } },
-          rem: { type: "number", checks: { format: "integer" } },
+          quo: { kind: "number", checks: { format: "integer" } },
+          rem: { kind: "number", checks: { format: "integer" } },
         },
       },
-      ArithLogInput: { type: "object", fields: { line: { type: "string" } } },
+      ArithLogInput: { kind: "object", fields: { line: { kind: "string" } } },
       ArithTicksInput: {
-        type: "object",
+        kind: "object",
         fields: {
-          n: { type: "number", checks: { format: "integer", min: 0 } },
-          everyMs: { type: "number", checks: { format: "integer", min: 0 } },
+          n: { kind: "number", checks: { format: "integer", min: 0 } },
+          everyMs: { kind: "number", checks: { format: "integer", min: 0 }, optional: true },
         },
-        optional: ["everyMs"],
       },
       Tick: {
-        type: "object",
-        fields: { i: { type: "number", checks: { format: "integer" } }, at: { type: "number" } },
+        kind: "object",
+        fields: { i: { kind: "number", checks: { format: "integer" } }, at: { kind: "number" } },
       },
     },
   },

@@ -24,17 +24,17 @@ export const ordersTooling: ServiceTooling = {
     format: 2,
     id: 56348,
     methods: {
-      place: { id: 1, kind: "unary", input: { type: "ref", name: "Order" }, output: { type: "ref", name: "Order" } },
-      all: { id: 2, kind: "server_stream", output: { type: "ref", name: "Order" } },
+      place: { id: 1, kind: "unary", input: { kind: "ref", name: "Order" }, output: { kind: "ref", name: "Order" } },
+      all: { id: 2, kind: "server_stream", output: { kind: "ref", name: "Order" } },
     },
     types: {
       Order: {
-        type: "object",
+        kind: "object",
         fields: {
-          id: { type: "string" },
-          at: { type: "date" },
-          cents: { type: "bigint" },
-          tags: { type: "set", items: { type: "string" } },
+          id: { kind: "string" },
+          at: { kind: "date" },
+          cents: { kind: "bigint" },
+          tags: { kind: "set", element: { kind: "string" } },
         },
       },
     },

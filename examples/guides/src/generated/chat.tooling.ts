@@ -21,17 +21,17 @@ export const chatTooling: ServiceTooling = {
         id: 1,
         kind: "server_stream",
         cursor: { field: "id", predecessor: "before" },
-        output: { type: "ref", name: "ChatMessagesItem" },
+        output: { kind: "ref", name: "ChatMessagesItem" },
         errors: { CURSOR_EXPIRED: { code: "out_of_range" }, CURSOR_GAP: { code: "data_loss" } },
       },
     },
     types: {
       ChatMessagesItem: {
-        type: "object",
+        kind: "object",
         fields: {
-          id: { type: "number", checks: { format: "integer" } },
-          before: { type: "union", options: [{ type: "number", checks: { format: "integer" } }, { type: "null" }] },
-          text: { type: "string" },
+          id: { kind: "number", checks: { format: "integer" } },
+          before: { kind: "union", options: [{ kind: "number", checks: { format: "integer" } }, { kind: "null" }] },
+          text: { kind: "string" },
         },
       },
     },

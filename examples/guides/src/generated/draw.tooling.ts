@@ -19,10 +19,10 @@ export const drawTooling: ServiceTooling = {
       strokes: {
         id: 1,
         kind: "duplex",
-        input: { type: "ref", name: "Stroke" },
-        output: { type: "ref", name: "Stroke" },
+        input: { kind: "ref", name: "Stroke" },
+        output: { kind: "ref", name: "Stroke" },
       },
     },
-    types: { Stroke: { type: "object", fields: { x: { type: "number" }, y: { type: "number" } } } },
+    types: { Stroke: { kind: "object", fields: { x: { kind: "number" }, y: { kind: "number" } } } },
   },
 };

@@ -20,14 +20,14 @@ export const ordersTooling: ServiceTooling = {
     format: 2,
     id: 56348,
     methods: {
-      list: { id: 1, kind: "server_stream", output: { type: "ref", name: "Order" } },
-      prices: { id: 2, kind: "unary", output: { type: "ref", name: "Prices" } },
-      cancel: { id: 3, kind: "unary", input: { type: "ref", name: "OrderId" } },
+      list: { id: 1, kind: "server_stream", output: { kind: "ref", name: "Order" } },
+      prices: { id: 2, kind: "unary", output: { kind: "ref", name: "Prices" } },
+      cancel: { id: 3, kind: "unary", input: { kind: "ref", name: "OrderId" } },
     },
     types: {
-      Order: { type: "object", fields: { id: { type: "string" }, item: { type: "string" } } },
-      Prices: { type: "record", key: { type: "string" }, value: { type: "number" } },
-      OrderId: { type: "object", fields: { id: { type: "string" } } },
+      Order: { kind: "object", fields: { id: { kind: "string" }, item: { kind: "string" } } },
+      Prices: { kind: "record", keys: {}, element: { kind: "number" } },
+      OrderId: { kind: "object", fields: { id: { kind: "string" } } },
     },
   },
 };

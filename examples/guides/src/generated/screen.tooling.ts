@@ -14,7 +14,7 @@ export const screenTooling: ServiceTooling = {
   snapshot: {
     format: 2,
     id: 7149,
-    methods: { show: { id: 1, kind: "notify", input: { type: "ref", name: "ScreenShowInput" } } },
-    types: { ScreenShowInput: { type: "object", fields: { text: { type: "string" } } } },
+    methods: { show: { id: 1, kind: "notify", input: { kind: "ref", name: "ScreenShowInput" } } },
+    types: { ScreenShowInput: { kind: "object", fields: { text: { kind: "string" } } } },
   },
 };

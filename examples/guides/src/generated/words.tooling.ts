@@ -18,8 +18,8 @@ export const wordsTooling: ServiceTooling = {
       complete: {
         id: 1,
         kind: "duplex",
-        input: { type: "string", checks: { max: 100 } },
-        output: { type: "array", items: { type: "string" } },
+        input: { kind: "string", checks: { max: 100 } },
+        output: { kind: "array", element: { kind: "string" } },
       },
     },
     types: {},

@@ -23,20 +23,20 @@ export const stockTooling: ServiceTooling = {
       take: {
         id: 1,
         kind: "unary",
-        input: { type: "ref", name: "StockTakeInput" },
-        output: { type: "ref", name: "StockTakeOutput" },
+        input: { kind: "ref", name: "StockTakeInput" },
+        output: { kind: "ref", name: "StockTakeOutput" },
         errors: {
-          SOLD_OUT: { code: "failed_precondition", details: { type: "ref", name: "StockTakeSoldOutDetails" } },
+          SOLD_OUT: { code: "failed_precondition", details: { kind: "ref", name: "StockTakeSoldOutDetails" } },
         },
       },
     },
     types: {
       StockTakeInput: {
-        type: "object",
-        fields: { item: { type: "string" }, count: { type: "number", checks: { format: "integer", above: 0 } } },
+        kind: "object",
+        fields: { item: { kind: "string" }, count: { kind: "number", checks: { format: "integer", above: 0 } } },
       },
-      StockTakeOutput: { type: "object", fields: { left: { type: "number", checks: { format: "integer" } } } },
-      StockTakeSoldOutDetails: { type: "object", fields: { left: { type: "number", checks: { format: "integer" } } } },
+      StockTakeOutput: { kind: "object", fields: { left: { kind: "number", checks: { format: "integer" } } } },
+      StockTakeSoldOutDetails: { kind: "object", fields: { left: { kind: "number", checks: { format: "integer" } } } },
     },
   },
 };

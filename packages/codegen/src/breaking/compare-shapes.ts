@@ -1,7 +1,16 @@
-import type { ObjectShape, Shape, ShapeTypes } from "../shape/shape.js";
+import { isPartial, keysOf, type Shape, type ShapeOf, type ShapeTypes, type TableShape } from "../shape/shape.js";
 import type { ShapeChangeKind } from "./change.js";
 import { compareChecks } from "./compare-checks.js";
-import { type Alternative, alternatives, coverage, describeShape, hasTypeOf, type Named, tagOf } from "./normal.js";
+import {
+  type Alternative,
+  alternatives,
+  coverage,
+  describeShape,
+  hasTypeOf,
+  type Named,
+  partsOf,
+  tagOf,
+} from "./normal.js";
 
 /** Called for each difference. */
 export type ReportShapeChange = (kind: ShapeChangeKind, path: string, message: string) => void;
@@ -72,7 +81,7 @@ class ShapeComparison {
     const several = pairs.size > 1;
     for (const [old, now] of pairs) {
       // Undeclared fields of a union's option are sent.
-      if (newOnes.length > 1 && isStrict(old) && !isStrict(now) && now.shape.type === "object")
+      if (newOnes.length > 1 && isStrict(old) && !isStrict(now) && now.shape.kind === "object")
         this.#report("check-loosened", path, `${describe([now])} may have fields that it does not declare`);
       const tag = several ? tagOf(now.shape) : undefined;
       this.#alternative(old.shape, now.shape, tag === undefined ? path : `${path}(${tag})`);
@@ -81,108 +90,99 @@ class ShapeComparison {
 
   #alternative(before: Alternative, after: Alternative, path: string): void {
     for (const { kind, message } of compareChecks(before.checks, after.checks)) this.#report(kind, path, message);
-    if (before.type === "object" && after.type === "object") return this.#object(before, after, path);
-    if (isList(before) && isList(after)) return this.compare(before.items, after.items, `${path}[]`);
-    if (before.type === "tuple" && after.type === "tuple") return this.#tuple(before, after, path);
+    if (before.kind === "object" && after.kind === "object") return this.#object(before, after, path);
+    if (isList(before) && isList(after)) return this.compare(before.element, after.element, `${path}[]`);
+    if (before.kind === "tuple" && after.kind === "tuple") return this.#tuple(before, after, path);
     if (isTable(before) && isTable(after)) {
       this.#keys(before, after, path);
-      this.compare(before.value, after.value, `${path}{}`);
-      if (before.partial === after.partial) return;
-      const kind = after.partial === true ? "keys-now-optional" : "keys-now-required";
-      this.#report(kind, path, after.partial === true ? "keys may now be left out" : "every key is now required");
-    } else if (before.type === "intersection" && after.type === "intersection") {
-      if (before.parts.length !== after.parts.length)
-        return this.#report("type-changed", path, "the intersection has other parts");
-      for (const [index, part] of before.parts.entries()) {
-        const other = after.parts[index];
-        if (other !== undefined) this.compare(part, other, path);
-      }
+      this.compare(before.element, after.element, `${path}{}`);
+      if (isPartial(before) === isPartial(after)) return;
+      const kind = isPartial(after) ? "keys-now-optional" : "keys-now-required";
+      this.#report(kind, path, isPartial(after) ? "keys may now be left out" : "every key is now required");
+    } else if (before.kind === "intersection" && after.kind === "intersection") {
+      const [parts, others] = [partsOf(before), partsOf(after)];
+      if (parts.length !== others.length) return this.#report("type-changed", path, "the intersection has other parts");
+      for (const [index, part] of parts.entries()) this.compare(part, others[index] as Shape, path);
     }
   }
 
   /** Keys of a finite set are compared as the fields of a strict object whose values have one type. */
   #keys(before: TableShape, after: TableShape, path: string): void {
     const [old, now] = [this.#finiteKeys(before, this.#oldTypes), this.#finiteKeys(after, this.#newTypes)];
-    if (old === undefined || now === undefined) return this.compare(before.key, after.key, `${path}{key}`);
-    const asObject = (keys: readonly string[], partial: boolean | undefined): ObjectShape => ({
-      type: "object",
-      fields: Object.fromEntries(keys.map((key) => [key, { type: "any" }])),
-      optional: partial === true ? keys : [],
-      rest: "refused",
+    if (old === undefined || now === undefined) return this.compare(keysOf(before), keysOf(after), `${path}{key}`);
+    const any: Shape = { kind: "any" };
+    const asObject = (keys: readonly string[], table: TableShape): ShapeOf<"object"> => ({
+      kind: "object",
+      fields: Object.fromEntries(keys.map((key) => [key, isPartial(table) ? { ...any, optional: true } : any])),
+      others: "strict",
     });
     // For keys of both versions, a change of whether they are optional is reported once.
     const kept = now.filter((key) => old.includes(key));
     const without = (keys: readonly string[]): string[] => keys.filter((key) => !kept.includes(key));
-    this.#object(asObject(without(old), before.partial), asObject(without(now), after.partial), path);
+    this.#object(asObject(without(old), before), asObject(without(now), after), path);
   }
 
   /** Returns the keys of a record with literal keys; undefined for other records, and for maps, which need not contain all keys. */
-  #finiteKeys({ type, key }: TableShape, types: ShapeTypes): string[] | undefined {
-    if (type === "map") return undefined;
-    const keys = alternatives(key, types).map(({ shape }) => {
-      const isKey = shape.type === "literal" && (typeof shape.value === "string" || typeof shape.value === "number");
+  #finiteKeys(table: TableShape, types: ShapeTypes): string[] | undefined {
+    if (table.kind === "map") return undefined;
+    const keys = alternatives(keysOf(table), types).map(({ shape }) => {
+      const isKey = shape.kind === "literal" && (typeof shape.value === "string" || typeof shape.value === "number");
       return isKey ? String(shape.value) : undefined;
     });
     return keys.every((each) => each !== undefined) ? keys : undefined;
   }
 
-  #object(before: ObjectShape, after: ObjectShape, path: string): void {
-    const wasOptional = new Set(before.optional);
-    const isOptional = new Set(after.optional);
+  #object(before: ShapeOf<"object">, after: ShapeOf<"object">, path: string): void {
     for (const [name, field] of Object.entries(before.fields)) {
       const at = `${path}.${name}`;
       const now = after.fields[name];
       if (now === undefined) {
         this.#report(
-          wasOptional.has(name) ? "field-removed-optional" : "field-removed-required",
+          field.optional === true ? "field-removed-optional" : "field-removed-required",
           at,
           "the field is gone",
         );
-        if (after.rest === "refused")
+        if (after.others === "strict")
           this.#report("field-removed-refused", at, "the field is gone, and unknown fields are refused");
-        if (isShape(after.rest)) this.compare(field, after.rest, at);
+        if (typeof after.others === "object") this.compare(field, after.others, at);
         continue;
       }
-      if (wasOptional.has(name) && !isOptional.has(name))
+      if (field.optional === true && now.optional !== true)
         this.#report("field-now-required", at, "the field is now required");
-      if (!wasOptional.has(name) && isOptional.has(name))
+      if (field.optional !== true && now.optional === true)
         this.#report("field-now-optional", at, "the field may now be left out");
       this.compare(field, now, at);
     }
     for (const [name, field] of Object.entries(after.fields)) {
       if (Object.hasOwn(before.fields, name)) continue;
       const at = `${path}.${name}`;
-      if (!isOptional.has(name)) this.#report("field-added-required", at, "a new field, which is required");
+      if (field.optional !== true) this.#report("field-added-required", at, "a new field, which is required");
       else this.#report("field-added-optional", at, "a new field, which may be left out");
-      if (before.rest === "refused")
+      if (before.others === "strict")
         this.#report("field-added-refused", at, "a new field, which the version before refuses");
-      if (isShape(before.rest)) this.compare(before.rest, field, at);
+      if (typeof before.others === "object") this.compare(before.others, field, at);
     }
-    this.#others(before.rest, after.rest, path);
+    this.#others(before.others, after.others, path);
   }
 
   /** Compares the undeclared keys of objects. */
-  #others(before: ObjectShape["rest"], after: ObjectShape["rest"], path: string): void {
-    if (isShape(before) && isShape(after)) return this.compare(before, after, `${path}{}`);
-    if (isShape(before)) {
-      const kind = after === "refused" ? "others-removed-refused" : "others-removed";
+  #others(before: Others, after: Others, path: string): void {
+    if (typeof before === "object" && typeof after === "object") return this.compare(before, after, `${path}{}`);
+    if (typeof before === "object") {
+      const kind = after === "strict" ? "others-removed-refused" : "others-removed";
       return this.#report(kind, path, "fields other than those declared are no longer kept");
     }
-    if (isShape(after)) {
-      const kind = before === "refused" ? "others-added-refused" : "others-added";
+    if (typeof after === "object") {
+      const kind = before === "strict" ? "others-added-refused" : "others-added";
       return this.#report(kind, path, "there may now be other fields than those declared");
     }
-    if (after === "refused" && before === undefined)
+    if (after === "strict" && before === undefined)
       this.#report("others-refused", path, "unknown fields are now refused");
-    if (before === "refused" && after === undefined)
+    if (before === "strict" && after === undefined)
       this.#report("others-dropped", path, "unknown fields are now dropped");
   }
 
-  #tuple(
-    before: Extract<Shape, { readonly type: "tuple" }>,
-    after: Extract<Shape, { readonly type: "tuple" }>,
-    path: string,
-  ): void {
+  #tuple(before: ShapeOf<"tuple">, after: ShapeOf<"tuple">, path: string): void {
     for (const [index, item] of before.items.entries()) {
       const now = after.items[index] ?? after.rest;
       if (now === undefined) this.#report("items-removed", `${path}[${index}]`, "the item is gone");
@@ -220,33 +220,29 @@ class ShapeComparison {
 
 /** Returns the type that `shape` refers to, or `shape` itself if it has its own checks, which are compared at each use. */
 function definition(shape: Shape, types: ShapeTypes): Shape {
-  if (shape.type !== "ref" || shape.checks !== undefined || shape.more !== undefined) return shape;
+  if (shape.kind !== "ref" || shape.checks !== undefined || shape.more !== undefined) return shape;
   return types[shape.name] ?? shape;
 }
 
-function isShape(rest: ObjectShape["rest"]): rest is Shape {
-  return rest !== undefined && rest !== "refused";
-}
+type Others = ShapeOf<"object">["others"];
 
-function isList(shape: Alternative): shape is Extract<Shape, { readonly type: "array" | "set" }> {
-  return shape.type === "array" || shape.type === "set";
+function isList(shape: Alternative): shape is ShapeOf<"array" | "set"> {
+  return shape.kind === "array" || shape.kind === "set";
 }
 
 function isStrict({ shape }: Named): boolean {
-  return shape.type === "object" && shape.rest === "refused";
+  return shape.kind === "object" && shape.others === "strict";
 }
 
 /** Removes undefined from the shape of an optional item. */
 function withoutUndefined(shape: Shape): Shape {
-  return shape.type === "union"
-    ? { ...shape, options: shape.options.filter(({ type }) => type !== "undefined") }
+  return shape.kind === "union"
+    ? { ...shape, options: shape.options.filter(({ kind }) => kind !== "undefined") }
     : shape;
 }
 
-type TableShape = Extract<Shape, { readonly type: "record" | "map" }>;
-
 function isTable(shape: Alternative): shape is TableShape {
-  return shape.type === "record" || shape.type === "map";
+  return shape.kind === "record" || shape.kind === "map";
 }
 
 /** Returns the kind of an added option. Null, undefined and `any` are kinds of their own, because code seldom depends on them. */
@@ -258,8 +254,8 @@ function removal({ shape }: Named): ShapeChangeKind {
   return isPlain(shape) ? "type-narrowed" : "option-removed";
 }
 
-function isPlain({ type }: Alternative): boolean {
-  return type === "null" || type === "undefined" || type === "any";
+function isPlain({ kind }: Alternative): boolean {
+  return kind === "null" || kind === "undefined" || kind === "any";
 }
 
 /**
@@ -285,16 +281,16 @@ function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, N
   const taken = new Set<Named>();
   const rules: readonly ((old: Named, now: Named) => boolean)[] = [
     ({ shape: a }, { shape: b }) => JSON.stringify(a) === JSON.stringify(b),
-    ({ shape: a }, { shape: b }) => a.type === "literal" && b.type === "literal" && hasTypeOf(a, b),
+    ({ shape: a }, { shape: b }) => a.kind === "literal" && b.kind === "literal" && hasTypeOf(a, b),
     ({ shape: a }, { shape: b }) => tagOf(a) !== undefined && tagOf(a) === tagOf(b),
-    (a, b) => a.name !== undefined && a.name === b.name && a.shape.type === b.shape.type,
+    (a, b) => a.name !== undefined && a.name === b.name && a.shape.kind === b.shape.kind,
     ({ shape: a }, { shape: b }) =>
-      a.type === b.type &&
-      a.type !== "literal" &&
-      (a.type !== "object" || tagOf(a) === undefined || tagOf(b) === undefined),
+      a.kind === b.kind &&
+      a.kind !== "literal" &&
+      (a.kind !== "object" || tagOf(a) === undefined || tagOf(b) === undefined),
     // The only one of its kind on each side: its discriminator may have changed.
     ({ shape: a }, { shape: b }) =>
-      a.type === "object" && b.type === "object" && before.length === 1 && after.length === 1,
+      a.kind === "object" && b.kind === "object" && before.length === 1 && after.length === 1,
   ];
   for (const rule of rules) {
     for (const old of before) {

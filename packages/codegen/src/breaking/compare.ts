@@ -258,8 +258,8 @@ function compareTypeNames(service: string, before: ShapeTypes, after: ShapeTypes
   const candidates = Object.keys(after).filter((name) => !Object.hasOwn(before, name));
   for (const name of Object.keys(before)) {
     if (Object.hasOwn(after, name)) continue;
-    const text = oldText.of({ type: "ref", name });
-    const now = candidates.find((each) => newText.of({ type: "ref", name: each }) === text);
+    const text = oldText.of({ kind: "ref", name });
+    const now = candidates.find((each) => newText.of({ kind: "ref", name: each }) === text);
     if (now !== undefined) {
       changes.push(change("type-renamed", { service, path: name }, `the type ${name} is called ${now} now`));
     }

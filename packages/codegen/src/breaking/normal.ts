@@ -2,8 +2,8 @@ import { mergeChecks } from "../shape/checks.js";
 import {
   type Checks,
   type LiteralValue,
-  type ObjectShape,
   type Shape,
+  type ShapeOf,
   type ShapeTypes,
   valueOfLiteral,
 } from "../shape/shape.js";
@@ -12,8 +12,8 @@ import { fitsChecks } from "./fits-checks.js";
 
 /** One of the types that a shape may have. Each literal value is an alternative of its own. */
 export type Alternative =
-  | Exclude<Shape, { readonly type: "ref" | "union" | "literal" | "never" }>
-  | { readonly type: "literal"; readonly value: LiteralValue; readonly checks?: Checks };
+  | Exclude<Shape, { readonly kind: "ref" | "union" | "literal" | "never" }>
+  | { readonly kind: "literal"; readonly value: LiteralValue; readonly checks?: Checks };
 
 /** A type, with the name under which it was found. */
 export interface Named {
@@ -23,10 +23,10 @@ export interface Named {
 
 /** Returns all alternatives of `shape`, following references. */
 export function alternatives(shape: Shape, types: ShapeTypes, name?: string, depth = 0): Named[] {
-  switch (shape.type) {
+  switch (shape.kind) {
     case "ref": {
       const target = types[shape.name];
-      if (target === undefined || depth > 50) return [{ name, shape: { type: "opaque" } }];
+      if (target === undefined || depth > 50) return [{ name, shape: { kind: "opaque" } }];
       const found = alternatives(target, types, shape.name, depth + 1);
       const { checks, more } = shape;
       if (checks === undefined && more === undefined) return found;
@@ -40,12 +40,12 @@ export function alternatives(shape: Shape, types: ShapeTypes, name?: string, dep
     case "literal":
       return shape.values.map((value) => ({
         name,
-        shape: withMore({ type: "literal", value }, shape.checks),
+        shape: withMore({ kind: "literal", value }, shape.checks),
       }));
     case "never":
       return [];
     case "intersection": {
-      const merged = mergeObjects(shape.parts, types);
+      const merged = mergeObjects(partsOf(shape), types);
       return [{ name, shape: merged === undefined ? shape : withMore(merged, shape.checks) }];
     }
     default:
@@ -54,39 +54,46 @@ export function alternatives(shape: Shape, types: ShapeTypes, name?: string, dep
 }
 
 /** Returns an intersection of objects as one object; undefined if other types are involved. */
-function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ObjectShape | undefined {
+function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ShapeOf<"object"> | undefined {
   const fields: Record<string, Shape> = {};
-  const required = new Set<string>();
-  const optional = new Set<string>();
   for (const part of parts) {
     const [only, ...others] = alternatives(part, types);
-    if (only?.shape.type !== "object" || others.length > 0 || only.shape.rest !== undefined) return undefined;
-    const left = new Set(only.shape.optional);
+    if (only?.shape.kind !== "object" || others.length > 0 || only.shape.others !== undefined) return undefined;
     for (const [name, field] of Object.entries(only.shape.fields)) {
-      const present = fields[name];
-      fields[name] = present === undefined ? field : intersect(present, field, types);
-      (left.has(name) ? optional : required).add(name);
+      const known = fields[name];
+      fields[name] = known === undefined ? field : intersect(known, field, types);
     }
   }
-  return { type: "object", fields, optional: [...optional].filter((name) => !required.has(name)) };
+  return { kind: "object", fields };
 }
 
 /** Intersections of the types of one version, by their text, so that a recursive type leads to the same shape. */
 const intersections = new WeakMap<ShapeTypes, Map<string, Shape>>();
 
+/** Returns the intersection of two fields, which is required unless both are optional. */
 function intersect(a: Shape, b: Shape, types: ShapeTypes): Shape {
-  const parts = new Map([...partsOf(a), ...partsOf(b)].map((part) => [JSON.stringify(part), part]));
-  if (parts.size === 1) return b;
+  const both = [a, b].flatMap(intersected).map((part): Shape => {
+    const { optional: _, ...required } = part;
+    return required;
+  });
+  const parts = new Map(both.map((part) => [JSON.stringify(part), part]));
+  const facts = a.optional === true && b.optional === true ? { optional: true as const } : {};
   const known = intersections.get(types) ?? new Map<string, Shape>();
   intersections.set(types, known);
-  const text = [...parts.keys()].join();
-  const shape = known.get(text) ?? { type: "intersection", parts: [...parts.values()] };
+  const text = [...parts.keys(), JSON.stringify(facts)].join();
+  const whole = [...parts.values()].reduce((left, right) => ({ kind: "intersection", left, right }));
+  const shape = known.get(text) ?? { ...whole, ...facts };
   known.set(text, shape);
   return shape;
 }
 
-function partsOf(shape: Shape): readonly Shape[] {
-  return shape.type === "intersection" && shape.checks === undefined ? shape.parts : [shape];
+/** Returns the parts of an intersection, including those of intersections inside it. */
+export function partsOf({ left, right }: ShapeOf<"intersection">): Shape[] {
+  return [left, right].flatMap((part) => intersected(part));
+}
+
+function intersected(shape: Shape): Shape[] {
+  return shape.kind === "intersection" && shape.checks === undefined ? partsOf(shape) : [shape];
 }
 
 const WITH_PARTS: ReadonlySet<string> = new Set(["object", "array", "set", "tuple", "record", "map", "intersection"]);
@@ -94,23 +101,23 @@ const WITH_PARTS: ReadonlySet<string> = new Set(["object", "array", "set", "tupl
 /** Returns how many of the values of `part` belong to `whole`, for types without parts. */
 export function coverage(whole: Alternative, part: Alternative): "all" | "some" | "none" {
   if (!hasTypeOf(whole, part)) return "none";
-  const type = part.type === "literal" ? typeOf(part.value) : part.type;
+  const type = part.kind === "literal" ? typeOf(part.value) : part.kind;
   // A value that is converted to its own type does not change.
   const checks = whole.checks?.others?.join() === `to ${type}` ? whole.checks.changed : whole.checks;
   // Invalid values are replaced, so every value belongs to `part`.
   if (part.checks?.lenient === true && checks?.lenient !== true) return "some";
-  if (part.type === "literal" && whole.type !== "literal") return fitsChecks(part.value, checks) ? "all" : "some";
+  if (part.kind === "literal" && whole.kind !== "literal") return fitsChecks(part.value, checks) ? "all" : "some";
   const isNarrower = compareChecks(part.checks, checks).some(({ kind }) => kind !== "check-loosened");
   return isNarrower ? "some" : "all";
 }
 
 /** Returns true if the values of `part` have the type of `whole`, ignoring checks. */
 export function hasTypeOf(whole: Alternative, part: Alternative): boolean {
-  if (whole.type === "any") return true;
-  if (part.type !== "literal") return whole.type === part.type && !WITH_PARTS.has(part.type);
+  if (whole.kind === "any") return true;
+  if (part.kind !== "literal") return whole.kind === part.kind && !WITH_PARTS.has(part.kind);
   const { value } = part;
-  if (whole.type === "literal") return JSON.stringify(whole.value) === JSON.stringify(value);
-  return whole.type === typeOf(value);
+  if (whole.kind === "literal") return JSON.stringify(whole.value) === JSON.stringify(value);
+  return whole.kind === typeOf(value);
 }
 
 function typeOf(value: LiteralValue): string {
@@ -124,26 +131,26 @@ function withMore(shape: Alternative, more: Checks | undefined): Alternative {
 
 /** Returns the fields of an object that identify an alternative: literals, as in a discriminated union. */
 export function tagOf(shape: Alternative): string | undefined {
-  if (shape.type !== "object") return undefined;
+  if (shape.kind !== "object") return undefined;
   const tags = Object.entries(shape.fields).flatMap(([name, field]) =>
-    field.type === "literal" && field.values.length === 1 ? [`${name}=${JSON.stringify(field.values[0])}`] : [],
+    field.kind === "literal" && field.values.length === 1 ? [`${name}=${JSON.stringify(field.values[0])}`] : [],
   );
   return tags.length === 0 ? undefined : tags.sort().join();
 }
 
 /** Describes a type in words. */
 export function describeShape(shape: Alternative, name?: string): string {
-  if (shape.type === "literal") {
+  if (shape.kind === "literal") {
     const { value } = shape;
     if (typeof value !== "object" || value === null) return JSON.stringify(value);
     return "bigint" in value ? `${value.bigint}n` : value.number;
   }
-  if (shape.type === "object") return tagOf(shape) ?? name ?? "an object";
-  if (shape.type === "array" || shape.type === "set") {
-    const item = shape.items.type === "ref" ? shape.items.name : shape.items.type;
-    return `${shape.type}<${item}>`;
+  if (shape.kind === "object") return tagOf(shape) ?? name ?? "an object";
+  if (shape.kind === "array" || shape.kind === "set") {
+    const { element } = shape;
+    return `${shape.kind}<${element.kind === "ref" ? element.name : element.kind}>`;
   }
   const { format } = shape.checks ?? {};
-  const type = format === undefined ? shape.type : `${shape.type} (${format})`;
+  const type = format === undefined ? shape.kind : `${shape.kind} (${format})`;
   return name === undefined ? type : `${name} (${type})`;
 }

@@ -31,5 +31,5 @@ export function updateSnapshot(
   services: Readonly<Record<string, ServiceSnapshot>>,
   complete: boolean,
 ): SchemaSnapshot {
-  return { version: 1, services: complete ? services : { ...before?.services, ...services } };
+  return { version: 2, services: complete ? services : { ...before?.services, ...services } };
 }

@@ -32,7 +32,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
       files: [],
       stale: [],
       sources: [],
-      snapshot: { version: 1, services: {} },
+      snapshot: { version: 2, services: {} },
       root: cwd,
       openapi: false,
       lockFile: undefined,

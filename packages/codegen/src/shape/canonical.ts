@@ -1,4 +1,4 @@
-import type { Shape, ShapeTypes } from "./shape.js";
+import { isPartial, keysOf, type Shape, type ShapeTypes } from "./shape.js";
 
 /**
  * Converts shapes to text that is equal for shapes that are equal on the wire. A recursive reference is written as the
@@ -18,7 +18,7 @@ export class CanonicalText {
   }
 
   of(shape: Shape): string {
-    if (shape.type === "ref") return this.#reference(shape.name);
+    if (shape.kind === "ref") return this.#reference(shape.name);
     this.#depth++;
     const text = this.#write(shape);
     this.#depth--;
@@ -45,43 +45,43 @@ export class CanonicalText {
     return text;
   }
 
-  #write(shape: Exclude<Shape, { readonly type: "ref" }>): string {
-    switch (shape.type) {
+  #write(shape: Exclude<Shape, { readonly kind: "ref" }>): string {
+    switch (shape.kind) {
       case "literal":
         return `=${shape.values
           .map((value) => JSON.stringify(value))
           .sort(compareText)
           .join("|")}`;
       case "object": {
-        const optional = new Set(shape.optional);
+        const { others } = shape;
         const fields = Object.entries(shape.fields)
           .sort(([a], [b]) => compareText(a, b))
-          .map(([name, field]) => `${JSON.stringify(name)}${optional.has(name) ? "?" : ""}:${this.of(field)}`);
-        const rest =
-          shape.rest === undefined ? "" : shape.rest === "refused" ? ";refused" : `;...${this.of(shape.rest)}`;
+          .map(([name, field]) => `${JSON.stringify(name)}${field.optional === true ? "?" : ""}:${this.of(field)}`);
+        const rest = others === undefined ? "" : others === "strict" ? ";refused" : `;...${this.of(others)}`;
         return `{${fields.join()}${rest}}`;
       }
       case "array":
       case "set":
-        return `${shape.type}<${this.of(shape.items)}>`;
+        return `${shape.kind}<${this.of(shape.element)}>`;
       case "tuple":
         return `[${shape.items.map((item) => this.of(item)).join()}/${shape.required}${shape.rest === undefined ? "" : `...${this.of(shape.rest)}`}]`;
       case "record":
       case "map":
-        return `${shape.type}${shape.partial === true ? "?" : ""}<${this.of(shape.key)},${this.of(shape.value)}>`;
+        return `${shape.kind}${isPartial(shape) ? "?" : ""}<${this.of(keysOf(shape))},${this.of(shape.element)}>`;
       case "union":
-        return `(${shape.options
-          .map((option) => this.of(option))
-          .sort(compareText)
-          .join("|")})`;
+        return this.#sorted(shape.options, "|");
       case "intersection":
-        return `(${shape.parts
-          .map((part) => this.of(part))
-          .sort(compareText)
-          .join("&")})`;
+        return this.#sorted([shape.left, shape.right], "&");
       default:
-        return shape.type;
+        return shape.kind;
     }
+  }
+
+  #sorted(parts: readonly Shape[], separator: string): string {
+    return `(${parts
+      .map((part) => this.of(part))
+      .sort(compareText)
+      .join(separator)})`;
   }
 }
 

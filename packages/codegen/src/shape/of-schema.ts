@@ -8,6 +8,7 @@ import {
   ownStructure,
   isFunction,
   type SchemaNode,
+  takesAnyKey,
 } from "../schema/node.js";
 import { isOptional } from "../schema/optional.js";
 import type { AnySchema, Direction } from "../types/zod.js";
@@ -43,17 +44,17 @@ export class ShapeBuilder {
     const name = this.#name(target.schema, direction);
     if (name === undefined) return this.#define(node, direction);
     if (!Object.hasOwn(this.types, name)) {
-      this.types[name] = { type: "any" };
+      this.types[name] = { kind: "any" };
       this.types[name] = this.#define(target, direction);
     }
     const own = checksOf(target);
     if (!WITH_CHECKS.has(ownStructure(target).kind)) {
       const more = node === target ? undefined : summaryOf(checksOf(node).slice(own.length));
-      return more === undefined ? { type: "ref", name } : { type: "ref", name, more };
+      return more === undefined ? { kind: "ref", name } : { kind: "ref", name, more };
     }
     const checks = summaryOf(checksOf(node));
     const isOwn = checks === undefined || JSON.stringify(checks) === JSON.stringify(summaryOf(own));
-    return isOwn ? { type: "ref", name } : { type: "ref", name, checks };
+    return isOwn ? { kind: "ref", name } : { kind: "ref", name, checks };
   }
 
   #define(node: SchemaNode, direction: Direction): Shape {
@@ -66,7 +67,7 @@ export class ShapeBuilder {
     const shape = this.#structure(structure, direction);
     const checks = summaryOf(checksOf(node));
     if (checks === undefined) return shape;
-    return WITH_CHECKS.has(structure.kind) ? ({ ...shape, checks } as Shape) : withChecks(shape, checks);
+    return WITH_CHECKS.has(structure.kind) ? { ...shape, checks } : withChecks(shape, checks);
   }
 
   /** Returns the shape of `node` without its checks. */
@@ -77,23 +78,23 @@ export class ShapeBuilder {
         return this.#object(node, direction);
       case "array":
       case "set":
-        return { type: node.kind, items: of(node.element) };
+        return { kind: node.kind, element: of(node.element) };
       case "tuple": {
         const required = node.items.findLastIndex((item) => !isOptional(item, direction)) + 1;
-        const rest = node.rest === undefined ? {} : { rest: of(node.rest) };
-        return { type: "tuple", items: node.items.map(of), required, ...rest };
+        return { kind: "tuple", items: node.items.map(of), required, rest: node.rest && of(node.rest) };
       }
       case "record": {
         if (node.loose === true) {
           // Keys that do not match are passed on with any value.
           const others = [this.#textOf([keyOf(node), node.element], direction)];
-          return { type: "record", key: { type: "string" }, value: { type: "any" }, checks: { others } };
+          return { kind: "record", keys: {}, element: { kind: "any" }, checks: { others } };
         }
         const partial = node.partial === true ? { partial: true as const } : {};
-        return { type: "record", key: of(keyOf(node)), value: of(node.element), ...partial };
+        const keys = takesAnyKey(node) ? {} : { fit: of(keyOf(node)) };
+        return { kind: "record", keys, element: of(node.element), ...partial };
       }
       case "map":
-        return { type: "map", key: of(node.key), value: of(node.element) };
+        return { kind: "map", key: of(node.key), element: of(node.element) };
       case "literal":
         return literals(node.values);
       case "union": {
@@ -104,21 +105,21 @@ export class ShapeBuilder {
       case "discriminated":
         return union(optionsOf(node).map((option) => of(option.node)));
       case "intersection":
-        return { type: "intersection", parts: [of(node.left), of(node.right)] };
+        return { kind: "intersection", left: of(node.left), right: of(node.right) };
       case "optional":
       case "exactOptional":
-        return union([of(node.inner), { type: "undefined" }]);
+        return union([of(node.inner), { kind: "undefined" }]);
       case "nullable":
-        return union([of(node.inner), { type: "null" }]);
+        return union([of(node.inner), { kind: "null" }]);
       case "default":
       case "prefault":
-        return direction === "input" ? union([of(node.inner), { type: "undefined" }]) : of(node.inner);
+        return direction === "input" ? union([of(node.inner), { kind: "undefined" }]) : of(node.inner);
       case "nonOptional":
         return without(of(node.inner), "undefined");
       case "caught":
         return withChecks(of(node.inner), { lenient: true });
       case "success":
-        return direction === "input" ? of(node.inner) : { type: "boolean" };
+        return direction === "input" ? of(node.inner) : { kind: "boolean" };
       case "frozen":
       // A schema that is determined at its use, with checks of its own.
       case "refined":
@@ -127,16 +128,16 @@ export class ShapeBuilder {
         // Only the function of z.preprocess knows what it accepts; the schema after it is the best approximation.
         return of(node.to);
       case "template":
-        return { type: "string", checks: { patterns: [String(node.regex)] } };
+        return { kind: "string", checks: { patterns: [String(node.regex)] } };
       case "transform":
-        return { type: direction === "input" ? "any" : "opaque" };
+        return { kind: direction === "input" ? "any" : "opaque" };
       case "custom":
       case "other":
       case "open":
       case "external":
-        return { type: "opaque" };
+        return { kind: "opaque" };
       default:
-        return { type: node.kind };
+        return { kind: node.kind };
     }
   }
 
@@ -146,7 +147,7 @@ export class ShapeBuilder {
     if (isFunction(to)) return shape;
     const isConverted = isCodec || ownStructure(from).kind === "pipe";
     const { kind } = ownStructure(to);
-    if (!isConverted && SCALARS.has(kind) && shape.type === kind) return withChecks(shape, summaryOf(checksOf(to)));
+    if (!isConverted && SCALARS.has(kind) && shape.kind === kind) return withChecks(shape, summaryOf(checksOf(to)));
     return withChecks(shape, { others: [`then ${this.#textOf([to], "input")}`] });
   }
 
@@ -168,28 +169,21 @@ export class ShapeBuilder {
 
   #object(node: NodeOf<"object">, direction: Direction): Shape {
     const fields: Record<string, Shape> = {};
-    const optional: string[] = [];
     for (const { name, node: child } of fieldsOf(node)) {
       const shape = this.shape(child, direction);
       const absent = direction === "input" ? child.optin !== undefined : isOptional(child, direction);
-      fields[name] = absent ? without(shape, "undefined") : shape;
-      if (absent) optional.push(name);
+      fields[name] = absent ? { ...without(shape, "undefined"), optional: true } : shape;
     }
     const { others } = node;
-    const rest = others === "strip" ? undefined : others === "strict" ? "refused" : this.shape(others, direction);
-    return {
-      type: "object",
-      fields,
-      ...(optional.length === 0 ? {} : { optional: optional.sort() }),
-      ...(rest === undefined ? {} : { rest }),
-    };
+    if (others === "strip") return { kind: "object", fields };
+    return { kind: "object", fields, others: others === "strict" ? others : this.shape(others, direction) };
   }
 }
 
 function literals(values: readonly unknown[]): Shape {
   const kept = values.filter((value) => value !== undefined).map(literalValue);
-  const literal: Shape = { type: "literal", values: kept };
-  return kept.length === values.length ? literal : union([literal, { type: "undefined" }]);
+  const literal: Shape = { kind: "literal", values: kept };
+  return kept.length === values.length ? literal : union([literal, { kind: "undefined" }]);
 }
 
 function literalValue(value: unknown): LiteralValue {
@@ -211,31 +205,31 @@ function coerced(kind: string, checks: Checks | undefined): Shape {
     ...(isSure ? {} : { others: [`to ${kind}`] }),
     ...(checks === undefined ? {} : { changed: checks }),
   };
-  return Object.keys(demands).length === 0 ? { type: "any" } : { type: "any", checks: demands };
+  return Object.keys(demands).length === 0 ? { kind: "any" } : { kind: "any", checks: demands };
 }
 
 /** Returns the union of `options`, without nested unions and duplicates. */
 function union(options: readonly Shape[]): Shape {
-  const flat = options.flatMap((option) => (option.type === "union" ? option.options : [option]));
-  if (flat.some((each) => each.type === "any" && each.checks === undefined)) return { type: "any" };
+  const flat = options.flatMap((option) => (option.kind === "union" ? option.options : [option]));
+  if (flat.some((each) => each.kind === "any" && each.checks === undefined)) return { kind: "any" };
   const seen = new Set<string>();
   const kept = flat.filter((each) => {
     const text = JSON.stringify(each);
-    return each.type !== "never" && !seen.has(text) && seen.add(text);
+    return each.kind !== "never" && !seen.has(text) && seen.add(text);
   });
-  const [only = { type: "never" } as const] = kept;
-  return kept.length <= 1 ? only : { type: "union", options: kept };
+  const [only = { kind: "never" } as const] = kept;
+  return kept.length <= 1 ? only : { kind: "union", options: kept };
 }
 
-/** Removes the option `type` from `shape`. */
-function without(shape: Shape, type: "undefined" | "null"): Shape {
-  return shape.type === "union" ? union(shape.options.filter((option) => option.type !== type)) : shape;
+/** Removes the option `kind` from `shape`. */
+function without(shape: Shape, kind: "undefined" | "null"): Shape {
+  return shape.kind === "union" ? union(shape.options.filter((option) => option.kind !== kind)) : shape;
 }
 
 /** Adds `checks` to the checks of `shape`. */
 function withChecks(shape: Shape, checks: Checks | undefined): Shape {
   if (checks === undefined) return shape;
-  if (shape.type === "union") return { ...shape, options: shape.options.map((option) => withChecks(option, checks)) };
-  if (shape.type === "ref") return { ...shape, more: mergeChecks(shape.more, checks) };
+  if (shape.kind === "union") return { ...shape, options: shape.options.map((option) => withChecks(option, checks)) };
+  if (shape.kind === "ref") return { ...shape, more: mergeChecks(shape.more, checks) };
   return { ...shape, checks: mergeChecks(shape.checks, checks) };
 }

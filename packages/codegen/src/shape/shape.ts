@@ -1,4 +1,4 @@
-import type { ItemCursor } from "@quicrpc/core/generated";
+import type { ItemCursor, Structure } from "@quicrpc/core/generated";
 
 /** A literal value: JSON, or a value that JSON lacks. The numbers that JSON lacks are NaN, -0 and the infinities. */
 export type LiteralValue =
@@ -40,13 +40,9 @@ export interface Checks {
   readonly others?: readonly string[];
 }
 
-/**
- * Types without parts. `opaque` is known only to the schema's own code, `any` accepts anything, and `raw` is chunks of
- * bytes that are not messages.
- */
-export type ScalarType =
+/** Kinds of the model that remain on the wire: wrappers, defaults and functions are resolved. */
+type WireKind =
   | "any"
-  | "opaque"
   | "never"
   | "undefined"
   | "null"
@@ -56,45 +52,58 @@ export type ScalarType =
   | "bigint"
   | "date"
   | "bytes"
-  | "raw";
+  | "array"
+  | "set"
+  | "record"
+  | "map"
+  | "union"
+  | "intersection";
+
+interface InsideShapes {
+  readonly part: Shape;
+  readonly check: never;
+}
+type Stored<Kind> = WithoutChecks<Extract<Structure<InsideShapes>, { readonly kind: Kind }>>;
+type WithoutChecks<Body> = Body extends unknown ? Omit<Body, "checks"> : never;
+
+interface ShapeFacts {
+  readonly checks?: Checks;
+  /** True for the field of an object that may be left out. */
+  readonly optional?: true;
+}
 
 /**
- * A message's form on the wire, independent of zod: the same schema has the same shape in every version of zod, and a
- * shape can be stored in a file and compared with a later one.
+ * A message's form on the wire: a part of the model that can be stored in a file and compared with a later one. The
+ * same schema has the same shape in every version of zod.
  */
-export type Shape =
-  | { readonly type: ScalarType; readonly checks?: Checks }
-  | { readonly type: "literal"; readonly values: readonly LiteralValue[]; readonly checks?: Checks }
-  | ObjectShape
-  | { readonly type: "array" | "set"; readonly items: Shape; readonly checks?: Checks }
-  | {
-      readonly type: "tuple";
-      readonly items: readonly Shape[];
-      readonly required: number;
-      readonly rest?: Shape;
-      readonly checks?: Checks;
-    }
-  | {
-      readonly type: "record" | "map";
-      readonly key: Shape;
-      readonly value: Shape;
-      /** True if not all keys of a finite set are required. */
-      readonly partial?: true;
-      readonly checks?: Checks;
-    }
-  | { readonly type: "union"; readonly options: readonly Shape[] }
-  | { readonly type: "intersection"; readonly parts: readonly Shape[]; readonly checks?: Checks }
-  /** A named type of the service. At a use with checks, `checks` replaces the type's own checks, or `more` adds to them. */
-  | { readonly type: "ref"; readonly name: string; readonly checks?: Checks; readonly more?: Checks };
+export type Shape = ShapeFacts &
+  (
+    | Stored<WireKind>
+    | { readonly kind: "literal"; readonly values: readonly LiteralValue[] }
+    /** `others` states how other keys are handled, unless the receiver drops them. */
+    | (Omit<Stored<"object">, "others"> & { readonly others?: "strict" | Shape })
+    /** The items up to `required` must be present. */
+    | (Stored<"tuple"> & { readonly required: number })
+    /** A value that only the schema's own code knows, and chunks of bytes that are not messages. */
+    | { readonly kind: "opaque" | "raw" }
+    /** A named type of the service. At a use with checks, `checks` replaces the type's own checks, or `more` adds to them. */
+    | { readonly kind: "ref"; readonly name: string; readonly more?: Checks }
+  );
 
-/** An object. `rest` describes undeclared fields: their shape, `"refused"`, or undefined if the receiver drops them. */
-export interface ObjectShape {
-  readonly type: "object";
-  readonly fields: Readonly<Record<string, Shape>>;
-  /** Names of the optional fields. */
-  readonly optional?: readonly string[];
-  readonly rest?: Shape | "refused";
-  readonly checks?: Checks;
+/** A shape of one kind. */
+export type ShapeOf<Kind> = Extract<Shape, { readonly kind: Kind }>;
+
+/** A record or a map. */
+export type TableShape = ShapeOf<"record"> | ShapeOf<"map">;
+
+/** Returns the shape of the keys of a record or a map. */
+export function keysOf(table: TableShape): Shape {
+  return table.kind === "map" ? table.key : (table.keys.fit ?? { kind: "string" });
+}
+
+/** Returns true for a record that need not have all keys of a finite set. */
+export function isPartial(table: TableShape): boolean {
+  return table.kind === "record" && table.partial === true;
 }
 
 /** Named shapes, to which `ref` refers. */
@@ -139,6 +148,6 @@ export const SHAPE_FORMAT: number = 2;
 
 /** All services of a project at one time. */
 export interface SchemaSnapshot {
-  readonly version: 1;
+  readonly version: 2;
   readonly services: Readonly<Record<string, ServiceSnapshot>>;
 }

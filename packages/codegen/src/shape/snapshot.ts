@@ -37,9 +37,9 @@ export function snapshotOf(
       readonly cursor?: CursorOption;
     };
     const shapeOf = (schema: unknown, direction: Direction): Shape =>
-      isZodSchema(schema) ? builder.shape(nodeOf(schema), direction) : { type: "any" };
+      isZodSchema(schema) ? builder.shape(nodeOf(schema), direction) : { kind: "any" };
     const message = (part: PayloadPart | undefined, direction: Direction): Shape | undefined =>
-      part?.raw ? { type: "raw" } : part && shapeOf(part.schema, direction);
+      part?.raw ? { kind: "raw" } : part && shapeOf(part.schema, direction);
     const taken = message(input, "input");
     const sent = message(output, "input");
     const received = message(output, "output");
@@ -88,7 +88,7 @@ export function formatSnapshot(snapshot: SchemaSnapshot): string {
       "    }",
     ].join("\n"),
   );
-  return `{\n  "version": 1,\n  "services": {\n${services.join(",\n")}\n  }\n}\n`;
+  return `{\n  "version": 2,\n  "services": {\n${services.join(",\n")}\n  }\n}\n`;
 }
 
 function lines(table: Readonly<Record<string, unknown>>): string {
@@ -106,6 +106,6 @@ export function parseSnapshot(text: string): SchemaSnapshot {
   if (typeof value !== "object" || value === null || typeof value.services !== "object") {
     throw new SyntaxError("it is not a schema snapshot");
   }
-  if (value.version !== 1) throw new SyntaxError(`its version is ${String(value.version)}, and this is version 1`);
+  if (value.version !== 2) throw new SyntaxError(`its version is ${String(value.version)}, and this is version 2`);
   return value as SchemaSnapshot;
 }

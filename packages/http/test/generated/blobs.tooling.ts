@@ -6,30 +6,26 @@ const part1 = {
   type: "object",
   properties: { first: { "x-quicrpc-type": "blob" }, second: { "x-quicrpc-type": "blob" } },
 };
-const part2 = { type: "union", options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }] };
-const part3 = {
-  type: "tuple",
-  items: [
-    { type: "number", checks: { format: "integer", min: 0 } },
-    part2,
-    { type: "string", checks: { max: 255 } },
-    { type: "string", checks: { max: 1024 } },
-  ],
-  required: 4,
+const part2 = { kind: "union", options: [{ kind: "number", checks: { format: "integer", min: 0 } }, { kind: "null" }] };
+const part3 = [
+  { kind: "number", checks: { format: "integer", min: 0 } },
+  part2,
+  { kind: "string", checks: { max: 255 } },
+  { kind: "string", checks: { max: 1024 } },
+];
+const part4 = { kind: "tuple", items: part3, required: 4, rest: undefined, optional: true };
+const part5 = { kind: "object", fields: { file: part4 } };
+const part6 = [
+  { kind: "number", checks: { format: "integer", min: 0 } },
+  part2,
+  { kind: "string", checks: { max: 255 } },
+  { kind: "string", checks: { max: 1024 } },
+  { kind: "string", checks: { max: 32 } },
+];
+const part7 = {
+  kind: "object",
+  fields: { first: { kind: "tuple", items: part6, required: 5, rest: undefined, optional: true }, second: part4 },
 };
-const part4 = { type: "object", fields: { file: part3 }, optional: ["file"] };
-const part5 = {
-  type: "tuple",
-  items: [
-    { type: "number", checks: { format: "integer", min: 0 } },
-    part2,
-    { type: "string", checks: { max: 255 } },
-    { type: "string", checks: { max: 1024 } },
-    { type: "string", checks: { max: 32 } },
-  ],
-  required: 5,
-};
-const part6 = { type: "object", fields: { first: part5, second: part3 }, optional: ["first", "second"] };
 
 /** Descriptions of test.v1.HttpBlobs for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const blobsTooling: ServiceTooling = {
@@ -54,31 +50,37 @@ export const blobsTooling: ServiceTooling = {
     format: 2,
     id: 47154,
     methods: {
-      put: { id: 1, kind: "unary", input: { type: "ref", name: "BlobsPutInput" }, output: { type: "string" } },
+      put: { id: 1, kind: "unary", input: { kind: "ref", name: "BlobsPutInput" }, output: { kind: "string" } },
       get: {
         id: 2,
         kind: "unary",
-        input: { type: "string" },
-        output: { type: "ref", name: "BlobsGetOutput" },
-        result: { type: "ref", name: "BlobsGetOutputParsed" },
+        input: { kind: "string" },
+        output: { kind: "ref", name: "BlobsGetOutput" },
+        result: { kind: "ref", name: "BlobsGetOutputParsed" },
       },
-      check: { id: 3, kind: "unary", input: { type: "ref", name: "BlobsCheckInput" }, output: { type: "string" } },
+      check: { id: 3, kind: "unary", input: { kind: "ref", name: "BlobsCheckInput" }, output: { kind: "string" } },
       same: {
         id: 4,
         kind: "unary",
-        input: { type: "ref", name: "BlobsSameInput" },
-        output: { type: "ref", name: "BlobsSameOutput" },
-        result: { type: "ref", name: "BlobsSameOutputParsed" },
+        input: { kind: "ref", name: "BlobsSameInput" },
+        output: { kind: "ref", name: "BlobsSameOutput" },
+        result: { kind: "ref", name: "BlobsSameOutputParsed" },
       },
     },
     types: {
-      BlobsPutInput: { type: "object", fields: { note: { type: "string" }, file: part3 } },
-      BlobsGetOutput: part4,
-      BlobsGetOutputParsed: part4,
-      BlobsCheckInput: { type: "object", fields: { file: part5 } },
-      BlobsSameInput: part6,
-      BlobsSameOutput: part6,
-      BlobsSameOutputParsed: part6,
+      BlobsPutInput: {
+        kind: "object",
+        fields: { note: { kind: "string" }, file: { kind: "tuple", items: part3, required: 4, rest: undefined } },
+      },
+      BlobsGetOutput: part5,
+      BlobsGetOutputParsed: part5,
+      BlobsCheckInput: {
+        kind: "object",
+        fields: { file: { kind: "tuple", items: part6, required: 5, rest: undefined } },
+      },
+      BlobsSameInput: part7,
+      BlobsSameOutput: part7,
+      BlobsSameOutputParsed: part7,
     },
   },
 };

@@ -23,24 +23,24 @@ export const greeterTooling: ServiceTooling = {
       greet: {
         id: 1,
         kind: "unary",
-        input: { type: "ref", name: "GreeterGreetInput" },
-        output: { type: "ref", name: "GreeterGreetOutput" },
+        input: { kind: "ref", name: "GreeterGreetInput" },
+        output: { kind: "ref", name: "GreeterGreetOutput" },
       },
       countdown: {
         id: 2,
         kind: "server_stream",
-        input: { type: "ref", name: "GreeterCountdownInput" },
-        output: { type: "ref", name: "GreeterCountdownItem" },
+        input: { kind: "ref", name: "GreeterCountdownInput" },
+        output: { kind: "ref", name: "GreeterCountdownItem" },
       },
     },
     types: {
-      GreeterGreetInput: { type: "object", fields: { name: { type: "string", checks: { min: 1 } } } },
-      GreeterGreetOutput: { type: "object", fields: { text: { type: "string" } } },
+      GreeterGreetInput: { kind: "object", fields: { name: { kind: "string", checks: { min: 1 } } } },
+      GreeterGreetOutput: { kind: "object", fields: { text: { kind: "string" } } },
       GreeterCountdownInput: {
-        type: "object",
-        fields: { from: { type: "number", checks: { format: "integer", max: 10 } } },
+        kind: "object",
+        fields: { from: { kind: "number", checks: { format: "integer", max: 10 } } },
       },
-      GreeterCountdownItem: { type: "object", fields: { left: { type: "number", checks: { format: "integer" } } } },
+      GreeterCountdownItem: { kind: "object", fields: { left: { kind: "number", checks: { format: "integer" } } } },
     },
   },
 };
