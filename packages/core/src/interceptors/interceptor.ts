@@ -17,9 +17,9 @@ export interface InterceptedCall {
   /** The call's abort signal: for a callee, the handler's signal; for a caller, the signal in the call's options, or undefined. */
   readonly signal: AbortSignal | undefined;
   /**
-   * True for a request that belongs to a call but is not a call, such as the upload of a blob over HTTP. Interceptors
-   * decide whether it is permitted, except those with `checksPermission: false`. It has no `input`, no handler runs,
-   * and `next` returns an empty response.
+   * True for a request that reaches no handler: a call with an input that cannot be read, the resumption of a call, or
+   * the upload of a blob over HTTP. Interceptors decide whether it is permitted, except those with
+   * `checksPermission: false`. It has no `input`, and `next` returns an empty response.
    */
   readonly isPermissionCheck?: boolean;
   /** The caller's message; undefined if the caller streams, and for a permission check. */

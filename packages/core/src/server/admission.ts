@@ -70,46 +70,46 @@ const MAX_INTERVAL = 32;
  * when handlers have run for a while: then other sessions have their turn.
  */
 export class Admission {
-  private readonly settings: AdmissionSettings;
-  private inProgress = 0;
+  readonly #settings: AdmissionSettings;
+  #inProgress = 0;
   /** Running handlers whose call is over. */
-  private outliving = 0;
-  private starting = false;
+  #outliving = 0;
+  #starting = false;
   /** Calls that wait, in order; undefined until there is one. */
-  private waiting: Set<() => void> | undefined = undefined;
+  #waiting: Set<() => void> | undefined = undefined;
   /** Whether handlers have run for `TURN_MS`. */
-  private isTurnOver = false;
+  #isTurnOver = false;
   /** Estimated milliseconds for which handlers have run in this turn. */
-  private usedMs = 0;
+  #usedMs = 0;
   /** Number of handlers that the latest measured time stands for. */
-  private interval = 1;
+  #interval = 1;
   /** Number of handlers until one is to be run by `runTimed`. */
   untimed = 1;
 
   constructor(settings: AdmissionSettings) {
-    this.settings = settings;
+    this.#settings = settings;
   }
 
   get load(): ServerLoad {
-    return this.settings.load;
+    return this.#settings.load;
   }
 
   /** Number of calls and notifications in progress, including those that wait for their turn. */
   get calls(): number {
-    return this.inProgress + this.waitingCalls;
+    return this.#inProgress + this.#waitingCalls;
   }
 
-  private get waitingCalls(): number {
-    return this.waiting === undefined ? 0 : this.waiting.size;
+  get #waitingCalls(): number {
+    return this.#waiting === undefined ? 0 : this.#waiting.size;
   }
 
   /** Whether an accepted call has to wait. */
   get mustWait(): boolean {
-    return this.isTurnOver || this.isFull;
+    return this.#isTurnOver || this.#isFull;
   }
 
-  private get isFull(): boolean {
-    return this.inProgress >= this.settings.limits.maxCalls;
+  get #isFull(): boolean {
+    return this.#inProgress >= this.#settings.limits.maxCalls;
   }
 
   /** Runs a handler by `run`, and ends the turn if handlers have run for long. */
@@ -117,15 +117,15 @@ export class Admission {
     const begun = performance.now();
     run();
     const ms = performance.now() - begun;
-    this.usedMs += ms * this.interval;
-    this.interval = ms > QUICK_MS ? 1 : Math.min(2 * this.interval, MAX_INTERVAL);
-    this.untimed = this.interval;
-    if (this.usedMs < TURN_MS || this.isTurnOver) return;
-    this.isTurnOver = true;
+    this.#usedMs += ms * this.#interval;
+    this.#interval = ms > QUICK_MS ? 1 : Math.min(2 * this.#interval, MAX_INTERVAL);
+    this.untimed = this.#interval;
+    if (this.#usedMs < TURN_MS || this.#isTurnOver) return;
+    this.#isTurnOver = true;
     immediate(() => {
-      this.isTurnOver = false;
-      this.usedMs = 0;
-      this.startWaiting();
+      this.#isTurnOver = false;
+      this.#usedMs = 0;
+      this.#startWaiting();
     });
   }
 
@@ -134,13 +134,13 @@ export class Admission {
    * @param client client id, if several clients share the limiter
    */
   requireRoom(client?: string): void {
-    if (this.settings.isRefusing()) throw turnedAway("the session is being drained");
-    this.shed();
-    this.settings.shares?.requireRoom(client, this.calls);
-    const { maxCalls, maxWaitingCalls } = this.settings.limits;
+    if (this.#settings.isRefusing()) throw turnedAway("the session is being drained");
+    this.#shed();
+    this.#settings.shares?.requireRoom(client, this.calls);
+    const { maxCalls, maxWaitingCalls } = this.#settings.limits;
     if (this.mustWait && this.calls >= maxCalls + maxWaitingCalls) {
       const queue = maxWaitingCalls === 0 ? "" : ` and ${maxWaitingCalls} wait (limits.maxWaitingCalls)`;
-      throw refusal("resource_exhausted", `${this.crowd(maxCalls)}${queue}`);
+      throw refusal("resource_exhausted", `${this.#crowd(maxCalls)}${queue}`);
     }
   }
 
@@ -149,20 +149,20 @@ export class Admission {
    * refused.
    */
   requireRoomForNotify(): void {
-    this.shed();
-    if (this.isFull) throw refusal("resource_exhausted", this.crowd(this.inProgress));
+    this.#shed();
+    if (this.#isFull) throw refusal("resource_exhausted", this.#crowd(this.#inProgress));
   }
 
   /** Counts an asynchronous call that starts. */
   begin(client?: string): void {
-    this.settings.shares?.count(client, 1);
-    this.start();
+    this.#settings.shares?.count(client, 1);
+    this.#start();
   }
 
-  private start(): void {
-    this.inProgress++;
-    this.settings.load.handlers++;
-    this.settings.loadShedder?.onCalls?.(1);
+  #start(): void {
+    this.#inProgress++;
+    this.#settings.load.handlers++;
+    this.#settings.loadShedder?.onCalls?.(1);
   }
 
   /**
@@ -170,14 +170,14 @@ export class Admission {
    * Throws `RpcError` if there is no place for it.
    */
   attach(client?: string): () => void {
-    if (this.isFull) throw refusal("resource_exhausted", this.crowd(this.inProgress));
-    this.settings.shares?.count(client, 1);
-    this.inProgress++;
+    if (this.#isFull) throw refusal("resource_exhausted", this.#crowd(this.#inProgress));
+    this.#settings.shares?.count(client, 1);
+    this.#inProgress++;
     return () => {
-      this.settings.shares?.count(client, -1);
-      this.inProgress--;
-      this.startWaiting();
-      this.checkIdle();
+      this.#settings.shares?.count(client, -1);
+      this.#inProgress--;
+      this.#startWaiting();
+      this.#checkIdle();
     };
   }
 
@@ -186,60 +186,60 @@ export class Admission {
    * Returns the function to call, in addition to `end`, when the handler has settled.
    */
   outlive(method: string): () => void {
-    const { load, limits, onError } = this.settings;
+    const { load, limits, onError } = this.#settings;
     const { handlerGraceMs } = limits;
-    this.outliving++;
+    this.#outliving++;
     load.outliving++;
     const text = `the handler runs on ${handlerGraceMs} ms after its call was over (limits.handlerGraceMs), and counts as a call in progress: context.signal says when nobody waits for it`;
     const reminder: Expiry = reminders.add(handlerGraceMs, () => onError(new Error(text), { method }));
     return () => {
       reminders.remove(reminder);
-      this.outliving--;
+      this.#outliving--;
       load.outliving--;
     };
   }
 
   /** Called when a started call is over and its handler has settled. */
   end(client?: string): void {
-    this.settings.shares?.count(client, -1);
-    this.inProgress--;
-    this.settings.loadShedder?.onCalls?.(-1);
-    this.settings.load.handlerSettled();
-    this.startWaiting();
-    this.checkIdle();
+    this.#settings.shares?.count(client, -1);
+    this.#inProgress--;
+    this.#settings.loadShedder?.onCalls?.(-1);
+    this.#settings.load.handlerSettled();
+    this.#startWaiting();
+    this.#checkIdle();
   }
 
   /** Calls `start` when it is the call's turn; it is counted then, without `begin`. Returns a function that ends the wait. */
   wait(start: () => void, client?: string): () => void {
-    this.settings.shares?.count(client, 1);
+    this.#settings.shares?.count(client, 1);
     const entry = (): void => {
-      this.start();
+      this.#start();
       start();
     };
-    const waiting = (this.waiting ??= new Set());
+    const waiting = (this.#waiting ??= new Set());
     waiting.add(entry);
-    if (waiting.size > MAX_WAITING_FOR_TURN && !this.isFull) this.startOldest(waiting);
+    if (waiting.size > MAX_WAITING_FOR_TURN && !this.#isFull) this.#startOldest(waiting);
     return () => {
       if (!waiting.delete(entry)) return;
-      this.settings.shares?.count(client, -1);
-      this.checkIdle();
+      this.#settings.shares?.count(client, -1);
+      this.#checkIdle();
     };
   }
 
   /** Starts waiting calls, in a loop: one that ends at once makes room for the next. */
-  private startWaiting(): void {
-    const { waiting } = this;
-    if (waiting === undefined || this.starting) return;
-    this.starting = true;
+  #startWaiting(): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined || this.#starting) return;
+    this.#starting = true;
     for (const start of waiting) {
       if (this.mustWait) break;
       waiting.delete(start);
       start();
     }
-    this.starting = false;
+    this.#starting = false;
   }
 
-  private startOldest(waiting: Set<() => void>): void {
+  #startOldest(waiting: Set<() => void>): void {
     for (const start of waiting) {
       waiting.delete(start);
       start();
@@ -247,18 +247,18 @@ export class Admission {
     }
   }
 
-  private checkIdle(): void {
-    if (this.calls === 0) this.settings.onIdle();
+  #checkIdle(): void {
+    if (this.calls === 0) this.#settings.onIdle();
   }
 
-  private crowd(calls: number): string {
-    const { outliving } = this;
+  #crowd(calls: number): string {
+    const outliving = this.#outliving;
     const hung = outliving === 0 ? "" : `, ${outliving} of them over but for handlers that run on`;
     return `${calls} calls are in progress (limits.maxCalls)${hung}`;
   }
 
-  private shed(): void {
-    const objection = this.settings.loadShedder?.objection();
+  #shed(): void {
+    const objection = this.#settings.loadShedder?.objection();
     if (objection !== undefined) throw refusal("unavailable", objection);
   }
 }

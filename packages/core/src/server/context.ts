@@ -106,8 +106,6 @@ export class IncomingContext<Context> implements CallContext<Context> {
   answerHeads: AnswerHeads | undefined = undefined;
   /** The call's answer; undefined for a notification. */
   reply: { sendMetadata(): void; revoke(error: RpcError): void } | undefined = undefined;
-  /** The call is resumed: interceptors decide about it, and no handler is entered. */
-  resuming = false;
   /** Set of methods that are `once`. */
   onceCall: OnceCall | undefined = undefined;
   #over = false;

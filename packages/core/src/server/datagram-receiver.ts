@@ -10,10 +10,10 @@ import * as FrameType from "../wire/frame-type.js";
 
 /** Reads notifications that travel as datagrams: prefix | kind (varint) | one notify frame. */
 export class DatagramReceiver {
-  private readonly requests: RequestHandler;
-  private readonly prefix: Uint8Array;
-  private readonly limits: Limits;
-  private readonly onForeign: ((bytes: Uint8Array) => void) | undefined;
+  readonly #requests: RequestHandler;
+  readonly #prefix: Uint8Array;
+  readonly #limits: Limits;
+  readonly #onForeign: ((bytes: Uint8Array) => void) | undefined;
 
   /** @param onForeign takes datagrams of another protocol */
   constructor(
@@ -22,32 +22,33 @@ export class DatagramReceiver {
     limits: Limits,
     onForeign: ((bytes: Uint8Array) => void) | undefined,
   ) {
-    this.requests = requests;
-    this.prefix = prefix;
-    this.limits = limits;
-    this.onForeign = onForeign;
+    this.#requests = requests;
+    this.#prefix = prefix;
+    this.#limits = limits;
+    this.#onForeign = onForeign;
   }
 
   /** Serves the notification in a datagram. A datagram that cannot be read is ignored, as if it were lost. */
   onDatagram(bytes: Uint8Array): void {
-    const { prefix } = this;
+    const prefix = this.#prefix;
     const start = prefix.length;
     if (bytes.length <= start || prefix.some((byte, at) => byte !== bytes[at])) {
-      this.onForeign?.(bytes);
+      this.#onForeign?.(bytes);
       return;
     }
     const frames = start + varintLengthFromFirstByte(bytes[start] as number);
     if (bytes.length < frames) return;
     try {
-      if (readVarint(bytes, start) === DatagramKind.Notify) this.read(bytes, frames);
-      else this.onForeign?.(bytes);
+      if (readVarint(bytes, start) === DatagramKind.Notify) this.#read(bytes, frames);
+      else this.#onForeign?.(bytes);
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
     }
   }
 
-  private read(bytes: Uint8Array, start: number): void {
-    const { requests, limits } = this;
+  #read(bytes: Uint8Array, start: number): void {
+    const requests = this.#requests;
+    const limits = this.#limits;
     const reader = new FrameReader(limits.maxFrameBytes, new MemoryBudget(bytes.length, "the datagram"));
     const onFrame = (frame: Frame): void => {
       // A datagram has one frame, and nothing after it.

@@ -1,30 +1,28 @@
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
-import { codecIn, decodePayload } from "../call/messages/payload.js";
+import { codecIn } from "../call/messages/payload.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { FormatTable } from "../call/messages/session-format.js";
-import type { BlobCode } from "../contract/blob-code.js";
-import { type AnyMethod, fullName } from "../contract/descriptor.js";
+import { type AnyMethod, fullName, type MessageCodec } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
 import { asError, ProtocolError, RpcError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
-import type { Frame } from "../wire/frame.js";
 import type { SessionCompression } from "../transport/compression.js";
+import { expand } from "../transport/expand.js";
+import { Cursor } from "../wire/cursor.js";
+import { FLAG_COMPRESSED, type Frame } from "../wire/frame.js";
+import * as FrameType from "../wire/frame-type.js";
+import { type Head, readOptionalHead } from "../wire/head.js";
+import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import { type IncomingRequest, readRequest } from "../wire/request.js";
-import { readOptionalHead } from "../wire/head.js";
-import { type ContextSettings, IncomingContext } from "./context.js";
 import type { Admission } from "./admission.js";
-import { Reply } from "./reply.js";
+import type { ContextSettings, IncomingContext } from "./context.js";
+import { listed } from "./listed.js";
 import { MisfitNotices } from "./misfit-notices.js";
 import { runNotification } from "./notification.js";
-import { requireRoomToDecode } from "./require-room.js";
-import { callBytes } from "./served-call.js";
+import { Reply } from "./reply.js";
 import { serveAttempt } from "./resumable/serve-attempt.js";
-import { requirePositions } from "../contract/position.js";
-import { inputFingerprint } from "./once/fingerprint.js";
 import type { BoundMethod, MethodTable, ReservedMethods } from "./router.js";
-import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
-import * as FrameType from "../wire/frame-type.js";
-import { listed } from "./listed.js";
+import { serve, type ServerRequest } from "./serve.js";
 
 /** The place of a failure. */
 export interface FailureSite {
@@ -56,145 +54,65 @@ export interface DispatchSettings<Context> extends ContextSettings<Context> {
   readonly formats: FormatTable;
 }
 
-/** Serves incoming calls, from request frame to reply. */
+/** Serves the requests that arrive as frames. */
 export class Dispatcher<Context> implements RequestHandler {
-  private settings: DispatchSettings<Context>;
-  private misfits: MisfitNotices | undefined = undefined;
-  /** The fingerprint of the last input of a method that is `once`. */
-  private fingerprint: string | undefined = undefined;
+  #settings: DispatchSettings<Context>;
+  #misfits: MisfitNotices | undefined = undefined;
 
   constructor(settings: DispatchSettings<Context>) {
-    this.settings = settings;
+    this.#settings = settings;
   }
 
   /** Calls that begin from now on have this connection; those in progress keep theirs, and can look at this one. */
   identify(connection: Context): void {
-    this.settings = { ...this.settings, connection };
-    this.settings.identity?.renew(connection);
+    this.#settings = { ...this.#settings, connection };
+    this.#settings.identity?.renew(connection);
   }
 
   get formats(): FormatTable {
-    return this.settings.formats;
+    return this.#settings.formats;
   }
 
   onRequest(carrier: AnswerCarrier, frame: Frame): void {
-    const { callId } = frame;
+    const settings = this.#settings;
     const request = readRequest(frame);
-    const bound = this.find(request);
+    const bound = this.#find(request);
     if (bound === undefined) {
-      new Reply(carrier, callId, undefined, this.settings).refuse(this.unknownMethod(request));
+      new Reply(carrier, frame.callId, undefined, settings).refuse(this.#unknownMethod(request));
       return;
     }
-    const { method } = bound;
-    if (method.priority !== undefined) prioritize(carrier, method.priority);
-    const { limits, schemas } = this.settings;
-    let context: IncomingContext<Context>;
-    let input: unknown;
-    let differs = false;
-    let bytes = 0;
-    try {
-      this.settings.admission.requireRoom();
-      const head = readOptionalHead(frame, request.cursor, limits.maxMetadataBytes);
-      if (head?.fingerprint !== undefined) differs = schemas.learn(method, head.fingerprint);
-      if (head?.codec !== undefined) carrier.readIn(head.codec);
-      if (head?.resume !== undefined) {
-        const request = { carrier, callId, head, resume: head.resume };
-        serveAttempt(request, bound, this.settings, (own) => new Dispatcher(own));
-        return;
-      }
-      if (method.kind === "notify") throw wrongKind(method, "a request");
-      if (!streamsInput(method)) input = this.decode(carrier, method, frame, request);
-      else if (request.cursor.position < request.cursor.end) throw wrongKind(method, "a request with a message");
-      const timeoutMs = head?.timeoutMs === undefined ? undefined : Math.min(head.timeoutMs, limits.maxTimeoutMs);
-      if (head?.from !== undefined) requirePositions(method, head.from);
-      context = new IncomingContext(method, timeoutMs, head?.metadata, this.settings, head?.from);
-      if (method.once !== undefined) context.keyedBy(this.fingerprint);
-      bytes = this.bytesOf(frame, streamsInput(method) ? 0 : this.settings.budget.decodedBytes);
-    } catch (error) {
-      if (asError(error) instanceof ProtocolError) throw error;
-      const explained = schemas.explain(method, RpcError.from(error, "invalid_argument"));
-      new Reply(carrier, callId, undefined, this.settings).refuse(explained, differs ? method.fingerprint : undefined);
-      return;
-    }
-    if (differs) context.tellSchema();
-    const reply = new Reply(carrier, callId, context, this.settings, bytes);
-    if (method.blobs === undefined) reply.serve(bound as BoundMethod, input);
-    else reply.serve(withBlobs(bound as BoundMethod, method.blobs, this.settings), input);
+    const { priority } = bound.method;
+    if (priority !== undefined) prioritize(carrier, priority);
+    void serve(new FrameRequest(carrier, frame, request.cursor, bound, settings));
   }
 
   onNotify(carrier: NotificationCarrier, frame: Frame): void {
+    const { table, onError } = this.#settings;
     const request = readRequest(frame);
-    if (request.methodId === MISFIT_NOTICE) {
-      const { table, onError } = this.settings;
-      this.misfits ??= new MisfitNotices(table, onError);
-      this.misfits.receive(request);
+    const { serviceId, methodId, cursor } = request;
+    if (methodId === MISFIT_NOTICE) {
+      this.#misfits ??= new MisfitNotices(table, onError);
+      this.#misfits.receive(request);
       return;
     }
-    const bound = this.settings.table.find(request.serviceId, request.methodId);
-    try {
-      if (bound === undefined) throw this.unknownMethod(request);
-      this.runNotify(carrier, bound, frame, request);
-    } catch (error) {
-      if (asError(error) instanceof ProtocolError) throw error;
-      const { serviceId, methodId } = request;
-      this.settings.onError(error, {
-        method: bound === undefined ? `${serviceId}/${methodId}` : fullName(bound.method),
-      });
-    }
+    const bound = table.find(serviceId, methodId);
+    if (bound === undefined) onError(this.#unknownMethod(request), { method: `${serviceId}/${methodId}` });
+    else void serve(new FrameRequest(carrier, frame, cursor, bound, this.#settings));
   }
 
   onOversized(carrier: AnswerCarrier, { type, callId }: Frame, error: RpcError): void {
-    if (type === FrameType.Request) new Reply(carrier, callId, undefined, this.settings).refuse(error);
-    else this.settings.onError(error, { method: "a notification that is too large" });
+    if (type === FrameType.Request) new Reply(carrier, callId, undefined, this.#settings).refuse(error);
+    else this.#settings.onError(error, { method: "a notification that is too large" });
   }
 
-  private find({ serviceId, methodId }: IncomingRequest): BoundMethod<Context> | undefined {
-    const { table, host } = this.settings;
+  #find({ serviceId, methodId }: IncomingRequest): BoundMethod<Context> | undefined {
+    const { table, host } = this.#settings;
     return table.find(serviceId, methodId) ?? host.reserved?.find(serviceId, methodId);
   }
 
-  private runNotify(
-    carrier: NotificationCarrier,
-    bound: BoundMethod<Context>,
-    frame: Frame,
-    request: IncomingRequest,
-  ): void {
-    const { method } = bound;
-    if (method.kind !== "notify") throw wrongKind(method, "a notification");
-    this.settings.admission.requireRoomForNotify();
-    const head = readOptionalHead(frame, request.cursor, this.settings.limits.maxMetadataBytes);
-    if (head?.fingerprint !== undefined) this.settings.schemas.learn(method, head.fingerprint);
-    if (head?.codec !== undefined) carrier.readIn(head.codec);
-    const input = this.decode(carrier, method, frame, request);
-    const bytes = this.bytesOf(frame, this.settings.budget.decodedBytes);
-    const context = new IncomingContext(method, undefined, head?.metadata, this.settings);
-    runNotification(bound, input, context, this.settings, bytes);
-  }
-
-  private bytesOf({ start, end }: Frame, message: number): number {
-    return callBytes(this.settings.budget, end - start, message);
-  }
-
-  private decode(
-    { peerFormat }: NotificationCarrier,
-    method: AnyMethod,
-    frame: Frame,
-    { cursor }: IncomingRequest,
-  ): unknown {
-    const { budget, compression } = this.settings;
-    const codec = codecIn(peerFormat, method.input);
-    requireRoomToDecode(budget, frame.end - cursor.position);
-    if (method.once === undefined) return decodePayload(codec, frame, cursor.position, compression, budget, true);
-    const form = peerFormat?.name ?? "msgpack";
-    this.fingerprint = undefined;
-    return decodePayload(codec, frame, cursor.position, compression, budget, true, (bytes, start, end) => {
-      this.fingerprint = inputFingerprint(form, bytes, start, end);
-    });
-  }
-
   /** The caller adds the names that it knows; this side's are named only where reflection shows them to everybody. */
-  private unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {
-    const { table } = this.settings;
+  #unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {
+    const { table } = this.#settings;
     const service = table.serviceName(serviceId);
     const text =
       service === undefined
@@ -204,8 +122,98 @@ export class Dispatcher<Context> implements RequestHandler {
   }
 }
 
-function withBlobs({ method, handler }: BoundMethod, blobs: BlobCode, settings: unknown): BoundMethod {
-  return { method, handler: blobs.serve(settings, handler) } as BoundMethod;
+/** A request or notification in a frame. */
+class FrameRequest<Context> implements ServerRequest {
+  readonly bound: BoundMethod;
+  readonly settings: DispatchSettings<Context>;
+  private readonly carrier: AnswerCarrier | NotificationCarrier;
+  private readonly frame: Frame;
+  /** Before the head until it is read, then before the message. */
+  private readonly cursor: Cursor;
+  /** Whether the caller has another schema of the method. */
+  private differs = false;
+
+  constructor(
+    carrier: AnswerCarrier | NotificationCarrier,
+    frame: Frame,
+    cursor: Cursor,
+    bound: BoundMethod<Context>,
+    settings: DispatchSettings<Context>,
+  ) {
+    this.carrier = carrier;
+    this.frame = frame;
+    this.cursor = cursor;
+    this.bound = bound as BoundMethod;
+    this.settings = settings;
+  }
+
+  get isAnswered(): boolean {
+    return this.frame.type === FrameType.Request;
+  }
+
+  /** Metadata is kept undecoded, in the bytes of the frame. */
+  get size(): number {
+    return this.frame.end - this.frame.start;
+  }
+
+  get encoding(): string {
+    return this.carrier.peerFormat?.name ?? "msgpack";
+  }
+
+  get codec(): MessageCodec<unknown> | undefined {
+    return codecIn(this.carrier.peerFormat, this.bound.method.input);
+  }
+
+  readHead(): Head | undefined {
+    const { carrier, frame, cursor, settings, isAnswered } = this;
+    const { method } = this.bound;
+    if ((method.kind === "notify") === isAnswered) throw wrongKind(method, isAnswered ? "a request" : "a notification");
+    const head = readOptionalHead(frame, cursor, settings.limits.maxMetadataBytes);
+    if (head?.fingerprint !== undefined) this.differs = settings.schemas.learn(method, head.fingerprint);
+    if (head?.codec !== undefined) carrier.readIn(head.codec);
+    if (streamsInput(method) && cursor.position < cursor.end) throw wrongKind(method, "a request with a message");
+    return head;
+  }
+
+  resume(context: IncomingContext<unknown>, resume: Uint8Array): void {
+    const { bound, settings } = this;
+    const attempt = { carrier: this.carrier as AnswerCarrier, callId: this.frame.callId, context, resume };
+    serveAttempt(attempt, bound, settings as DispatchSettings<unknown>, (own) => new Dispatcher(own));
+  }
+
+  readMessage(): Cursor {
+    const { cursor } = this;
+    if ((this.frame.flags & FLAG_COMPRESSED) === 0 || this.bound.method.input === undefined) return cursor;
+    const message = expand(this.settings.compression, cursor.bytes, cursor.position, cursor.end);
+    return new Cursor(message, 0, message.length);
+  }
+
+  respond(context: IncomingContext<unknown>, input: unknown, bytes: number): void {
+    const { bound, settings } = this;
+    const { blobs } = bound.method;
+    if (!this.isAnswered) runNotification(bound, input, context, settings, bytes);
+    else if (blobs === undefined) this.answer(context, bytes).serve(bound, input);
+    else {
+      const handler = blobs.serve(settings, bound.handler) as BoundMethod["handler"];
+      this.answer(context, bytes).serve({ ...bound, handler }, input);
+    }
+  }
+
+  answer(context: IncomingContext<unknown> | undefined, bytes: number): Reply {
+    if (this.differs) context?.tellSchema();
+    return new Reply(this.carrier as AnswerCarrier, this.frame.callId, context, this.settings, bytes);
+  }
+
+  explain(error: unknown): RpcError {
+    if (asError(error) instanceof ProtocolError) throw error;
+    return this.settings.schemas.explain(this.bound.method, RpcError.from(error, "invalid_argument"));
+  }
+
+  refuse(error: RpcError): void {
+    const { method } = this.bound;
+    if (this.isAnswered) this.answer(undefined, 0).refuse(error, this.differs ? method.fingerprint : undefined);
+    else this.settings.onError(error, { method: fullName(method) });
+  }
 }
 
 function wrongKind(method: AnyMethod, called: string): RpcError {

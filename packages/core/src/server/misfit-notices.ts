@@ -8,22 +8,22 @@ import type { MethodTable } from "./router.js";
 
 /** Reports responses that the peer could not read to the error hook, once per method and session. */
 export class MisfitNotices {
-  private readonly table: MethodTable<never>;
-  private readonly onError: ErrorHook;
-  private readonly told: Set<AnyMethod> = new Set();
+  readonly #table: MethodTable<never>;
+  readonly #onError: ErrorHook;
+  readonly #told: Set<AnyMethod> = new Set();
 
   constructor(table: MethodTable<never>, onError: ErrorHook) {
-    this.table = table;
-    this.onError = onError;
+    this.#table = table;
+    this.#onError = onError;
   }
 
   /** Receives a notice. Notices about methods that are not served here are dropped. */
   receive({ serviceId, cursor }: IncomingRequest): void {
     const { methodId, reason } = readMisfitNotice(cursor);
-    const method = this.table.find(serviceId, methodId)?.method;
-    if (method === undefined || this.told.has(method)) return;
-    this.told.add(method);
+    const method = this.#table.find(serviceId, methodId)?.method;
+    if (method === undefined || this.#told.has(method)) return;
+    this.#told.add(method);
     const error = new RpcError("internal", `its caller could not read the answer: ${sanitizeForLog(reason)}`);
-    this.onError(error, { method: fullName(method) });
+    this.#onError(error, { method: fullName(method) });
   }
 }

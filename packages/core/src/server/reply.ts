@@ -109,6 +109,7 @@ export class Reply extends ServedCall implements IncomingCall {
   }
 
   onItem(frame: Frame): void {
+    if (this.isInputBad) return;
     if (this.input === undefined) {
       // According to the caller's schema the method may stream, so only this call fails.
       this.giveUp(new RpcError("unimplemented", `${this.methodName()} takes one message here, not a stream`), false);
@@ -118,18 +119,18 @@ export class Reply extends ServedCall implements IncomingCall {
       this.input.receive(frame);
     } catch (error) {
       if (asError(error) instanceof ProtocolError) throw error;
-      this.giveUp(this.explained(RpcError.from(error, "invalid_argument")), false);
+      this.refuseItem(this.explained(RpcError.from(error, "invalid_argument")));
     }
   }
 
   onBadItem(error: RpcError): void {
-    this.giveUp(error, false);
+    if (!this.isInputBad) this.refuseItem(error);
   }
 
   onItemsEnd(): void {
     this.inputEnded = true;
     this.input?.end(undefined);
-    if (this.halfEnded) this.endCall();
+    if (this.halfEnded && !this.isInputBad) this.endCall();
   }
 
   onCredit(bytes: number): void {
@@ -137,7 +138,7 @@ export class Reply extends ServedCall implements IncomingCall {
   }
 
   onFinished(): void {
-    if (this.input === undefined || this.inputEnded) return;
+    if (this.input === undefined || this.inputEnded || this.isInputBad) return;
     this.giveUp(new RpcError("invalid_argument", "the caller's stream ended before its items did"), false);
   }
 

@@ -6,7 +6,6 @@ import type { CallContext } from "./context.js";
 import { onceHandler } from "./once/once-handler.js";
 import { OnceService } from "./once/once-service.js";
 import { ResumableCalls } from "./resumable/resumable-calls.js";
-import { resumableHandler } from "./resumable/resumable-handler.js";
 
 /** A value or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -40,8 +39,8 @@ export interface BoundMethod<Context = unknown> {
   /** The calls of a resumable method. */
   readonly resumables?: ResumableCalls | undefined;
   /**
-   * Runs the interceptors that check permission, without the handler, for a request that belongs to a call but is not a
-   * call. Rejects if one of them refuses, or responds itself. Undefined if no interceptor checks permission.
+   * Runs the interceptors that check permission, without the handler, for a request that is not a call, or whose input
+   * cannot be read. Rejects if one of them refuses, or responds itself. Undefined if no interceptor checks permission.
    */
   readonly authorize?: ((context: CallContext<Context>) => Promise<void>) | undefined;
 }
@@ -73,7 +72,7 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
     const serve = handler.bind(handlers) as BoundMethod["handler"];
     if (method.resumable === true) {
       resumables ??= new ResumableCalls();
-      return { method, handler: resumableHandler(method, serve), resumables };
+      return { method, handler: serve, resumables };
     }
     if (method.once === undefined) return { method, handler: serve };
     own ??= new OnceService();
@@ -111,15 +110,15 @@ const REFLECTION = "quicrpc.v1.Reflection";
 export class MethodTable<Context> implements Router<Context> {
   private static readonly empty: MethodTable<unknown> = new MethodTable([]);
   readonly methods: readonly BoundMethod<Context>[];
-  private readonly byId: Map<number, BoundMethod<Context>> = new Map();
-  private readonly serviceNames: Map<number, string> = new Map();
+  readonly #byId: Map<number, BoundMethod<Context>> = new Map();
+  readonly #serviceNames: Map<number, string> = new Map();
   /** The key of the last lookup, and its result, because calls of one method often follow each other. */
-  private lastKey = -1;
-  private lastFound: BoundMethod<Context> | undefined = undefined;
+  #lastKey = -1;
+  #lastFound: BoundMethod<Context> | undefined = undefined;
 
   private constructor(methods: readonly BoundMethod<Context>[]) {
     this.methods = methods;
-    for (const bound of methods) this.add(bound);
+    for (const bound of methods) this.#add(bound);
   }
 
   /** Returns the table of `routers`; if that is a single table, the table itself. Throws as `combineRouters` does. */
@@ -132,23 +131,23 @@ export class MethodTable<Context> implements Router<Context> {
 
   find(serviceId: number, methodId: number): BoundMethod<Context> | undefined {
     const key = tableKey(serviceId, methodId);
-    if (key !== this.lastKey) {
-      this.lastFound = this.byId.get(key);
-      this.lastKey = key;
+    if (key !== this.#lastKey) {
+      this.#lastFound = this.#byId.get(key);
+      this.#lastKey = key;
     }
-    return this.lastFound;
+    return this.#lastFound;
   }
 
   /** Returns the name of a served service. */
   serviceName(serviceId: number): string | undefined {
-    return this.serviceNames.get(serviceId);
+    return this.#serviceNames.get(serviceId);
   }
 
   /** Returns the names of all services if reflection shows them to everybody; otherwise none. */
   reflectedServices(): readonly string[] {
     const reflection = this.methods.filter(({ method }) => method.service.name === REFLECTION);
     const isOpen = reflection.length > 0 && reflection.every(({ authorize }) => authorize === undefined);
-    return isOpen ? Array.from(this.serviceNames.values()) : [];
+    return isOpen ? Array.from(this.#serviceNames.values()) : [];
   }
 
   /** Returns the same for the methods of one service. */
@@ -157,22 +156,22 @@ export class MethodTable<Context> implements Router<Context> {
     return this.methods.filter(({ method }) => method.service.name === service).map(({ method }) => method.name);
   }
 
-  private add(bound: BoundMethod<Context>): void {
+  #add(bound: BoundMethod<Context>): void {
     const { service, id, name } = bound.method;
-    const present = this.serviceNames.get(service.id);
+    const present = this.#serviceNames.get(service.id);
     if (present !== undefined && present !== service.name) {
       throw new TypeError(`services ${present} and ${service.name} have the same id, ${service.id}`);
     }
-    this.serviceNames.set(service.id, service.name);
+    this.#serviceNames.set(service.id, service.name);
     const key = tableKey(service.id, id);
-    const other = this.byId.get(key);
+    const other = this.#byId.get(key);
     if (other?.method.name === name)
       throw new TypeError(
         `${service.name}/${name} has two handlers: two routers of this service are given, or one twice`,
       );
     if (other !== undefined)
       throw new TypeError(`${service.name}/${name} and ${other.method.name} have the same id, ${id}`);
-    this.byId.set(key, bound);
+    this.#byId.set(key, bound);
   }
 }
 

@@ -42,6 +42,8 @@ export abstract class ServedCall implements ItemTarget {
   protected readonly settings: ServedCallSettings;
   protected input: ItemReceiver | undefined = undefined;
   protected inputEnded = false;
+  /** Whether an item of the caller's could not be read, so that the call is about to end. */
+  protected isInputBad = false;
   /** Follows the handler's items, if they have cursors. */
   positions: Positions | undefined = undefined;
   private expiry: Expiry | undefined = undefined;
@@ -50,6 +52,8 @@ export abstract class ServedCall implements ItemTarget {
   private settled = false;
   /** Called when the handler settles after the call was over. */
   private onOutlived: (() => void) | undefined = undefined;
+  /** Decides about the caller of a call whose items cannot be read. */
+  private authorize: BoundMethod["authorize"] = undefined;
   /** Removes a call that waits for its turn from the queue. */
   private unwait: (() => void) | undefined = undefined;
   /** Bytes charged for a call that stays open, until both it and its handler have ended. */
@@ -95,7 +99,7 @@ export abstract class ServedCall implements ItemTarget {
   /** Runs the handler when it is the call's turn. If the method streams its input, the handler gets the stream instead of `message`. */
   serve(bound: BoundMethod, message: unknown): void {
     if (this.settings.admission.mustWait) this.serveLater(bound, message);
-    else this.runInTurn(bound, streamsInput(bound.method) ? this.receiveItems() : message);
+    else this.runInTurn(bound, streamsInput(bound.method) ? this.receiveItems(bound) : message);
   }
 
   private runInTurn(bound: BoundMethod, input: unknown): void {
@@ -107,7 +111,7 @@ export abstract class ServedCall implements ItemTarget {
   private serveLater(bound: BoundMethod, message: unknown): void {
     let input = message;
     this.wait(() => this.runInTurn(bound, input));
-    if (streamsInput(bound.method)) input = this.receiveItems();
+    if (streamsInput(bound.method)) input = this.receiveItems(bound);
   }
 
   private run({ method, handler }: BoundMethod, input: unknown): void {
@@ -199,11 +203,32 @@ export abstract class ServedCall implements ItemTarget {
   }
 
   /** Returns the caller's items, for the handler. */
-  private receiveItems(): ItemStream<unknown> {
+  private receiveItems({ authorize }: BoundMethod): ItemStream<unknown> {
+    this.authorize = authorize;
     this.input = new ItemReceiver(this.settings.limits, () => this.stopItems());
     this.startItems(this.input);
     this.goesOn();
     return this.input.stream;
+  }
+
+  /**
+   * Ends the call because an item of the caller's cannot be read. A caller without permission for the method receives
+   * that error instead.
+   */
+  protected refuseItem(reason: RpcError): void {
+    const { authorize, context } = this;
+    if (authorize === undefined || context === undefined) {
+      this.giveUp(reason, false);
+      return;
+    }
+    this.isInputBad = true;
+    this.input?.end(reason);
+    authorize(context).then(
+      () => this.giveUp(reason, false),
+      (refusal: unknown) => {
+        if (!this.over) this.giveUp(this.tellable(refusal), false);
+      },
+    );
   }
 
   /** Ends the call with an error. Only an `RpcError` tells the caller what went wrong. */

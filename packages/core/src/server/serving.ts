@@ -61,14 +61,14 @@ export class Serving<Context> implements Callee, AdmissionSettings {
   readonly loadShedder: LoadShedder | undefined;
   readonly load: ServerLoad;
   readonly onError: ErrorHook;
-  private readonly host: ServingHost;
-  private readonly serves: boolean;
-  private readonly prefix: Uint8Array;
-  private readonly onForeignDatagram: ((bytes: Uint8Array) => void) | undefined;
-  private readonly dispatcher: Dispatcher<Context>;
-  private readonly admission: Admission;
+  readonly #host: ServingHost;
+  readonly #serves: boolean;
+  readonly #prefix: Uint8Array;
+  readonly #onForeignDatagram: ((bytes: Uint8Array) => void) | undefined;
+  readonly #dispatcher: Dispatcher<Context>;
+  readonly #admission: Admission;
   /** Created with the first datagram. */
-  private datagrams: DatagramReceiver | undefined = undefined;
+  #datagrams: DatagramReceiver | undefined = undefined;
 
   constructor(host: ServingHost, options: ServingOptions<Context>, settings: ServingSettings) {
     const { budget, schemas } = host;
@@ -76,16 +76,16 @@ export class Serving<Context> implements Callee, AdmissionSettings {
     const { loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
     const onError = errorHook(options.onError, options.peer);
     const once = options.once && { options: options.once, since: Date.now() };
-    this.host = host;
-    this.serves = (options.routers ?? []).length > 0;
+    this.#host = host;
+    this.#serves = (options.routers ?? []).length > 0;
     this.limits = limits;
-    this.prefix = prefix;
+    this.#prefix = prefix;
     this.loadShedder = loadShedder && guardedShedder(loadShedder, onError);
     this.load = load;
     this.onError = onError;
-    this.onForeignDatagram = onForeignDatagram && guardedDatagrams(onForeignDatagram, onError);
-    this.admission = new Admission(this);
-    this.dispatcher = new Dispatcher<Context>({
+    this.#onForeignDatagram = onForeignDatagram && guardedDatagrams(onForeignDatagram, onError);
+    this.#admission = new Admission(this);
+    this.#dispatcher = new Dispatcher<Context>({
       table: MethodTable.of(options.routers ?? []),
       connection: options.connection as Context,
       identity: options.renewal && new Identity(options.connection as Context),
@@ -98,46 +98,49 @@ export class Serving<Context> implements Callee, AdmissionSettings {
       formats,
       compression,
       onError,
-      admission: this.admission,
+      admission: this.#admission,
       budget,
       peer: options.peer,
     });
   }
 
   get maxCalls(): number | undefined {
-    if (!this.serves) return undefined;
+    if (!this.#serves) return undefined;
     const { maxCalls, maxWaitingCalls } = this.limits;
     return Math.min(maxCalls + maxWaitingCalls, Number.MAX_SAFE_INTEGER);
   }
 
   get calls(): number {
-    return this.admission.calls;
+    return this.#admission.calls;
   }
 
   isRefusing(): boolean {
-    return this.host.drainage?.refusing === true;
+    return this.#host.drainage?.refusing === true;
   }
 
   onIdle(): void {
-    this.host.onIdle();
+    this.#host.onIdle();
   }
 
   identify(connection: unknown): void {
-    this.dispatcher.identify(connection as Context);
+    this.#dispatcher.identify(connection as Context);
   }
 
   onLane(channel: Channel): LaneCallee {
-    return new ServedLane(channel, this.dispatcher);
+    return new ServedLane(channel, this.#dispatcher);
   }
 
   onStream(channel: Channel, onOver: () => void): FrameHandler {
-    return new IncomingCallStream(channel, this.dispatcher, onOver);
+    return new IncomingCallStream(channel, this.#dispatcher, onOver);
   }
 
   onDatagram(bytes: Uint8Array): void {
-    const { dispatcher, prefix, limits, onForeignDatagram } = this;
-    this.datagrams ??= new DatagramReceiver(dispatcher, prefix, limits, onForeignDatagram);
-    this.datagrams.onDatagram(bytes);
+    const dispatcher = this.#dispatcher;
+    const prefix = this.#prefix;
+    const onForeignDatagram = this.#onForeignDatagram;
+    const { limits } = this;
+    this.#datagrams ??= new DatagramReceiver(dispatcher, prefix, limits, onForeignDatagram);
+    this.#datagrams.onDatagram(bytes);
   }
 }
 

@@ -6,9 +6,7 @@ import {
   type IncomingContext,
   type ItemReceiver,
   type Link,
-  type LinkedSet,
   ServedCall,
-  type ServedCallSettings,
 } from "@quicrpc/core/transport";
 import { detailsJson } from "../json/details-json.js";
 import { unpadded } from "../protocol/base64.js";
@@ -22,8 +20,10 @@ import { packedDetail } from "../protocol/packed-detail.js";
 import { structDetail } from "../protocol/struct-detail.js";
 import { zstd } from "../protocol/zstd.js";
 import type { HttpExchange } from "./exchange.js";
-import type { RequestBytes } from "./request-bytes.js";
+import type { HttpRequest } from "./http-request.js";
 import type { MessageFormat } from "./message-formats.js";
+import type { RequestBytes } from "./request-bytes.js";
+import type { RequestSettings } from "./request-settings.js";
 import { bodyOf, bodyLengthOf, type WholeBody } from "./text-body.js";
 
 /** Supported compressions; a client names its preferred one. */
@@ -31,79 +31,41 @@ export const CODINGS: readonly ContentCoding[] = zstd === undefined ? [gzip] : [
 
 const EMPTY_JSON = new TextEncoder().encode("{}");
 
-/** Settings shared by the calls of one handler. */
-export interface HttpCallSettings {
-  /** Minimum bytes of messages that are compressed for a client that supports it. */
-  readonly compressFrom: number;
-  /** Which caches may store responses to GET, unless the handler decides; undefined: caches decide. */
-  readonly cacheControl: "private" | undefined;
-  /** Calls in progress. */
-  readonly calls: LinkedSet<HttpCall>;
-}
-
-/** A request, as far as it was understood. */
-export class HttpRoute {
-  readonly exchange: HttpExchange;
-  /** Undefined if the request does not name a served method. */
-  readonly method: AnyMethod | undefined;
-  readonly format: MessageFormat;
-  /** Names of the compressions that the client supports. */
-  readonly accepts: string | undefined;
-  /** Charged for unread data of the response until the request ends. */
-  readonly unsent: RequestBytes;
-
-  constructor(
-    exchange: HttpExchange,
-    method: AnyMethod | undefined,
-    format: MessageFormat,
-    accepts: string | undefined,
-    unsent: RequestBytes,
-  ) {
-    this.exchange = exchange;
-    this.method = method;
-    this.format = format;
-    this.accepts = accepts;
-    this.unsent = unsent;
-  }
-}
-
 /** A call that arrived as an HTTP request. */
 export abstract class HttpCall extends ServedCall {
+  declare protected readonly settings: RequestSettings;
   protected readonly exchange: HttpExchange;
-  protected readonly format: MessageFormat;
-  protected readonly shared: HttpCallSettings;
-  protected readonly unsent: RequestBytes;
+  protected readonly request: HttpRequest;
   /** Whether no handler was entered, so that the call may be repeated. */
   protected wasRefused = false;
   /** Entry among the calls in progress. */
   private place: Link<HttpCall> | undefined = undefined;
-  private readonly accepts: string | undefined;
-  private readonly method: AnyMethod | undefined;
   /** Reason why the handler's metadata cannot be sent. */
   private unsendable: Error | undefined = undefined;
   private isUnsendableTold = false;
 
-  constructor(
-    { exchange, format, accepts, method, unsent }: HttpRoute,
-    context: IncomingContext<unknown> | undefined,
-    settings: ServedCallSettings,
-    bytes: number,
-    shared: HttpCallSettings,
-  ) {
-    super(context, settings, bytes);
-    this.exchange = exchange;
-    this.unsent = unsent;
-    this.format = format;
-    this.accepts = accepts;
-    this.method = method;
-    this.shared = shared;
+  constructor(request: HttpRequest, context: IncomingContext<unknown> | undefined, bytes: number) {
+    super(context, request.settings, bytes);
+    this.exchange = request.exchange;
+    this.request = request;
+  }
+
+  protected get unsent(): RequestBytes {
+    return this.request.unsent;
+  }
+
+  protected get format(): MessageFormat {
+    return this.request.format;
+  }
+
+  private get method(): AnyMethod {
+    return this.request.bound.method;
   }
 
   /** Ends a call whose handler was not entered. */
-  refuse(error: unknown): void {
-    const failure = this.readingFailure(error);
-    this.wasRefused = failure.refused;
-    this.finishWith(failure);
+  refuse(error: RpcError): void {
+    this.wasRefused = error.refused;
+    this.finishWith(error);
   }
 
   /** Confirms a notification to its sender. */
@@ -129,12 +91,12 @@ export abstract class HttpCall extends ServedCall {
   }
 
   protected onEntered(): void {
-    this.place = this.shared.calls.add(this);
+    this.place = this.request.shared.calls.add(this);
     this.exchange.onGone = () => this.onCancel("cancelled", true);
   }
 
   protected onLeft(): void {
-    if (this.place !== undefined) this.shared.calls.remove(this.place);
+    if (this.place !== undefined) this.request.shared.calls.remove(this.place);
     this.exchange.onGone = undefined;
   }
 
@@ -146,17 +108,17 @@ export abstract class HttpCall extends ServedCall {
 
   /** Returns the coding of a message of this many bytes; undefined if it is sent uncompressed. */
   protected codingFor(bytes: number): ContentCoding | undefined {
-    const { compress = bytes >= this.shared.compressFrom } = this.context ?? {};
+    const { compress = bytes >= this.request.shared.compressFrom } = this.context ?? {};
     return compress && bytes > 0 ? this.coding : undefined;
   }
 
   /** The compression that both sides support, if any. */
   protected get coding(): ContentCoding | undefined {
-    return acceptedCoding(this.accepts, CODINGS);
+    return acceptedCoding(this.request.accepts, CODINGS);
   }
 
   private outputCodec(): MessageCodec<unknown> | undefined {
-    return this.format.codecOf(this.method?.output);
+    return this.format.codecOf(this.method.output);
   }
 
   /** Response metadata set by the handler. */
@@ -206,16 +168,6 @@ export abstract class HttpCall extends ServedCall {
     }
   }
 
-  /**
-   * Returns the error of a request that could not be read. Only an `RpcError` is sent to the caller; any other
-   * exception is reported.
-   */
-  protected readingFailure(error: unknown): RpcError {
-    if (error instanceof RpcError) return error;
-    this.tellHook(error);
-    return new RpcError("invalid_argument", "the request could not be read");
-  }
-
   /** Encodes a whole response, or one item. Throws for an invalid value. */
   protected encoded(value: unknown): Uint8Array {
     try {
@@ -235,7 +187,7 @@ export abstract class HttpCall extends ServedCall {
   /** Encodes a whole response as a body. Throws for an invalid value. */
   protected encodedBody(value: unknown): WholeBody {
     try {
-      const output = this.method?.output;
+      const { output } = this.method;
       const text = output && this.format.textOf?.(output, value);
       if (text === undefined) return this.encode(value);
       const body = bodyOf(text);
@@ -248,7 +200,7 @@ export abstract class HttpCall extends ServedCall {
   }
 
   protected override methodName(): string {
-    return this.method === undefined ? super.methodName() : fullName(this.method);
+    return fullName(this.method);
   }
 
   protected trailersOf(error?: RpcError): Metadata {

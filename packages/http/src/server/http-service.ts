@@ -2,22 +2,18 @@ import { interceptRouter, type Limits, type Metadata, RpcError, ServerLoad } fro
 import {
   Admission,
   Authentications,
-  callBytes,
   combineRouters,
   completeLimits,
-  decodeWithin,
-  requireRoomToDecode,
   errorHook,
   type ErrorHook,
   fullName,
   guardedShedder,
   IncomingContext,
-  inputFingerprint,
   LinkedSet,
   type OnceSettings,
   OverloadGuard,
-  runNotification,
-  streamsInput,
+  permit,
+  serve,
 } from "@quicrpc/core/transport";
 import { statusOf } from "../protocol/codes.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
@@ -25,29 +21,26 @@ import { readHeaders } from "../protocol/headers.js";
 import { requireVersion, VERSION_HEADER } from "../protocol/version.js";
 import { requestAddressOf, callerOf, type CallerSettings } from "./caller.js";
 import { describeBehind, OpenApiPage } from "./open-api-page.js";
-import { EventCall } from "./event-call.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 import type { ExtensionAnswer, ExtensionHost, ExtensionRequest } from "./extension.js";
 import { answerWith, canBeRequest, WholeRequest } from "./extension-exchange.js";
 import { FetchExchange } from "./fetch-exchange.js";
-import { type HttpCall, type HttpCallSettings, HttpRoute } from "./http-call.js";
+import type { HttpCall } from "./http-call.js";
+import { HttpRequest, type SharedSettings } from "./http-request.js";
 import type { HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
-import { compressionsOf, positionOf, requestTimeoutOf } from "./request-head.js";
-import { type ReadingLimits, RequestReader } from "./request-reader.js";
+import { requestTimeoutOf } from "./request-head.js";
+import { RequestReader, usualReading } from "./request-reader.js";
 import { RequestAuthentication } from "./request-authentication.js";
 import { nobody, RequestSettings } from "./request-settings.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
 import { OWN_METHODS } from "./ping.js";
-import { type Bound, type Framing, type Match, Routes } from "./routes.js";
+import { type Bound, type Match, Routes } from "./routes.js";
 import { Shares } from "./shares.js";
-import { StreamCall } from "./stream-call.js";
-import { UnaryCall } from "./unary-call.js";
 import { type BlobTarget, HttpBlobs } from "./blobs/http-blobs.js";
 import { answerFailure, UploadProblem } from "./blobs/problem.js";
 
 const DEFAULT_COMPRESS_FROM = 1024;
-const DEFAULT_BODY_MS = 60_000;
 /** The method that describes services: clients that may call it may read their document. */
 const DESCRIBE = "quicrpc.v1.Reflection/describe";
 
@@ -65,14 +58,12 @@ export class HttpService<Context> {
   /** Admits pings, which do not wait behind calls. */
   private readonly ownAdmission: Admission;
   private readonly routes: Routes<Context>;
-  private readonly shared: HttpCallSettings;
+  private readonly shared: SharedSettings;
   private readonly calls: LinkedSet<HttpCall> = new LinkedSet();
   private readonly authentication: RequestAuthentication<Context> | undefined;
   private readonly guard: OverloadGuard | undefined;
   /** Readers of requests' messages. */
   private readonly readers: LinkedSet<RequestReader> = new LinkedSet();
-  /** Limits of a request's message, if its deadline is not earlier. */
-  private readonly usualReading: ReadingLimits;
   private readonly requests: RequestsInProgress;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
@@ -80,7 +71,6 @@ export class HttpService<Context> {
   private readonly describing: Bound<Context>;
   /** Handlers of extensions, by path. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
-  private readonly blobs: HttpBlobs;
   private readonly callers: CallerSettings;
   private draining = false;
 
@@ -92,7 +82,6 @@ export class HttpService<Context> {
     const onError = errorHook(options.onError);
     this.once = options.once && { options: options.once, since: Date.now() };
     this.limits = limits;
-    this.usualReading = usualReading(limits, options.maxBodyMs);
     this.onError = onError;
     this.callers = { options, limits, once: this.once, onError };
     this.load = options.load ?? new ServerLoad(options.limits);
@@ -112,7 +101,6 @@ export class HttpService<Context> {
     this.pages = new PageAccess(options, onError);
     this.guard = loadShedding && new OverloadGuard(loadShedding);
     const loadShedder = this.guard ?? options.loadShedder;
-    this.shared = { compressFrom, cacheControl: authentications && "private", calls: this.calls };
     const counted = { limits, load: this.load, onError, onIdle: () => this.requests.progress() };
     this.admission = new Admission({
       ...counted,
@@ -120,12 +108,15 @@ export class HttpService<Context> {
       loadShedder: loadShedder && guardedShedder(loadShedder, onError),
       isRefusing: () => this.draining,
     });
-    const { uploads: store, maxUploadAgeMs: maxAgeMs, maxBodyMs: idleMs = DEFAULT_BODY_MS } = options;
-    const stored = { prefix, limits, load: this.load, store, maxAgeMs, idleMs };
-    this.blobs = new HttpBlobs(
+    const { uploads: store, maxUploadAgeMs: maxAgeMs, maxBodyMs } = options;
+    const reading = usualReading(limits, maxBodyMs);
+    const stored = { prefix, limits, load: this.load, store, maxAgeMs, idleMs: reading.timeoutMs };
+    const blobs = new HttpBlobs(
       methods.map(({ method }) => method),
       stored,
     );
+    const { calls, readers } = this;
+    this.shared = { compressFrom, cacheControl: authentications && "private", calls, readers, reading, blobs };
     this.ownAdmission = new Admission({ ...counted, loadShedder: undefined, isRefusing: () => this.draining });
   }
 
@@ -156,7 +147,7 @@ export class HttpService<Context> {
   /** Returns whether a target belongs to a method or a page of this service. */
   owns(target: string): boolean {
     const { path } = splitTarget(target);
-    const isCalled = this.routes.find(path) !== undefined || this.blobs.match(target) !== undefined;
+    const isCalled = this.routes.find(path) !== undefined || this.shared.blobs.match(target) !== undefined;
     return isCalled || this.document?.path === path || this.extensions.has(path);
   }
 
@@ -182,7 +173,7 @@ export class HttpService<Context> {
 
   /** Answers a request. Returns a promise if that takes time. */
   private answer(exchange: HttpExchange): Promise<void> | undefined {
-    const verbs = this.blobs.match(exchange.target) === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE";
+    const verbs = this.shared.blobs.match(exchange.target) === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE";
     if (!this.pages.admit(exchange, verbs)) return undefined;
     if (this.document?.isAskedFor(exchange) === true) return this.describe(exchange, this.document);
     const extension = canBeRequest(exchange) ? this.extensions.get(splitTarget(exchange.target).path) : undefined;
@@ -191,10 +182,10 @@ export class HttpService<Context> {
 
   /** Answers a request for a method. */
   private serve(exchange: HttpExchange): Promise<void> | undefined {
-    const target = this.blobs.match(exchange.target);
+    const target = this.shared.blobs.match(exchange.target);
     if (target !== undefined) return this.transfer(exchange, target);
     const match = this.routes.match(exchange);
-    return match && this.take(exchange, match);
+    return match && this.take(exchange, match as Match<unknown>);
   }
 
   /** Answers a request for a blob, which counts as a call in progress. */
@@ -210,7 +201,7 @@ export class HttpService<Context> {
       leave = this.admission.attach(client);
       const bound = this.routes.named(fullName(method));
       const authorize = (): Promise<void> => this.authorize(bound, exchange, connection);
-      await this.blobs.answer(exchange, target, requester(), unsent, authorize);
+      await this.shared.blobs.answer(exchange, target, requester(), unsent, authorize);
     } catch (error) {
       if (!isSaid(error)) this.errorHookFor(exchange)(error, { method: fullName(method) });
       answerFailure(exchange, error, { "cache-control": "no-store" });
@@ -227,7 +218,7 @@ export class HttpService<Context> {
       whole?.abort(error);
       if (request.unsent.some) exchange.cutOff(error);
     });
-    const reader = new RequestReader(exchange, budget, this.readingLimits(undefined), this.readers);
+    const reader = new RequestReader(exchange, budget, this.shared.reading, this.readers);
     try {
       await this.authentication?.run(exchange, DESCRIBE);
       this.admission.requireRoom();
@@ -269,17 +260,13 @@ export class HttpService<Context> {
     connection: unknown,
   ): Promise<void> {
     if (bound?.authorize === undefined) return;
-    const { method } = bound;
     const onError = this.errorHookFor(exchange);
     const settings = { session: nobody, connection: connection as Context, limits: this.limits, onError };
-    const context = new IncomingContext<Context>(method, undefined, () => readHeaders(exchange.headers), settings);
+    const metadata = (): Metadata => readHeaders(exchange.headers);
+    const context = new IncomingContext<Context>(bound.method, undefined, metadata, settings);
     exchange.onGone = () => context.abort(new RpcError("cancelled", "the caller is gone"));
     try {
-      await bound.authorize(context);
-    } catch (error) {
-      if (error instanceof RpcError && !error.fromCall) throw error;
-      onError(error, { method: fullName(method) });
-      throw new RpcError("internal", "the server could not decide about the request");
+      await permit(bound, context);
     } finally {
       exchange.onGone = undefined;
     }
@@ -298,83 +285,28 @@ export class HttpService<Context> {
     }
   }
 
-  private async take(exchange: HttpExchange, match: Match<Context>): Promise<void> {
+  /** Answers a request for a method, which has a deadline and an authenticated client before `serve` reads the rest. */
+  private async take(exchange: HttpExchange, match: Match<unknown>): Promise<void> {
     if (exchange.isGone) return;
-    const { limits, shared, authentication } = this;
-    const { bound, framing, format, query } = match;
-    const admission = OWN_METHODS.includes(bound as Bound<unknown>) ? this.ownAdmission : this.admission;
-    const { method } = bound;
-    const arrived = Date.now();
-    let reader: RequestReader | undefined;
-    let call: HttpCall | undefined;
-    const { budget, unsent } = this.requests.enter(exchange, (error) => {
-      if (call === undefined) reader?.give(error);
-      else call.evict(error);
-    });
+    const { limits, authentication } = this;
+    const { bound } = match;
+    const admission = OWN_METHODS.includes(bound) ? this.ownAdmission : this.admission;
+    const { budget, unsent } = this.requests.enter(exchange, (error) => request.evict(error));
     const settings = new RequestSettings(limits, this.errorHookFor(exchange), admission, budget, this.once);
-    let served = bound as Match<unknown>["bound"];
-    let route = new HttpRoute(exchange, method, format, compressionsOf(exchange, match), unsent);
-    let input: unknown;
-    let fingerprint: string | undefined;
-    let bytes: number;
-    let context: IncomingContext<unknown>;
+    const request = new HttpRequest(exchange, match, settings, unsent, this.shared);
     try {
       requireVersion(exchange.header(VERSION_HEADER));
-      const timeoutMs = requestTimeoutOf(exchange, limits);
-      settings.connection = authentication && (await authentication.run(exchange, fullName(method), timeoutMs));
-      const { client, requester } = callerOf(this.callers, exchange, method, settings.connection);
+      request.timeoutMs = requestTimeoutOf(exchange, limits);
+      settings.connection =
+        authentication && (await authentication.run(exchange, fullName(bound.method), request.timeoutMs));
+      const { client, requester } = callerOf(this.callers, exchange, bound.method, settings.connection);
       settings.client = client;
-      admission.requireRoom(client);
-      // Before anything is read: throws if the messages do not support this format.
-      const blobs = method.blobs && this.blobs.of(method, requester());
-      format.codecOf(method.output);
-      const codec = blobs === undefined ? format.codecOf(method.input) : blobs.inputCodec(format);
-      let size = 0;
-      let decoded = 0;
-      if (!streamsInput(method)) {
-        reader = new RequestReader(exchange, budget, this.readingLimits(timeoutMs), this.readers);
-        const message = await reader.read(framing, query);
-        size = message.length;
-        if (method.once !== undefined) fingerprint = inputFingerprint(`http-${format.name}`, message, 0, size);
-        if (codec !== undefined) {
-          requireRoomToDecode(budget, size);
-          input = decodeWithin(budget, codec, message, 0, size);
-          decoded = budget.decodedBytes;
-        }
-        if (blobs !== undefined) {
-          input = await blobs.received(input);
-          served = blobs.bound(served, admission, budget);
-          route = new HttpRoute(exchange, method, blobs.answerFormat(format), route.accepts, unsent);
-          exchange.added = { ...exchange.added, "cache-control": "no-store" };
-        }
-        // Other calls may have arrived meanwhile.
-        admission.requireRoom(settings.client);
-      }
-      if (exchange.isGone) return;
-      bytes = callBytes(budget, size, decoded);
-      const remainingMs = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - arrived);
-      const metadata = (): Metadata => readHeaders(exchange.headers);
-      const from = positionOf(exchange, match);
-      context = new IncomingContext<unknown>(method, remainingMs, metadata, settings, from);
-      if (method.once !== undefined) context.keyedBy(fingerprint);
-      if (method.kind !== "notify") call = newCall(framing, route, context, settings, bytes, shared);
+      request.requester = requester;
     } catch (error) {
-      if (reader?.gone === true) return;
-      newCall(framing, route, undefined, settings, 0, shared).refuse(error);
+      request.refuse(request.explain(error));
       return;
     }
-    if (call !== undefined) {
-      call.serve(served, input);
-      return;
-    }
-    runNotification(served, input, context, settings, bytes);
-    newCall(framing, route, undefined, settings, 0, shared).accept();
-  }
-
-  private readingLimits(timeoutMs: number | undefined): ReadingLimits {
-    const usual = this.usualReading;
-    if (timeoutMs === undefined || timeoutMs > usual.timeoutMs) return usual;
-    return { ...usual, timeoutMs, late: () => new RpcError("deadline_exceeded", "the deadline has passed") };
+    if (!exchange.isGone) await serve(request);
   }
 
   private errorHookFor(exchange: HttpExchange): ErrorHook {
@@ -385,21 +317,7 @@ export class HttpService<Context> {
   }
 }
 
-function usualReading(
-  { maxFrameBytes: maxBytes, maxDecompressedBytes }: Limits,
-  timeoutMs: number = DEFAULT_BODY_MS,
-): ReadingLimits {
-  const text = `the request's message did not arrive within ${timeoutMs} ms (maxBodyMs)`;
-  return { maxBytes, maxDecompressedBytes, timeoutMs, late: () => new RpcError("deadline_exceeded", text) };
-}
-
 /** Returns whether an error is a normal response that need not be reported to the application. */
 function isSaid(error: unknown): boolean {
   return error instanceof RpcError || error instanceof UploadProblem;
-}
-
-const CALLS = { unary: UnaryCall, stream: StreamCall, events: EventCall } as const;
-
-function newCall(framing: Framing, ...args: ConstructorParameters<typeof HttpCall>): HttpCall {
-  return new CALLS[framing](...args);
 }

@@ -1,5 +1,4 @@
 import type { Limits } from "@quicrpc/core";
-import { requirePositions } from "@quicrpc/core/transport";
 import { FROM_HEADER, readCursor, readEventId } from "../protocol/cursor.js";
 import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
 import type { HttpExchange } from "./exchange.js";
@@ -14,20 +13,15 @@ export function requestTimeoutOf(exchange: HttpExchange, { maxTimeoutMs }: Limit
   return timeoutMs === undefined ? undefined : Math.min(timeoutMs, maxTimeoutMs);
 }
 
-/**
- * Returns the cursor of the last item that the caller has received. Throws `RpcError` if the method's items have none.
- */
+/** Returns the cursor of the last item that the caller has received. */
 export function positionOf(
   exchange: HttpExchange,
-  { bound, framing }: Pick<Match<never>, "bound" | "framing">,
+  { bound: { method }, framing }: Pick<Match<unknown>, "bound" | "framing">,
 ): string | undefined {
-  const { method } = bound;
   const headerCursor = readCursor(exchange.header(FROM_HEADER));
   // A browser sends the id automatically, so it means nothing for a stream without cursors.
   const eventId = framing === "events" && method.cursor !== undefined ? exchange.header("last-event-id") : undefined;
-  const from = readEventId(eventId) ?? headerCursor;
-  if (from !== undefined) requirePositions(method, from);
-  return from;
+  return readEventId(eventId) ?? headerCursor;
 }
 
 /** Returns the names of the compressions that the client supports. Default: the compression of its request. */

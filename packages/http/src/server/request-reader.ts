@@ -1,4 +1,4 @@
-import { RpcError } from "@quicrpc/core";
+import { type Limits, RpcError } from "@quicrpc/core";
 import { expiries, type LinkedSet, type MemoryBudget } from "@quicrpc/core/transport";
 import { messageTooLarge } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
@@ -18,6 +18,23 @@ export interface ReadingLimits {
   /** Milliseconds until it must have arrived, and the error if it has not. */
   readonly timeoutMs: number;
   readonly late: () => RpcError;
+}
+
+const DEFAULT_BODY_MS = 60_000;
+
+/** Returns the limits of messages without an earlier deadline. */
+export function usualReading(
+  { maxFrameBytes: maxBytes, maxDecompressedBytes }: Limits,
+  timeoutMs: number = DEFAULT_BODY_MS,
+): ReadingLimits {
+  const text = `the request's message did not arrive within ${timeoutMs} ms (maxBodyMs)`;
+  return { maxBytes, maxDecompressedBytes, timeoutMs, late: () => new RpcError("deadline_exceeded", text) };
+}
+
+/** Returns `usual`, limited by the deadline of a call if that is earlier. */
+export function readingWithin(usual: ReadingLimits, timeoutMs: number | undefined): ReadingLimits {
+  if (timeoutMs === undefined || timeoutMs > usual.timeoutMs) return usual;
+  return { ...usual, timeoutMs, late: () => new RpcError("deadline_exceeded", "the deadline has passed") };
 }
 
 /**

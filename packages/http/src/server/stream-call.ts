@@ -29,7 +29,7 @@ export class StreamCall extends HttpStreamedCall {
     this.reader.read().then(
       () => (this.inputEnded = true),
       (error: unknown) => {
-        if (!this.over) this.giveUp(this.readingFailure(error), false);
+        if (!this.over) this.refuseItem(this.request.explain(error));
       },
     );
   }

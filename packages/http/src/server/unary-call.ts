@@ -67,7 +67,7 @@ export class UnaryCall extends HttpCall {
     if (refused) fields[REFUSED_HEADER] = "1";
     if (isGet(exchange)) {
       fields["vary"] = "accept-encoding";
-      const { cacheControl } = this.shared;
+      const { cacheControl } = this.request.shared;
       if (cacheControl !== undefined && metadata?.has("cache-control") !== true) fields["cache-control"] = cacheControl;
     }
     const coding = this.codingFor(bodyLengthOf(body));

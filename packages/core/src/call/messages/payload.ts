@@ -46,9 +46,6 @@ export function encodePayload(
 /**
  * Decodes the payload at `position` of a frame. Returns undefined if the method has no message there, whatever was
  * sent. Throws `RpcError` `resource_exhausted` if it has more values than the budget has room for. Sets `budget.decodedBytes`.
- *
- * @param isRequest true if no handler has seen the message: the error then has `refused`
- * @param look receives the bytes of the message after decompression
  */
 export function decodePayload(
   codec: MessageCodec<unknown> | undefined,
@@ -56,18 +53,12 @@ export function decodePayload(
   position: number,
   compression: SessionCompression | undefined,
   budget: MemoryBudget,
-  isRequest: boolean = false,
-  look?: (bytes: Uint8Array, start: number, end: number) => void,
 ): unknown {
   budget.decodedBytes = 0;
   if (codec === undefined) return undefined;
-  if ((flags & FLAG_COMPRESSED) === 0) {
-    look?.(bytes, position, end);
-    return decodeWithin(budget, codec, bytes, position, end, isRequest);
-  }
+  if ((flags & FLAG_COMPRESSED) === 0) return decodeWithin(budget, codec, bytes, position, end);
   const message = expand(compression, bytes, position, end);
-  look?.(message, 0, message.length);
-  return decodeWithin(budget, codec, message, 0, message.length, isRequest);
+  return decodeWithin(budget, codec, message, 0, message.length);
 }
 
 /** Bytes that the payload of `value` takes, for a message that is not sent yet. Throws as `encodePayload` does. */

@@ -2,7 +2,7 @@ import { MemoryBudget } from "../../memory-budget.js";
 import { sourceOf } from "../../transport/network-source.js";
 import type { Limits } from "../../limits.js";
 import type { ServerLoad } from "../server-load.js";
-import type { ResumedCall, ResumedCallHost } from "./resumed-call.js";
+import type { ResumedCall } from "./resumed-call.js";
 
 /** Suspended calls of one principal, or of one lost session. */
 interface Group {
@@ -25,64 +25,65 @@ export interface SuspensionSettings {
 const HOST_AND_PORT = /^\[?(.+?)\]?:\d+$/;
 
 /** The resumable calls of one router's methods in this process: those on a session, and suspended ones. */
-export class ResumableCalls implements ResumedCallHost {
-  private readonly calls: Map<string, ResumedCall> = new Map();
-  private readonly settings: Map<ResumedCall, SuspensionSettings> = new Map();
-  private readonly groups: Map<unknown, Group> = new Map();
+export class ResumableCalls {
+  readonly #calls: Map<string, ResumedCall> = new Map();
+  readonly #settings: Map<ResumedCall, SuspensionSettings> = new Map();
+  readonly #groups: Map<unknown, Group> = new Map();
   /** Suspended calls, in the order in which they were suspended. */
-  private readonly waiting: Set<ResumedCall> = new Set();
+  readonly #waiting: Set<ResumedCall> = new Set();
   /** Number of suspended calls, by client. */
-  private readonly clients: Map<unknown, number> = new Map();
+  readonly #clients: Map<unknown, number> = new Map();
 
   /** Number of suspended calls. */
   get suspended(): number {
-    return this.waiting.size;
+    return this.#waiting.size;
   }
 
   find(key: string): ResumedCall | undefined {
-    return this.calls.get(key);
+    return this.#calls.get(key);
   }
 
   /** Adds a running call of a session with these settings. */
   add(call: ResumedCall, settings: SuspensionSettings): void {
-    this.calls.set(call.key, call);
-    this.settings.set(call, settings);
+    this.#calls.set(call.key, call);
+    this.#settings.set(call, settings);
   }
 
+  /** Called when no session carries the call. Returns the budget that is charged for it from now on; undefined if it is not kept. */
   onSuspended(call: ResumedCall): MemoryBudget | undefined {
-    const settings = this.settings.get(call);
+    const settings = this.#settings.get(call);
     if (settings === undefined || settings.load.ending) return undefined;
     const { maxSuspendedCalls } = settings.limits;
     if (maxSuspendedCalls === 0) return undefined;
     const name = call.principal === "" ? settings.budget : call.principal;
     // The oldest call of the client with the most calls makes room.
-    if (this.waiting.size >= maxSuspendedCalls) oldest(this.largest())?.giveUp("resource_exhausted");
-    const group = this.groups.get(name) ?? this.newGroup(name, settings);
+    if (this.#waiting.size >= maxSuspendedCalls) oldest(this.#largest())?.giveUp("resource_exhausted");
+    const group = this.#groups.get(name) ?? this.#newGroup(name, settings);
     group.calls.add(call);
     call.group = name;
-    this.waiting.add(call);
-    this.count(group.client, 1);
+    this.#waiting.add(call);
+    this.#count(group.client, 1);
     settings.load.suspended.add(call);
     return group.budget;
   }
 
   onResumed(call: ResumedCall): void {
-    if (!this.waiting.delete(call)) return;
-    this.settings.get(call)?.load.suspended.delete(call);
-    const group = this.groups.get(call.group);
+    if (!this.#waiting.delete(call)) return;
+    this.#settings.get(call)?.load.suspended.delete(call);
+    const group = this.#groups.get(call.group);
     if (group === undefined) return;
     group.calls.delete(call);
-    this.count(group.client, -1);
+    this.#count(group.client, -1);
     // The code that moves a call releases what the call holds.
-    if (group.calls.size === 0) this.dissolve(call.group, group);
+    if (group.calls.size === 0) this.#dissolve(call.group, group);
   }
 
   onOver(call: ResumedCall): void {
-    this.calls.delete(call.key);
-    this.settings.delete(call);
+    this.#calls.delete(call.key);
+    this.#settings.delete(call);
   }
 
-  private newGroup(name: unknown, { limits, budget, peer }: SuspensionSettings): Group {
+  #newGroup(name: unknown, { limits, budget, peer }: SuspensionSettings): Group {
     const host = HOST_AND_PORT.exec(peer ?? "")?.[1];
     const client =
       typeof name === "string" ? `principal ${name}` : host === undefined ? name : `address ${sourceOf(host)}`;
@@ -92,27 +93,27 @@ export class ResumableCalls implements ResumedCallHost {
     };
     const own = budgetBeside(budget, limits.maxSessionBytes, "limits.maxSessionBytes", close);
     const group: Group = { client, calls, ...own };
-    this.groups.set(name, group);
+    this.#groups.set(name, group);
     return group;
   }
 
-  private dissolve(name: unknown, group: Group): void {
-    this.groups.delete(name);
+  #dissolve(name: unknown, group: Group): void {
+    this.#groups.delete(name);
     group.leave?.();
   }
 
-  private count(client: unknown, calls: number): void {
-    const count = (this.clients.get(client) ?? 0) + calls;
-    if (count === 0) this.clients.delete(client);
-    else this.clients.set(client, count);
+  #count(client: unknown, calls: number): void {
+    const count = (this.#clients.get(client) ?? 0) + calls;
+    if (count === 0) this.#clients.delete(client);
+    else this.#clients.set(client, count);
   }
 
   /** Returns the group with the most calls of the client with the most calls. */
-  private largest(): Group | undefined {
+  #largest(): Group | undefined {
     let most = 0;
     let largest: Group | undefined;
-    for (const group of this.groups.values()) {
-      const count = this.clients.get(group.client) ?? 0;
+    for (const group of this.#groups.values()) {
+      const count = this.#clients.get(group.client) ?? 0;
       if (count < most || (count === most && group.calls.size <= (largest?.calls.size ?? 0))) continue;
       most = count;
       largest = group;

@@ -11,27 +11,20 @@ import type { Cursor } from "../../wire/cursor.js";
 import type { ResumeFields } from "../../wire/piece.js";
 import * as StreamKind from "../../wire/stream-kind.js";
 import type { MovingBudget } from "./moving-budget.js";
-import type { AttemptHost, ServedAttempt } from "./served-attempt.js";
-
-/** The set of calls to which a resumed call belongs. */
-export interface ResumedCallHost {
-  /** Called when no session carries the call. Returns the budget that is charged for it from now on; undefined if it is not kept. */
-  onSuspended(call: ResumedCall): MemoryBudget | undefined;
-  onResumed(call: ResumedCall): void;
-  onOver(call: ResumedCall): void;
-}
+import type { ResumableCalls } from "./resumable-calls.js";
+import type { ServedAttempt } from "./served-attempt.js";
 
 /** The call's own stream on the serving side. */
 class ResumedStream extends IncomingCallStream {
-  private readonly durable: DurableStream;
+  readonly #durable: DurableStream;
 
   constructor(channel: Channel, requests: RequestHandler, onOver: () => void, durable: DurableStream) {
     super(channel, requests, onOver);
-    this.durable = durable;
+    this.#durable = durable;
   }
 
   receiveFlow(): ReceiveFlow {
-    return this.durable.receiveFlow;
+    return this.#durable.receiveFlow;
   }
 }
 
@@ -39,28 +32,28 @@ class ResumedStream extends IncomingCallStream {
  * The callee's side of a resumable call: it is served on a stream that outlives the attempts which carry it. Only the
  * latest attempt counts.
  */
-export class ResumedCall implements AttemptHost {
+export class ResumedCall {
   readonly key: string;
   /** Principal of the call; empty if callers are not distinguished. */
   readonly principal: string;
   /** The group of suspended calls to which it belongs. */
   group: unknown = undefined;
-  private readonly durable: DurableStream = new DurableStream(StreamKind.Call, () => this.check());
-  private readonly host: ResumedCallHost;
-  private readonly budget: MovingBudget;
-  private attempt: ServedAttempt | undefined = undefined;
-  private epoch = 0;
-  private keepMs = 0;
+  readonly #durable: DurableStream = new DurableStream(StreamKind.Call, () => this.#check());
+  readonly #calls: ResumableCalls;
+  readonly #budget: MovingBudget;
+  #attempt: ServedAttempt | undefined = undefined;
+  #epoch = 0;
+  #keepMs = 0;
   /** Whether the call is over, although its caller may not know. */
-  private served = false;
-  private over = false;
-  private expiry: Expiry | undefined = undefined;
+  #served = false;
+  #over = false;
+  #expiry: Expiry | undefined = undefined;
 
-  constructor(key: string, principal: string, host: ResumedCallHost, budget: MovingBudget) {
+  constructor(key: string, principal: string, calls: ResumableCalls, budget: MovingBudget) {
     this.key = key;
     this.principal = principal;
-    this.host = host;
-    this.budget = budget;
+    this.#calls = calls;
+    this.#budget = budget;
     budget.charge(RESUMABLE_BYTES);
   }
 
@@ -71,20 +64,20 @@ export class ResumedCall implements AttemptHost {
         channel,
         requests,
         () => {
-          this.served = true;
-          this.check();
+          this.#served = true;
+          this.#check();
         },
-        this.durable,
+        this.#durable,
       );
-    this.durable.attach(Channel.accept(this.durable, serve, { ...settings, budget: this.budget }));
-    this.carriedBy(attempt, fields);
+    this.#durable.attach(Channel.accept(this.#durable, serve, { ...settings, budget: this.#budget }));
+    this.#carriedBy(attempt, fields);
   }
 
   /** Returns the reason why `fields` cannot resume the call; undefined if they can. */
   objection({ epoch, received, retained }: ResumeFields): RpcError | undefined {
-    if (epoch <= this.epoch)
-      return new RpcError("aborted", `the call was resumed by another session (epoch ${this.epoch})`);
-    const { durable } = this;
+    if (epoch <= this.#epoch)
+      return new RpcError("aborted", `the call was resumed by another session (epoch ${this.#epoch})`);
+    const durable = this.#durable;
     if (durable.canSendFrom(received) && retained <= durable.received) return undefined;
     return new RpcError(
       "data_loss",
@@ -94,89 +87,95 @@ export class ResumedCall implements AttemptHost {
 
   /** Continues the call on the next attempt. An attempt that still carries it is ended. */
   resume(attempt: ServedAttempt, fields: ResumeFields, budget: MemoryBudget): void {
-    const before = this.attempt;
-    this.attempt = undefined;
+    const before = this.#attempt;
+    this.#attempt = undefined;
     before?.refuse(new RpcError("aborted", "another session has resumed the call"));
-    this.unsuspend();
-    this.budget.moveTo(budget);
-    this.carriedBy(attempt, fields);
+    this.#unsuspend();
+    this.#budget.moveTo(budget);
+    this.#carriedBy(attempt, fields);
   }
 
+  /** Throws if the piece is malformed. */
   onPiece(attempt: ServedAttempt, cursor: Cursor): void {
-    if (attempt !== this.attempt) return;
-    this.durable.onPiece(cursor);
+    if (attempt !== this.#attempt) return;
+    this.#durable.onPiece(cursor);
   }
 
+  /** Called when the caller has cancelled the call. */
   onCancel(attempt: ServedAttempt, code: Code): void {
-    if (attempt === this.attempt) this.giveUp(code);
+    if (attempt === this.#attempt) this.giveUp(code);
   }
 
+  /** Called when the session of the attempt has ended. */
   onLost(attempt: ServedAttempt): void {
-    if (attempt !== this.attempt) return;
-    this.attempt = undefined;
-    this.durable.detach();
-    const budget = this.host.onSuspended(this);
+    if (attempt !== this.#attempt) return;
+    this.#attempt = undefined;
+    this.#durable.detach();
+    const budget = this.#calls.onSuspended(this);
     if (budget === undefined) {
       this.giveUp("cancelled");
       return;
     }
-    this.expiry = reminders.add(this.keepMs, () => this.giveUp("cancelled"));
-    if (!this.budget.moveTo(budget)) this.giveUp("resource_exhausted");
+    this.#expiry = reminders.add(this.#keepMs, () => this.giveUp("cancelled"));
+    if (!this.#budget.moveTo(budget)) this.giveUp("resource_exhausted");
   }
 
   /** Ends the call because its caller may not continue it, unless a session still carries it. */
   forsake(code: Code): void {
-    if (this.attempt === undefined) this.giveUp(code);
+    if (this.#attempt === undefined) this.giveUp(code);
   }
 
   /** Ends the call because its caller may not continue it, which was found while `attempt` carries it. */
   revoke(attempt: ServedAttempt, error: RpcError): void {
-    if (attempt === this.attempt) this.end(error);
+    if (attempt === this.#attempt) this.#end(error);
   }
 
   /** Ends the call here, and notifies its caller if possible. */
   giveUp(code: Code): void {
-    this.end(new RpcError(code, "the call was given up"));
+    this.#end(new RpcError(code, "the call was given up"));
   }
 
-  private end(error: RpcError): void {
-    if (this.over) return;
-    const { attempt } = this;
-    this.attempt = undefined;
-    this.durable.detach();
+  #end(error: RpcError): void {
+    if (this.#over) return;
+    const attempt = this.#attempt;
+    this.#attempt = undefined;
+    this.#durable.detach();
     attempt?.refuse(error);
-    this.finish(error.code);
+    this.#finish(error.code);
   }
 
-  private carriedBy(attempt: ServedAttempt, { epoch, keepMs, received }: ResumeFields): void {
-    this.attempt = attempt;
-    this.epoch = epoch;
-    this.keepMs = keepMs;
-    attempt.host = this;
-    this.durable.carriedBy(attempt, received, true);
-    this.check();
+  #carriedBy(attempt: ServedAttempt, { epoch, keepMs, received }: ResumeFields): void {
+    this.#attempt = attempt;
+    this.#epoch = epoch;
+    this.#keepMs = keepMs;
+    attempt.call = this;
+    this.#durable.carriedBy(attempt, received, true);
+    this.#check();
   }
 
-  private unsuspend(): void {
-    if (this.expiry !== undefined) reminders.remove(this.expiry);
-    this.expiry = undefined;
-    this.host.onResumed(this);
+  #unsuspend(): void {
+    if (this.#expiry !== undefined) reminders.remove(this.#expiry);
+    this.#expiry = undefined;
+    this.#calls.onResumed(this);
   }
 
   /** Ends the call if it is over and its caller knows it. */
-  private check(): void {
-    const { attempt, over, served, durable } = this;
+  #check(): void {
+    const attempt = this.#attempt;
+    const over = this.#over;
+    const served = this.#served;
+    const durable = this.#durable;
     if (over || attempt === undefined || !served || !durable.settled) return;
-    this.attempt = undefined;
+    this.#attempt = undefined;
     attempt.end();
-    this.finish("cancelled");
+    this.#finish("cancelled");
   }
 
-  private finish(code: Code): void {
-    this.over = true;
-    this.unsuspend();
-    this.durable.abort(codeNumber(code));
-    this.host.onOver(this);
-    this.budget.release(RESUMABLE_BYTES);
+  #finish(code: Code): void {
+    this.#over = true;
+    this.#unsuspend();
+    this.#durable.abort(codeNumber(code));
+    this.#calls.onOver(this);
+    this.#budget.release(RESUMABLE_BYTES);
   }
 }

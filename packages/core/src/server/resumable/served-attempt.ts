@@ -6,54 +6,44 @@ import { sendHead } from "../../call/messages/send-message.js";
 import { type AnyMethod, fullName } from "../../contract/descriptor.js";
 import { type Code, RpcError } from "../../errors.js";
 import { gatherFrames } from "../../transport/gathering.js";
-import type { Cursor } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
 import type { PieceFields } from "../../wire/piece.js";
 import { Reply, type ReplySettings } from "../reply.js";
+import type { ResumedCall } from "./resumed-call.js";
 import * as FrameType from "../../wire/frame-type.js";
-
-/** The call that an attempt carries. */
-export interface AttemptHost {
-  /** Throws if the piece is malformed. */
-  onPiece(attempt: ServedAttempt, cursor: Cursor): void;
-  /** Called when the caller has cancelled the call. */
-  onCancel(attempt: ServedAttempt, code: Code): void;
-  /** Called when its session has ended. */
-  onLost(attempt: ServedAttempt): void;
-}
 
 /** One attempt of a resumable call, as its callee serves it. In this order: `enter`, then `end` or `refuse`. */
 export class ServedAttempt implements IncomingCall, Pipe {
   readonly flow: SendFlow;
-  host: AttemptHost | undefined = undefined;
+  call: ResumedCall | undefined = undefined;
   /** Called once, when the attempt is over. */
   onOver: (() => void) | undefined = undefined;
-  private readonly carrier: AnswerCarrier;
-  private readonly id: number;
-  private readonly method: string;
-  private readonly settings: ReplySettings;
-  private readonly leave: () => void;
-  private readonly receiving: ReceiveFlow;
-  private over = false;
-  private deciding = false;
+  readonly #carrier: AnswerCarrier;
+  readonly #id: number;
+  readonly #method: string;
+  readonly #settings: ReplySettings;
+  readonly #leave: () => void;
+  readonly #receiving: ReceiveFlow;
+  #over = false;
+  #deciding = false;
   /** Called with the decision if it arrives after the attempt has ended. */
-  private outlived: (() => void) | undefined = undefined;
+  #outlived: (() => void) | undefined = undefined;
 
   constructor(carrier: AnswerCarrier, id: number, method: AnyMethod, settings: ReplySettings) {
-    this.carrier = carrier;
-    this.id = id;
-    this.method = fullName(method);
-    this.settings = settings;
+    this.#carrier = carrier;
+    this.#id = id;
+    this.#method = fullName(method);
+    this.#settings = settings;
     this.flow = new SendFlow(carrier);
-    this.receiving = receiveFlowOf(carrier, id);
-    this.leave = settings.admission.attach();
+    this.#receiving = receiveFlowOf(carrier, id);
+    this.#leave = settings.admission.attach();
     // Frames of the call and of the attempt are written at the same time, so they need separate writers.
     gatherFrames(carrier.channel);
   }
 
   /** Starts to receive the caller's items. */
   enter(): void {
-    this.carrier.enter(this.id, this);
+    this.#carrier.enter(this.#id, this);
   }
 
   /**
@@ -61,65 +51,65 @@ export class ServedAttempt implements IncomingCall, Pipe {
    * called, even if it ends before. So slow decisions are bounded by the number of calls.
    */
   decide(): () => void {
-    this.deciding = true;
+    this.#deciding = true;
     return () => {
-      this.deciding = false;
-      this.outlived?.();
-      if (this.over) this.leave();
+      this.#deciding = false;
+      this.#outlived?.();
+      if (this.#over) this.#leave();
     };
   }
 
   get idle(): boolean {
-    return this.carrier.channel.out.idle;
+    return this.#carrier.channel.out.idle;
   }
 
   /** Whether nothing more can be sent on it. */
   get isOver(): boolean {
-    return this.over;
+    return this.#over;
   }
 
   send(fields: PieceFields, bytes: Uint8Array): void {
-    if (!this.over) this.flow.spend(sendPiece(this.carrier.channel, this.id, fields, bytes));
+    if (!this.#over) this.flow.spend(sendPiece(this.#carrier.channel, this.#id, fields, bytes));
   }
 
   flush(): void {
-    if (!this.over) flushPieces(this.carrier);
+    if (!this.#over) flushPieces(this.#carrier);
   }
 
   /** Called when the call needs no attempt any more. */
   end(): void {
-    if (this.over) return;
-    const { channel, single } = this.carrier;
-    this.finish();
+    if (this.#over) return;
+    const { channel, single } = this.#carrier;
+    this.#finish();
     channel.whenIdle(() => {
-      sendHead(channel, FrameType.End, this.id, undefined, single);
-      this.carrier.leave(this.id);
+      sendHead(channel, FrameType.End, this.#id, undefined, single);
+      this.#carrier.leave(this.#id);
     });
   }
 
   refuse(error: RpcError): void {
-    if (this.over) return;
-    this.finish();
-    this.carrier.channel.whenIdle(() => new Reply(this.carrier, this.id, undefined, this.settings).refuse(error));
+    if (this.#over) return;
+    this.#finish();
+    this.#carrier.channel.whenIdle(() => new Reply(this.#carrier, this.#id, undefined, this.#settings).refuse(error));
   }
 
   onItem(frame: Frame): void {
-    this.receiving.received(frame.size);
-    this.receiving.consumed(frame.size);
-    const { channel } = this.carrier;
+    this.#receiving.received(frame.size);
+    this.#receiving.consumed(frame.size);
+    const { channel } = this.#carrier;
     try {
-      this.host?.onPiece(this, pieceCursor(frame, this.settings.limits.maxMetadataBytes, channel.compression));
+      this.call?.onPiece(this, pieceCursor(frame, this.#settings.limits.maxMetadataBytes, channel.compression));
     } catch (error) {
-      this.broken(RpcError.from(error, "invalid_argument"));
+      this.#broken(RpcError.from(error, "invalid_argument"));
     }
   }
 
   onBadItem(error: RpcError): void {
-    this.broken(error);
+    this.#broken(error);
   }
 
   onItemsEnd(): void {
-    this.broken(new RpcError("invalid_argument", "an attempt of a resumable call has ended its items"));
+    this.#broken(new RpcError("invalid_argument", "an attempt of a resumable call has ended its items"));
   }
 
   onFinished(): void {
@@ -131,29 +121,29 @@ export class ServedAttempt implements IncomingCall, Pipe {
   }
 
   onCancel(code: Code, lost: boolean, withSession: boolean): void {
-    if (this.over) return;
-    this.finish();
-    if (lost) this.carrier.leave(this.id);
+    if (this.#over) return;
+    this.#finish();
+    if (lost) this.#carrier.leave(this.#id);
     else
-      new Reply(this.carrier, this.id, undefined, this.settings).refuse(
+      new Reply(this.#carrier, this.#id, undefined, this.#settings).refuse(
         new RpcError(code, "the caller cancelled the call"),
       );
-    if (withSession) this.host?.onLost(this);
-    else this.host?.onCancel(this, code);
+    if (withSession) this.call?.onLost(this);
+    else this.call?.onCancel(this, code);
   }
 
-  private broken(error: RpcError): void {
-    const { host } = this;
+  #broken(error: RpcError): void {
+    const { call } = this;
     this.refuse(error);
-    host?.onCancel(this, error.code);
+    call?.onCancel(this, error.code);
   }
 
-  private finish(): void {
-    this.over = true;
+  #finish(): void {
+    this.#over = true;
     this.flow.end();
-    this.receiving.end();
-    if (this.deciding) this.outlived = this.settings.admission.outlive(this.method);
-    else this.leave();
+    this.#receiving.end();
+    if (this.#deciding) this.#outlived = this.#settings.admission.outlive(this.#method);
+    else this.#leave();
     this.onOver?.();
   }
 }

@@ -72,7 +72,7 @@ export class CallBlobs {
    * Finds the uploads that an input names, and returns the input with their descriptions. Throws `RpcError` if one is
    * missing or incomplete.
    */
-  async received(message: unknown): Promise<unknown> {
+  private async received(message: unknown): Promise<unknown> {
     if (message instanceof Received)
       return new Received(await this.received(message.value), message.arrived, message.decoded);
     const { input = [] } = this.method.blobs?.fields ?? {};
@@ -100,11 +100,24 @@ export class CallBlobs {
   }
 
   /** Returns the method with a handler that receives and returns blobs. */
-  bound({ method, handler }: Bound<unknown>, admission: Admission, budget: MemoryBudget): Bound<unknown> {
+  bound({ method, handler, authorize }: Bound<unknown>, admission: Admission, budget: MemoryBudget): Bound<unknown> {
     const { limits } = this.shared;
     const settings = { host: this.host(budget), limits, admission, isCounted: true };
     const serve = method.blobs?.serve(settings, handler as never) as (input: unknown, context: unknown) => unknown;
-    return { method, handler: (input: unknown, context: unknown) => this.serve(serve, input, context) };
+    return {
+      method,
+      handler: async (input, context) => {
+        let received: unknown;
+        try {
+          received = await this.received(input);
+        } catch (error) {
+          // A caller without permission does not learn which uploads exist.
+          await authorize?.(context);
+          throw error;
+        }
+        return this.serve(serve, received, context);
+      },
+    };
   }
 
   private async serve(
