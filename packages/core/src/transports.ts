@@ -63,15 +63,21 @@ export { FairQueue, type Queued } from "./fair-queue.js";
 export { hasShare } from "./fair-share.js";
 export { type Link, LinkedSet } from "./linked-set.js";
 export { MemoryBudget } from "./memory-budget.js";
-export { requireRoom } from "./server/require-room.js";
-export { Admission, type ClientShares, guardedShedder, type LoadShedder } from "./server/admission.js";
+export {
+  Admission,
+  callBytes,
+  type ClientShares,
+  guardedShedder,
+  type LoadShedder,
+  requireRoom,
+} from "./server/admission.js";
 export { type Applicant, Authentications } from "./server/authentications.js";
 export { type LoadSheddingOptions, OverloadGuard } from "./server/overload-guard.js";
 export { IncomingContext, type PrincipalOf } from "./server/context.js";
 export { type AllowedOrigins, PageGuard } from "./server/page-guard.js";
 export type { OnceSettings } from "./server/once/once-options.js";
 export { OnceService } from "./server/once/once-service.js";
-export { callBytes, ServedCall, type ServedCallSettings } from "./server/served-call.js";
+export { ServedCall, type ServedCallSettings } from "./server/served-call.js";
 export type { ErrorHook } from "./server/dispatch.js";
 export { permit, type RequestHead, serve, type MessageBytes, type ServerRequest } from "./server/serve.js";
 export { errorHook } from "./server/error-hook.js";

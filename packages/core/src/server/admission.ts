@@ -2,6 +2,7 @@ import { type Expiry, reminders } from "../call/expiries.js";
 import { RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";
 import type { Limits } from "../limits.js";
+import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
 import { turnedAway } from "../transport/close-codes.js";
 import { immediate } from "../own-turn.js";
 import type { ErrorHook } from "./dispatch.js";
@@ -60,6 +61,10 @@ export interface AdmissionSettings {
 const TURN_MS = 5;
 /** Most calls that wait for the next turn. With more, the oldest starts at once, so that waiting calls take little memory. */
 const MAX_WAITING_FOR_TURN = 4096;
+/** Bytes of memory of one value, by estimate. */
+const VALUE_BYTES = 32;
+/** Bytes of memory for which sessions that hold more may be closed before a message is decoded. */
+const MADE_ROOM = 65_536;
 /** Handlers that return within this many milliseconds are timed less often. */
 const QUICK_MS = 1;
 /** Most handlers from one that is timed to the next. */
@@ -265,4 +270,34 @@ export class Admission {
 
 function refusal(code: "unavailable" | "resource_exhausted", text: string): RpcError {
   return new RpcError(code, text, { refused: true });
+}
+
+/**
+ * Does as `requireRoom` for the values of a message of this many bytes, or of the first of them, if the server has no
+ * room. The decoder checks the session's own limit, which closing other sessions does not change.
+ */
+export function requireRoomToDecode(budget: MemoryBudget, bytes: number): void {
+  const { server } = budget;
+  const needed = Math.min(bytes * VALUE_BYTES, MADE_ROOM, budget.max - budget.held);
+  if (server === undefined || needed <= Math.max(0, server.max - server.held)) return;
+  requireRoom(budget, needed, "the message");
+}
+
+/** Throws `RpcError`, with `refused`, if the budget has no room for this many more bytes. Charges nothing. */
+export function requireRoom(budget: MemoryBudget, bytes: number, what: string): void {
+  if (bytes <= budget.room) return;
+  const fits = budget.charge(bytes);
+  budget.release(bytes);
+  if (!fits) throw budget.refusal(what, true, bytes);
+}
+
+/**
+ * Returns the bytes that a call is charged if it stays open after its handler has returned, given the bytes of its
+ * request and of its decoded message. Throws `RpcError` if the budget has no room for them.
+ */
+export function callBytes(budget: MemoryBudget, bytes: number, message: number): number {
+  // Metadata is kept undecoded, within the call's bytes.
+  const held = CALL_BYTES + Math.max(bytes, message);
+  requireRoom(budget, held, "the call");
+  return held;
 }

@@ -4,11 +4,11 @@ import { streamsInput } from "../contract/directions.js";
 import { requirePositions } from "../contract/position.js";
 import { RpcError } from "../errors.js";
 import { CALL_BYTES } from "../memory-budget.js";
+import { callBytes, requireRoomToDecode } from "./admission.js";
 import { type ContextSettings, IncomingContext, type ReceivedMetadata } from "./context.js";
 import { inputFingerprint } from "./once/fingerprint.js";
-import { requireRoomToDecode } from "./require-room.js";
 import type { BoundMethod } from "./router.js";
-import { callBytes, type ServedCall, type ServedCallSettings } from "./served-call.js";
+import type { ServedCall, ServedCallSettings } from "./served-call.js";
 
 /** The part of a request that precedes its message. */
 export interface RequestHead {

@@ -8,8 +8,7 @@ import { fullName } from "../contract/descriptor.js";
 import { streamsInput, streamsOutput } from "../contract/directions.js";
 import { asError, type Code, RpcError, untracedError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
-import { requireRoom } from "./require-room.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
 import type { BoundMethod } from "./router.js";
@@ -346,17 +345,6 @@ export abstract class ServedCall implements ItemTarget {
   protected methodName(): string {
     return this.context === undefined ? "unknown" : fullName(this.context.method);
   }
-}
-
-/**
- * Returns the bytes that a call is charged if it stays open after its handler has returned, given the bytes of its
- * request and of its decoded message. Throws `RpcError` if the budget has no room for them.
- */
-export function callBytes(budget: MemoryBudget, bytes: number, message: number): number {
-  // Metadata is kept undecoded, within the call's bytes.
-  const held = CALL_BYTES + Math.max(bytes, message);
-  requireRoom(budget, held, "the call");
-  return held;
 }
 
 /** Returns true if a handler's result is asynchronous. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RpcError } from "../errors.js";
 import { MemoryBudget } from "../memory-budget.js";
-import { requireRoom } from "./require-room.js";
+import { requireRoom } from "./admission.js";
 import { ServerLoad } from "./server-load.js";
 
 /** A server of 1000 bytes, and what was closed of the sessions made for it, of 600 each. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryBudget } from "../memory-budget.js";
-import { requireRoom, requireRoomToDecode } from "./require-room.js";
+import { requireRoom, requireRoomToDecode } from "./admission.js";
 import { ServerLoad } from "./server-load.js";
 
 /** Budgets of two sessions of one server, and the names of the sessions that were closed. */
