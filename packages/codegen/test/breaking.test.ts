@@ -232,6 +232,13 @@ const messages: readonly MessagePair[] = [
     ["wire type-changed output"],
   ],
   [
+    "bytes to another class of typed arrays",
+    "z.instanceof(Uint8Array)",
+    "z.instanceof(Float64Array)",
+    ["wire type-changed input"],
+    ["wire type-changed output"],
+  ],
+  [
     "string to any",
     "z.object({ a: z.string() })",
     "z.object({ a: z.unknown() })",

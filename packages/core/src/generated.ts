@@ -137,6 +137,7 @@ export {
 } from "./codec/form.js";
 export { type Backtracking, backtrackingOf, longestText } from "./codec/backtracking.js";
 export { Mode, run, type Shape } from "./codec/shape.js";
+export { typedArray } from "./codec/typed-array.js";
 export { messageOf, told, toldShape } from "./codec/told.js";
 export { discriminated, intersection, union } from "./codec/union.js";
 export {
@@ -163,6 +164,7 @@ export { MAX_BIGINT_DIGITS } from "./msgpack/big-int.js";
 export { placesWith } from "./msgpack/places.js";
 export { type KeyCrowd, keyCrowd, setOf } from "./msgpack/key-crowd.js";
 export { misfit } from "./msgpack/misfit.js";
+export { sentBytes } from "./msgpack/write-value.js";
 export {
   readArrayHeader,
   type Reader,

@@ -110,6 +110,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ]),
   intersections: z.intersection(z.object({ a: z.int() }), z.object({ b: z.string() })),
   bytes: z.instanceof(Uint8Array),
+  arrays: z.object({ a: z.instanceof(Float64Array), b: z.instanceof(BigInt64Array) }),
   transforms: z.string().transform((text) => text.length),
   pipes: z.codec(z.iso.datetime(), z.date(), {
     decode: (text) => new Date(text),

@@ -50,6 +50,9 @@ function sourceOf(whole: SchemaNode, depth: number): ValueSource {
     case "any":
       return fc.constantFrom("anything", 1, true, null);
     case "bytes":
+      return fc
+        .uint8Array({ minLength: 32, maxLength: 32 })
+        .map((bytes) => (node.view === undefined ? bytes : new globalThis[node.view as "Int8Array"](bytes.buffer)));
     case "custom":
       return fc.uint8Array({ minLength: 1, maxLength: 32 });
     case "template":

@@ -8,6 +8,7 @@ import {
   describeShape,
   hasTypeOf,
   type Named,
+  nameOf,
   partsOf,
   tagOf,
 } from "./normal.js";
@@ -285,7 +286,7 @@ function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, N
     ({ shape: a }, { shape: b }) => tagOf(a) !== undefined && tagOf(a) === tagOf(b),
     (a, b) => a.name !== undefined && a.name === b.name && a.shape.kind === b.shape.kind,
     ({ shape: a }, { shape: b }) =>
-      a.kind === b.kind &&
+      nameOf(a) === nameOf(b) &&
       a.kind !== "literal" &&
       (a.kind !== "object" || tagOf(a) === undefined || tagOf(b) === undefined),
     // The only one of its kind on each side: its discriminator may have changed.

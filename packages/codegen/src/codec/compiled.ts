@@ -47,6 +47,7 @@ export function isCompiled(node: SchemaNode): boolean {
     );
   }
   const inner = wrappedIn(node);
+  if (node.kind === "bytes") return node.view === undefined;
   if (inner === undefined) return node.kind in SCALARS || hasOwnCode(node);
   return isCompiled(inner) && !(node.kind === "refined" && isConditional(inner));
 }

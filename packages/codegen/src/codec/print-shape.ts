@@ -47,6 +47,8 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
   switch (node.kind) {
     case "literal":
       return node.type === "nan" ? call("nan") : call("literal", ...node.values.map(expression));
+    case "bytes":
+      return node.view === undefined ? call("bytes") : call("typedArray", node.view);
     case "template":
       return call(
         "template",

@@ -1,5 +1,5 @@
 import type { SchemaRoot } from "../source/schema-root.js";
-import { isUint8Array } from "../types/support.js";
+import { bytesClass } from "../types/support.js";
 import { type AnySchema, defOf, hasTrait, isZodSchema, lazyTarget, metaOf, shapeOf } from "../types/zod.js";
 import { checksOf, toldOf } from "./checks.js";
 import { isConstantDefault, isPrintable } from "./constant.js";
@@ -136,10 +136,15 @@ export class SchemaReader {
         );
         return [{ kind: "template", regex: pattern ?? /(?:)/, parts }, pattern === undefined];
       }
-      case "custom":
-        return isUint8Array(schema)
-          ? [{ kind: "bytes" }, !isClass(schema) || checks.length > 0]
-          : whole({ kind: "custom" });
+      case "custom": {
+        const name = bytesClass(schema);
+        if (name === undefined) return whole({ kind: "custom" });
+        const isPlain = name === "Uint8Array";
+        return [
+          { kind: "bytes", view: isPlain ? undefined : name },
+          isPlain && (!isClass(schema) || checks.length > 0),
+        ];
+      }
       case "object":
         return this.#object(schema, at, child);
       case "array":

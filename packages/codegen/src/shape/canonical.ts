@@ -72,6 +72,8 @@ export class CanonicalText {
         return this.#sorted(shape.options, "|");
       case "intersection":
         return this.#sorted([shape.left, shape.right], "&");
+      case "bytes":
+        return shape.view ?? "bytes";
       default:
         return shape.kind;
     }

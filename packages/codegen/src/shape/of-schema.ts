@@ -136,6 +136,8 @@ export class ShapeBuilder {
       case "open":
       case "external":
         return { kind: "opaque" };
+      case "bytes":
+        return node.view === undefined ? { kind: "bytes" } : { kind: "bytes", view: node.view };
       default:
         return { kind: node.kind };
     }

@@ -66,7 +66,7 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
     case "date":
       return text("Date");
     case "bytes":
-      return text("Uint8Array");
+      return text(node.view ?? "Uint8Array");
     case "object":
       return objectType(node, direction, context);
     case "array":

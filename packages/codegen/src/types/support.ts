@@ -1,7 +1,7 @@
 import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/generated";
 import { callsAsync, isConstantDefault } from "../schema/constant.js";
 import type { DiagnosticCode } from "../diagnostics.js";
-import { type AnySchema, defOf, isZod3Schema, isZodSchema } from "./zod.js";
+import { type AnySchema, canonical, defOf, isZod3Schema, isZodSchema } from "./zod.js";
 
 /** The reason why a schema cannot be (part of) a message, and the remedy. */
 export interface Unsupported {
@@ -33,7 +33,7 @@ export function unsupported(schema: AnySchema): Unsupported | undefined {
   if (def.type === "literal" && def.values.some((value) => typeof value === "symbol")) {
     return unsupportedType("A symbol has no form on the wire.", 'Use a string, as in z.literal("name").');
   }
-  if (def.type === "custom" && !isUint8Array(schema)) {
+  if (def.type === "custom" && bytesClass(schema) === undefined) {
     const name = classOf(schema)?.name;
     if (name !== undefined) {
       return unsupportedType(
@@ -41,7 +41,7 @@ export function unsupported(schema: AnySchema): Unsupported | undefined {
         name === "Date"
           ? "Use z.date()."
           : /^(Buffer|ArrayBuffer|DataView|\w+Array|Blob)$/.test(name)
-            ? "Use z.instanceof(Uint8Array) for bytes."
+            ? "Use z.instanceof(Uint8Array) for bytes, or another class of typed arrays."
             : "Describe its fields with z.object, and make the instance with z.codec or in the handler.",
       );
     }
@@ -82,11 +82,23 @@ function isAsync(value: unknown): boolean {
   return /^\[object Async(?:Generator)?Function\]$/.test(Object.prototype.toString.call(value));
 }
 
-/** Returns true if a custom schema accepts a Uint8Array but not every object, such as `z.instanceof(Uint8Array)`. */
-export function isUint8Array(schema: AnySchema): boolean {
-  const named = classOf(schema);
-  if (named !== undefined) return named === Uint8Array || named.name === "Uint8Array";
-  return accepts(schema, new Uint8Array()) && !accepts(schema, {}) && !accepts(schema, "");
+/** Classes of typed arrays, which are sent as bytes. */
+const TYPED_ARRAYS: ReadonlySet<string> = new Set(
+  (
+    "Uint8Array Int8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array Float32Array Float64Array " +
+    "BigInt64Array BigUint64Array"
+  ).split(" "),
+);
+
+/**
+ * Returns the name of the class of bytes that a custom schema accepts, such as `Float64Array`; undefined if it accepts
+ * other values. A schema without a class accepts bytes if it accepts a Uint8Array, but not every object.
+ */
+export function bytesClass(schema: AnySchema): string | undefined {
+  const name = classOf(schema)?.name;
+  if (name !== undefined) return TYPED_ARRAYS.has(name) ? name : undefined;
+  const takesBytes = accepts(schema, new Uint8Array()) && !accepts(schema, {}) && !accepts(schema, "");
+  return takesBytes ? "Uint8Array" : undefined;
 }
 
 /** Explains why `value`, found in the place of a schema, is not a schema. */
@@ -134,7 +146,8 @@ function unsupportedType(message: string, help: string): Unsupported {
 }
 
 function classOf(schema: AnySchema): { readonly name: string } | undefined {
-  const { Class } = schema._zod.bag as { Class?: unknown };
+  // Copies made by checks and descriptions lack it.
+  const { Class } = canonical(schema)._zod.bag as { Class?: unknown };
   return typeof Class === "function" ? Class : undefined;
 }
 

@@ -150,7 +150,7 @@ function packed(value: unknown): Uint8Array | undefined {
 /** Whether the wire says all of `value`, wherever it stands: a small bigint is a number where anything may be. */
 function isSendable(value: unknown): boolean {
   if (value === undefined || (typeof value === "bigint" && Number.isSafeInteger(Number(value)))) return false;
-  if (typeof value !== "object" || value === null || value instanceof Date || value instanceof Uint8Array) return true;
+  if (typeof value !== "object" || value === null || value instanceof Date || ArrayBuffer.isView(value)) return true;
   const parts: unknown[] =
     value instanceof Map ? [...value].flat() : value instanceof Set ? [...value] : Object.values(value);
   return parts.every(isSendable);

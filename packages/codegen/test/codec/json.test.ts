@@ -122,7 +122,7 @@ function plainJson(json: JsonCodec<unknown>, value: unknown): unknown {
 
 /** `value` with the entries of maps in one order, which JSON does not keep, and nothing undefined at the end of tuples. */
 function sorted(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || value instanceof Date || value instanceof Uint8Array) return value;
+  if (typeof value !== "object" || value === null || value instanceof Date || ArrayBuffer.isView(value)) return value;
   if (value instanceof Map) return new Map([...value].map(([k, v]) => [k, sorted(v)] as const).sort(byKey));
   if (value instanceof Set) return new Set([...value].map(sorted));
   // Items that are left out at the end of a tuple.

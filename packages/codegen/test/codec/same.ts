@@ -4,8 +4,7 @@ export function same(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
   if (a instanceof Date) return a.getTime() === (b as Date).getTime();
-  if (a instanceof Uint8Array)
-    return a.length === (b as Uint8Array).length && a.every((byte, i) => byte === (b as Uint8Array)[i]);
+  if (ArrayBuffer.isView(a)) return same([...(a as Uint8Array)], [...(b as Uint8Array)]);
   if (a instanceof Map) return same([...a], [...(b as Map<unknown, unknown>)]);
   if (a instanceof Set) return same([...a], [...(b as Set<unknown>)]);
   const keys = Object.keys(a);

@@ -40,6 +40,26 @@ const CASES: readonly (readonly [name: string, source: string, value: unknown, r
     "z.object({ a: z.nan().default(NaN), b: z.map(z.nan(), z.int()) })",
     { b: new Map([[Number.NaN, 1]]) },
   ],
+  [
+    "typed arrays",
+    `z.object({
+      a: z.instanceof(Float64Array),
+      b: z.array(z.instanceof(Int16Array).describe("b")),
+      c: z.instanceof(BigInt64Array).refine((list) => list.length > 0).optional(),
+      d: z.instanceof(Uint8ClampedArray).nullable(),
+      e: z.map(z.string(), z.instanceof(Uint32Array)),
+    })`,
+    {
+      a: Float64Array.of(1, 0.1, Number.NaN, Infinity).subarray(1),
+      b: [Int16Array.of(1, -2), new Int16Array()],
+      c: BigInt64Array.of(-1n, 2n ** 60n),
+      d: Uint8ClampedArray.of(1, 2, 255),
+      e: new Map([["x", Uint32Array.of(2 ** 32 - 1)]]),
+    },
+  ],
+  ["a typed array of a union", "z.union([z.string(), z.instanceof(Float32Array)])", Float32Array.of(1, 0.5)],
+  ["typed arrays that zod tests", "z.xor([z.int(), z.instanceof(Float64Array)])", Float64Array.of(1, 0.5)],
+  ["typed arrays as a message", "z.instanceof(Int8Array)", Int8Array.of(-1, 2)],
   ["a default of a record's values", "z.record(z.string(), z.int().default(3))", { a: undefined }],
   ["a typed array where anything may be", "z.any()", new Float64Array([1, 2])],
   ["an Error where anything may be", "z.any()", new Error("late"), { message: "late" }],
@@ -53,6 +73,17 @@ test("a refusal says where", async () => {
   const value = { list: [1, { a: new Map([["b", new Float32Array(1)]]) }] };
   expect(() => encode(codec, value)).toThrow("the value cannot be sent: Float32Array at /list/1/a/b");
   expect(() => encode(codec, { list: [{ run() {} }] })).toThrow("the value cannot be sent: function at /list/0/run");
+});
+
+test("typed arrays are their bytes, little-endian, and all of their last item", async () => {
+  const samples = [{ source: "z.instanceof(Float64Array)", valid: fc.constant(undefined), lossy: false }];
+  const [sample] = await compileSamples(workspace, "arrays.service.ts", samples);
+  const { codec } = sample ?? expect.unreachable();
+  const bytes = encode(codec, Float64Array.of(1));
+  expect([...bytes]).toEqual([0xc4, 8, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]);
+  expect(() => encode(codec, Uint8Array.of(1))).toThrow("expected Float64Array, received Uint8Array");
+  const cut = Uint8Array.of(0xc4, 7, ...bytes.subarray(2, 9));
+  expect(() => codec.decode(cut, 0, cut.length)).toThrow("expected Float64Array, received Uint8Array");
 });
 
 describe("what a sender takes, the receiver gets", async () => {

@@ -39,7 +39,7 @@ export function nearly(value: unknown, others: readonly unknown[], random: (belo
 
 function change(value: unknown, [step, ...rest]: readonly number[], other: unknown, how: number): unknown {
   if (step === undefined || typeof value !== "object" || value === null || value instanceof Date) return other;
-  if (value instanceof Uint8Array || value instanceof Map || value instanceof Set) return other;
+  if (ArrayBuffer.isView(value) || value instanceof Map || value instanceof Set) return other;
   if (Array.isArray(value)) {
     const copy: unknown[] = [...value];
     const at = step % (copy.length + 1);

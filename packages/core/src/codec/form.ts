@@ -26,7 +26,9 @@ export type PlainJson = "json" | "date" | "bigint";
  */
 export type Structure<T extends Inside> =
   | { readonly kind: "string" | "number" | "bigint" | "date"; readonly checks: readonly T["check"][] }
-  | { readonly kind: "boolean" | "bytes" | "null" | "undefined" | "any" | "never" }
+  | { readonly kind: "boolean" | "null" | "undefined" | "any" | "never" }
+  /** `view` is the name of the class of typed arrays of which it is, unless that is `Uint8Array`. */
+  | { readonly kind: "bytes"; readonly view?: string | undefined }
   /** `entries` are the members of an enum by name. */
   | {
       readonly kind: "literal";

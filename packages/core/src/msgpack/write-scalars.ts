@@ -7,11 +7,14 @@ export function writeNil(b: Uint8Array, p: number): number {
   return p + 1;
 }
 
-/** `undefined` where something must be: extension 0, as msgpackr and notepack write it. */
-export function writeUndefined(b: Uint8Array, p: number): number {
+/**
+ * Writes the extension whose type and only byte are `mark`, as msgpackr does: 0 for `undefined` where something must be,
+ * and 0xff for an invalid date.
+ */
+export function writeMark(b: Uint8Array, p: number, mark: number): number {
   b[p] = 0xd4;
-  b[p + 1] = 0;
-  b[p + 2] = 0;
+  b[p + 1] = mark;
+  b[p + 2] = mark;
   return p + 3;
 }
 

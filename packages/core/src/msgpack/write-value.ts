@@ -1,6 +1,6 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
 import { writeArrayHeader, writeMapHeader, writeString } from "./write.js";
-import { writeBigInt, writeBoolean, writeBytes, writeDate, writeNil, writeUndefined } from "./write-scalars.js";
+import { writeBigInt, writeBoolean, writeBytes, writeDate, writeMark, writeNil } from "./write-scalars.js";
 import { writeAnyNumber } from "./write-number.js";
 import { classOf, nestingError } from "./value.js";
 
@@ -19,7 +19,7 @@ export function writeValue(b: Uint8Array, p: number, value: unknown, depth: numb
     case "bigint":
       return writeBigInt(b, p, value);
     case "undefined":
-      return writeUndefined(b, p);
+      return writeMark(b, p, 0);
     case "object":
       return value === null ? writeNil(b, p) : writeObject(b, p, value, depth);
     default:
@@ -28,14 +28,16 @@ export function writeValue(b: Uint8Array, p: number, value: unknown, depth: numb
 }
 
 function writeObject(b: Uint8Array, p: number, value: object, depth: number): number {
-  if (value instanceof Uint8Array) return writeBytes(b, p, value);
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? writeInvalidDate(b, p) : writeDate(b, p, value);
+  const bytes = sentBytes(value);
+  if (bytes) return writeBytes(b, p, bytes);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? writeMark(b, p, 0xff) : writeDate(b, p, value);
   const isArray = Array.isArray(value) || value instanceof Set;
-  const isMap = value instanceof Map;
   const { toJSON } = value as { toJSON?: unknown };
   if (!isArray && typeof toJSON === "function") return writeValue(b, p, toJSON.call(value), depth);
   if (depth === 0) throw nestingError();
-  const items: unknown[] = isArray ? [...(value as unknown[])] : (isMap ? [...value] : sentFields(value, depth)).flat();
+  const items: unknown[] = isArray
+    ? [...(value as unknown[])]
+    : (value instanceof Map ? [...value] : sentFields(value, depth)).flat();
   let q = isArray ? writeArrayHeader(b, p, items.length) : writeMapHeader(b, p, items.length / 2);
   for (let i = 0; i < items.length; i++) {
     trail[MAX_DEPTH - depth] = isArray ? i : items[i & ~1];
@@ -66,6 +68,13 @@ export function isKept(object: object, key: string): boolean {
   return kept.get(object)?.has(key) === true;
 }
 
+/** The bytes as which typed arrays are sent that a schema has accepted. */
+export const sentAs: WeakMap<object, Uint8Array> = new WeakMap();
+
+/** Returns the bytes as which `value` is sent; undefined if it is sent as something else. */
+export const sentBytes = (value: object): Uint8Array | undefined =>
+  value instanceof Uint8Array ? value : sentAs.get(value);
+
 /** The properties of `value` that are sent. Throws `TypeError` for an object that is more than its properties, such as an `Error`. */
 export function sentFields(value: object, depth: number = MAX_DEPTH): [key: string, field: unknown][] {
   const keys = kept.get(value);
@@ -73,12 +82,4 @@ export function sentFields(value: object, depth: number = MAX_DEPTH): [key: stri
   const name = classOf(value);
   if (name !== "Object") refuse(name, depth);
   return Object.entries(value).filter(([, field]) => field !== undefined);
-}
-
-/** Writes an invalid date as a timestamp of one byte, like msgpackr. */
-function writeInvalidDate(b: Uint8Array, p: number): number {
-  b[p] = 0xd4;
-  b[p + 1] = 0xff;
-  b[p + 2] = 0xff;
-  return p + 3;
 }

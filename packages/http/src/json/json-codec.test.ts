@@ -24,6 +24,7 @@ describe("values that JSON lacks", () => {
     [wire.date(), time, '"2026-01-31T12:00:00.000Z"', '"2026-01-31T12:00:00Z"', '"2026-01-31T13:00:00+01:00"'],
     [wire.bytes(), new Uint8Array([251, 255, 0]), '"+/8A"', '"-_8A"'],
     [wire.bytes(), new Uint8Array([1]), '"AQ=="', '"AQ"'],
+    [wire.typedArray(Float64Array), Float64Array.of(1), '"AAAAAAAA8D8="'],
     [wire.bigint(), 2n ** 63n, '"9223372036854775808"'],
     [wire.bigint(), 5n, '"5"', "5"],
     [wire.set(wire.number()), new Set([1, 2]), "[1,2]"],

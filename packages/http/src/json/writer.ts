@@ -8,6 +8,7 @@ import {
   type PlainJson,
   requireObject,
   run,
+  sentBytes,
   type Shape,
 } from "@quicrpc/core/generated";
 import { toBase64 } from "@quicrpc/core/transport";
@@ -43,7 +44,7 @@ export class JsonWriters {
       case "boolean":
         return (value) => (typeof value === "boolean" ? `${value}` : misfit());
       case "bytes":
-        return (value) => (value instanceof Uint8Array ? `"${toBase64(value)}"` : misfit());
+        return fitting(shape, (value) => `"${toBase64(sentBytes(value as object) ?? misfit())}"`);
       case "null":
         return (value) => (value === null ? "null" : misfit());
       case "literal": {

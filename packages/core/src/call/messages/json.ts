@@ -3,7 +3,7 @@ import { RpcError } from "../../errors.js";
 import { MAX_DEPTH } from "../../fixed-limits.js";
 import { MAX_BIGINT_DIGITS, tooManyDigits } from "../../msgpack/big-int.js";
 import { CROWDED, mapOf, setOf } from "../../msgpack/key-crowd.js";
-import { isKept, keep, sentFields } from "../../msgpack/write-value.js";
+import { isKept, keep, sentBytes, sentFields } from "../../msgpack/write-value.js";
 import { fromBase64, toBase64 } from "./base64.js";
 import { readIsoDate } from "./iso-date.js";
 import { countJson } from "./json-count.js";
@@ -54,7 +54,8 @@ function tag(this: Record<string, unknown>, key: string, converted: unknown): un
 
 function tagObject(value: object, converted: unknown): unknown {
   if (value instanceof Date) return { $date: Number.isNaN(value.getTime()) ? null : value.toISOString() };
-  if (value instanceof Uint8Array) return { $bytes: toBase64(value) };
+  const bytes = sentBytes(value);
+  if (bytes !== undefined) return { $bytes: toBase64(bytes) };
   if (value instanceof Map) return { $map: [...value] };
   if (value instanceof Set) return { $set: [...value] };
   if (typeof converted !== "object" || converted === null || Array.isArray(converted)) return converted;

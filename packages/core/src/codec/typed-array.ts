@@ -1,0 +1,48 @@
+import { sentAs } from "../msgpack/write-value.js";
+import { invalidType, Mode, type Shape } from "./shape.js";
+
+/** A class of typed arrays, such as `Float64Array`. */
+export interface TypedArrayClass {
+  readonly name: string;
+  readonly BYTES_PER_ELEMENT: number;
+  new (bytes: ArrayBuffer): TypedArray;
+}
+
+type TypedArray = ArrayBufferView & { readonly BYTES_PER_ELEMENT: number };
+
+/** A typed array of the class `View`: on the wire and in JSON its bytes, little-endian. */
+export function typedArray(View: TypedArrayClass): Shape {
+  const { name } = View;
+  return {
+    form: { kind: "bytes", view: name },
+    run(payload, mode) {
+      const given = mode.bytes === undefined ? payload.value : mode.bytes(payload.value);
+      // Codecs without schemas read bytes, too, so the mode does not tell.
+      const value = given instanceof Uint8Array ? viewOf(given, View) : given;
+      if (!(value instanceof View)) return invalidType(payload, name, mode);
+      if (mode === Mode.Given) sentAs.set(value, bytesOf(value));
+      payload.value = value;
+      return payload;
+    },
+  };
+}
+
+/** Returns the typed array of the class `View` that consists of `bytes`; undefined if the last item is not complete. */
+function viewOf(bytes: Uint8Array, View: TypedArrayClass): TypedArray | undefined {
+  const size = View.BYTES_PER_ELEMENT;
+  if (bytes.length % size !== 0) return undefined;
+  // A copy starts at a multiple of the items' size.
+  return new View(littleEndian(Uint8Array.from(bytes), size).buffer as ArrayBuffer);
+}
+
+/** Returns the bytes of a typed array, which share its memory on little-endian platforms. */
+function bytesOf(view: TypedArray): Uint8Array {
+  return littleEndian(new Uint8Array(view.buffer, view.byteOffset, view.byteLength), view.BYTES_PER_ELEMENT);
+}
+
+const isLittleEndian = /* @__PURE__ */ new Uint8Array(/* @__PURE__ */ Uint16Array.of(1).buffer)[0] === 1;
+
+function littleEndian(bytes: Uint8Array, size: number): Uint8Array {
+  if (isLittleEndian) return bytes;
+  return bytes.map((_, at) => bytes[at - 2 * (at % size) + size - 1] as number);
+}
