@@ -2,7 +2,7 @@ import { SchemaReader } from "./schema/read.js";
 import { type BlobFields, itemCursor } from "@quicrpc/core/generated";
 import { blobsOf } from "./blobs.js";
 import { jsonProblem } from "@quicrpc/http/openapi";
-import { describeNode } from "./codec/form.js";
+import { describeNode } from "./codec/parts.js";
 import { CodecPlan, type Use } from "./codec/plan.js";
 import { costlyTemplates } from "./costly-templates.js";
 import type { Diagnostic } from "./diagnostics.js";

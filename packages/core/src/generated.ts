@@ -156,6 +156,8 @@ export {
   withDefault,
 } from "./codec/wrappers.js";
 export { applyChecks, catchOf, defaultOf, external, preprocessed, refined, schemaAt } from "./codec/zod-schema.js";
+export { fromMarkedJson, markedJson } from "./call/messages/json.js";
+export { jsonOf } from "./call/messages/plain-json.js";
 export { readIsoDate } from "./call/messages/iso-date.js";
 export { allowance, count } from "./msgpack/reader.js";
 export { weightOf } from "./codec/nodes.js";

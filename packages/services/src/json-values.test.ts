@@ -1,5 +1,6 @@
+import { jsonOf } from "@quicrpc/core/generated";
 import { expect, test } from "vitest";
-import { jsonOf, valueOf } from "./json-values.js";
+import { valueOf } from "./json-values.js";
 
 const date = { type: "string", format: "date-time", "x-quicrpc-type": "date" };
 const big = { type: "integer", "x-quicrpc-type": "bigint" };

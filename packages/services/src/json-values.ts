@@ -1,5 +1,5 @@
 import { readIsoDate } from "@quicrpc/core/generated";
-import { fromBase64, toBase64 } from "@quicrpc/core/transport";
+import { fromBase64 } from "@quicrpc/core/transport";
 import {
   choicesOf,
   isObject,
@@ -49,7 +49,7 @@ function readBy(by: unknown, json: unknown, scope: Scope, depth: number): unknow
     case "bigint":
       return isBigInt(json) ? BigInt(json) : json;
     case "bytes":
-      return typeof json === "string" ? (bytesOf(json) ?? json) : json;
+      return typeof json === "string" ? (fromBase64(json) ?? json) : json;
     case undefined:
       break;
     default:
@@ -119,34 +119,6 @@ function fits(json: unknown, by: unknown, scope: Scope, depth: number): boolean 
 
 function isBigInt(json: unknown): json is string | number {
   return typeof json === "number" ? Number.isSafeInteger(json) : typeof json === "string" && /^-?\d{1,400}$/.test(json);
-}
-
-function bytesOf(text: string): Uint8Array | undefined {
-  try {
-    return fromBase64(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Converts a value to plain JSON, in the same way as a schema does. A map with keys other than strings becomes a list
- * of pairs. Throws `RangeError` if the value is nested too deeply.
- */
-export function jsonOf(value: unknown, depth = 0): unknown {
-  if (depth > MAX_DEPTH) throw new RangeError(`values are nested more than ${MAX_DEPTH} deep`);
-  if (typeof value === "bigint") return String(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-  if (value instanceof Uint8Array) return toBase64(value);
-  if (Array.isArray(value) || value instanceof Set) {
-    return Array.from(value as Iterable<unknown>, (each) => jsonOf(each, depth + 1));
-  }
-  if (value instanceof Map && [...value.keys()].some((key) => typeof key === "object" && !(key instanceof Date))) {
-    return Array.from(value, (pair) => jsonOf(pair, depth + 1));
-  }
-  const entries = value instanceof Map ? value.entries() : Object.entries(value);
-  return Object.fromEntries(Array.from(entries, ([key, each]) => [String(key), jsonOf(each, depth + 1)]));
 }
 
 /** Returns the name of a value's type if JSON lacks it, as in schemas; otherwise undefined. */

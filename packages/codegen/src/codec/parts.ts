@@ -1,4 +1,5 @@
 import type { PlainJson } from "@quicrpc/core/generated";
+import type { Described } from "@quicrpc/http/openapi";
 import {
   type NodeOf,
   ownStructure,
@@ -68,6 +69,14 @@ export function takenOf({ structure, coerces }: NodeOf<"external">): PlainJson |
   const { kind } = ownStructure(structure);
   if (coerces) return kind === "date" || kind === "bigint" ? kind : "json";
   return isForeign(structure) ? undefined : "json";
+}
+
+/** Describes a node in the same way as a shape at run time, so that one analysis works for both. */
+export function describeNode(node: SchemaNode): Described<SchemaNode> {
+  const isWhole = node.kind === "external";
+  const form = isWhole ? { kind: node.kind, schema: node.schema, takes: takenOf(node) } : node;
+  // Structures that only zod runs are always inside external ones.
+  return { form: form as Described<SchemaNode>["form"], optin: node.optin };
 }
 
 const PLAIN: ReadonlySet<string> = new Set(

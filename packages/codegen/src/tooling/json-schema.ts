@@ -1,3 +1,4 @@
+import { jsonOf } from "@quicrpc/core/generated";
 import { isBlob } from "../blobs.js";
 import {
   fieldsOf,
@@ -15,7 +16,6 @@ import { nodeOf } from "../schema/read.js";
 import type { AnySchema } from "../types/zod.js";
 import { foldedIntersection, unionOf } from "./combined.js";
 import {
-  asJson,
   type JsonSchema,
   keyNames,
   literalKeywords,
@@ -99,7 +99,7 @@ class Document {
     const isTransformed = isTransforming(node);
     for (const [key, value] of Object.entries(meta)) {
       // Examples and defaults describe the result of a transform.
-      if (!isTransformed || (key !== "examples" && key !== "default")) schema[key] = asJson(value);
+      if (!isTransformed || (key !== "examples" && key !== "default")) schema[key] = jsonOf(value);
     }
     if (isTransformed) delete schema["default"];
     const title = node.type === "object" && schema["$ref"] === undefined ? this.#titleOf(node.schema) : undefined;
@@ -170,7 +170,7 @@ class Document {
         return { ...of(node.inner), readOnly: true };
       case "default":
       case "prefault":
-        return { ...of(node.inner), ...(node.isConstant === true && { default: asJson(node.value()) }) };
+        return { ...of(node.inner), ...(node.isConstant === true && { default: jsonOf(node.value()) }) };
       case "refined":
         return { ...own(node.inner), ...this.#refinement(node) };
       case "pipe":

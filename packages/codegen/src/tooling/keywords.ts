@@ -133,14 +133,3 @@ export function keyNames(names: JsonSchema, definition: Definition): JsonSchema 
     ...(isNumeric && values === undefined && { pattern: types.includes("number") ? NUMBER : INTEGER }),
   };
 }
-
-/** Converts values that an author gives, such as defaults, to JSON; types that JSON lacks are written for readers. */
-export function asJson(value: unknown): unknown {
-  if (typeof value === "bigint") return String(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [String(key), asJson(each)]));
-  if (Array.isArray(value) || value instanceof Set) return Array.from(value as Iterable<unknown>, asJson);
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, asJson(each)]));
-}

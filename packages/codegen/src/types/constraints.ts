@@ -1,3 +1,4 @@
+import { jsonOf } from "@quicrpc/core/generated";
 import { checksOf, constantOf, type NodeOf, ownStructure, type SchemaNode } from "../schema/node.js";
 import { summaryOf } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
@@ -35,8 +36,7 @@ function defaultText(node: NodeOf<"default" | "prefault">): string | undefined {
   const constant = constantOf(node);
   if (constant === undefined) return undefined;
   const { value } = constant;
-  const inside = (_: string, each: unknown): unknown => (typeof each === "bigint" ? String(each) : each);
-  const text = typeof value === "bigint" ? String(value) : JSON.stringify(value, inside);
+  const text = typeof value === "bigint" ? String(value) : JSON.stringify(jsonOf(value));
   return text !== undefined && text.length <= MAX_DEFAULT ? text : undefined;
 }
 

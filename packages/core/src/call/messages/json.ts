@@ -17,15 +17,24 @@ import { countJson } from "./json-count.js";
 export const json: SessionCodec = {
   name: "json",
   encode(value, out) {
-    const text = value === undefined ? UNDEFINED : JSON.stringify(value, tag);
-    appendBytes(out, encoder.encode(text));
+    appendBytes(out, encoder.encode(markedJson(value)));
   },
   decode(bytes, start, end) {
     // A value that JSON lacks takes up to three levels.
     countJson(bytes, start, end, MAX_DEPTH * 3);
-    return untag(JSON.parse(decoder.decode(bytes.subarray(start, end))));
+    return fromMarkedJson(decoder.decode(bytes.subarray(start, end)));
   },
 };
+
+/** Returns the JSON of any value of a message. Throws `TypeError` for others, such as functions. */
+export function markedJson(value: unknown): string {
+  return value === undefined ? UNDEFINED : JSON.stringify(value, tag);
+}
+
+/** Reverses `markedJson`. */
+export function fromMarkedJson(text: string): unknown {
+  return untag(JSON.parse(text));
+}
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
