@@ -54,21 +54,9 @@ export function isCompiled(node: SchemaNode): boolean {
 
 /** Whether code that reads or writes `node`, which is written out, has to compare its value with something. */
 function isConditional(node: SchemaNode): boolean {
-  switch (node.kind) {
-    case "string":
-    case "number":
-    case "bigint":
-    case "date":
-      return node.checks.length > 0;
-    case "literal":
-    case "template":
-      return true;
-    case "nullable":
-    case "frozen":
-      return isConditional(present(node.inner));
-    default:
-      return false;
-  }
+  if (node.kind === "nullable" || node.kind === "frozen") return isConditional(present(node.inner));
+  if (node.kind === "literal" || node.kind === "template") return true;
+  return node.kind in SCALARS && "checks" in node && node.checks.length > 0;
 }
 
 /** How a writer has the checks of a refined node run: on what its reader makes of what was written, or on the value, which is the same. */

@@ -95,19 +95,10 @@ export function isTellable(node: NodeOf<"union">): boolean {
   return node.options.every((option) => !isAmbiguous(node) || !hasAmbiguous(option, new Set([node])));
 }
 
+const TRANSPARENT: ReadonlySet<string> = new Set(["nullable", "frozen", "refined", "union"]);
+
 function takesObjects(node: SchemaNode): boolean {
-  switch (node.kind) {
-    case "object":
-      return true;
-    case "nullable":
-    case "frozen":
-    case "refined":
-      return takesObjects(node.inner);
-    case "union":
-      return node.options.some(takesObjects);
-    default:
-      return false;
-  }
+  return node.kind === "object" || (TRANSPARENT.has(node.kind) && partsOf(node).some(takesObjects));
 }
 
 function isAmbiguous(node: NodeOf<"union">): boolean {

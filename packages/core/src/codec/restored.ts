@@ -36,7 +36,7 @@ function restoreOne(shape: Shape | undefined, value: unknown): unknown {
     return plain(value, form?.kind === "bigint" || (form?.kind === "literal" && form.values.includes(value)));
   }
   if (Array.isArray(value)) {
-    const items = value.map((each, i) => restore(form && itemOf(form, i), each));
+    const items = value.map((each, i) => restore(form && partAt(form, i, value), each));
     return form?.kind === "set" ? new Set(items) : items;
   }
   if (!(value instanceof WireMap)) return value;
@@ -47,7 +47,7 @@ function restoreOne(shape: Shape | undefined, value: unknown): unknown {
   let places = 0;
   for (const [key, each] of value.entries) {
     places = placesWithKey(key, places);
-    object = withEntry(object, plain(key), restore(form && fieldOf(form, String(key), each), each));
+    object = withEntry(object, plain(key), restore(form && partAt(form, String(key), each), each));
   }
   return object;
 }
@@ -80,32 +80,18 @@ function optionFor(options: readonly Shape[], value: unknown): Form<Shape> | und
   return option && formFor(option, value);
 }
 
-function itemOf(form: Form<Shape>, index: number): Shape | undefined {
-  switch (form.kind) {
-    case "array":
-    case "set":
-      return form.element;
-    case "tuple":
-      return form.items[index] ?? form.rest;
-    default:
-      return undefined;
+/** Returns the shape of the item or property `key` of `value`. */
+function partAt(form: Form<Shape>, key: string | number, value: unknown): Shape | undefined {
+  if (form.kind === "intersection") {
+    const sides = [form.left, form.right].map((side) => formFor(side, value));
+    return sides.map((side) => side && partAt(side, key, value)).find((part) => part !== undefined);
   }
-}
-
-function fieldOf(form: Form<Shape>, key: string, value: unknown): Shape | undefined {
-  switch (form.kind) {
-    case "object": {
-      if (Object.hasOwn(form.fields, key)) return form.fields[key];
-      return typeof form.others === "object" ? form.others : undefined;
-    }
-    case "record":
-      return form.element;
-    case "intersection": {
-      const left = formFor(form.left, value);
-      const right = formFor(form.right, value);
-      return (left && fieldOf(left, key, value)) ?? (right && fieldOf(right, key, value));
-    }
-    default:
-      return undefined;
+  if (typeof key === "number") {
+    if ("items" in form) return form.items[key] ?? form.rest;
+    return form.kind === "array" || form.kind === "set" ? form.element : undefined;
   }
+  if (form.kind === "record") return form.element;
+  if (form.kind !== "object") return undefined;
+  if (Object.hasOwn(form.fields, key)) return form.fields[key];
+  return typeof form.others === "object" ? form.others : undefined;
 }

@@ -1,4 +1,4 @@
-import { type Mode, MAX_BIGINT_DIGITS, readIsoDate } from "@quicrpc/core/generated";
+import { type Check, type Mode, MAX_BIGINT_DIGITS, misfit, readIsoDate } from "@quicrpc/core/generated";
 import { fromBase64 } from "@quicrpc/core/transport";
 
 /** Decodes base64 of either alphabet, with or without padding. Returns undefined if `text` is invalid. */
@@ -29,6 +29,21 @@ function toBigint(value: unknown): unknown {
 /** Returns true if a JSON value is an object. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns `convert` with checks of the value that it is given. */
+export function checking<Out>(convert: (value: unknown) => Out, checks: readonly Check[]): (value: unknown) => Out {
+  if (checks.length === 0) return convert;
+  return (value) => {
+    const converted = convert(value);
+    requireAll(checks, value);
+    return converted;
+  };
+}
+
+/** Throws the mismatch error if `value` does not pass `checks`. */
+export function requireAll(checks: readonly Check[], value: unknown): void {
+  for (const check of checks) if (check.test(value) !== undefined) misfit();
 }
 
 /** The keys of a map, which are strings in JSON. */

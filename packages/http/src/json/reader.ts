@@ -1,5 +1,5 @@
 import { applyChecks, type Check, freeze, misfit, run, setOf, type Shape } from "@quicrpc/core/generated";
-import { isJsonObject, jsonMode } from "./conversions.js";
+import { checking, isJsonObject, jsonMode, requireAll } from "./conversions.js";
 
 /** Converts a JSON value, which it may change and keep, to a value of its shape. Throws the mismatch error if it does not match. */
 export type ReadJson = (json: unknown) => unknown;
@@ -151,19 +151,6 @@ function byShape(shape: Shape): ReadJson {
     const { value, issues } = run(shape, json, jsonMode);
     return issues.length > 0 ? misfit() : value;
   };
-}
-
-function checking(read: ReadJson, checks: readonly Check[]): ReadJson {
-  if (checks.length === 0) return read;
-  return (json) => {
-    const value = read(json);
-    requireAll(checks, value);
-    return value;
-  };
-}
-
-function requireAll(checks: readonly Check[], value: unknown): void {
-  for (const check of checks) if (check.test(value) !== undefined) misfit();
 }
 
 /** Sets a field that is absent in the JSON, if the schema has a default for it. */

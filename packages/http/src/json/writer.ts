@@ -12,6 +12,7 @@ import {
   type Shape,
 } from "@quicrpc/core/generated";
 import { toBase64 } from "@quicrpc/core/transport";
+import { checking, requireAll } from "./conversions.js";
 import { hasOwnForms, objectOf, shapeAsIs } from "./own-forms.js";
 import { plainText, quote } from "./plain-text.js";
 
@@ -227,19 +228,6 @@ function fits(shape: Shape, value: unknown): boolean {
 /** Returns `write` with a check that the value matches the whole shape. */
 function fitting(shape: Shape, write: WriteJson): WriteJson {
   return (value) => (fits(shape, value) ? write(value) : misfit());
-}
-
-function checking(write: WriteJson, checks: readonly Check[]): WriteJson {
-  if (checks.length === 0) return write;
-  return (value) => {
-    const text = write(value);
-    requireAll(checks, value);
-    return text;
-  };
-}
-
-function requireAll(checks: readonly Check[], value: unknown): void {
-  for (const check of checks) if (check.test(value) !== undefined) misfit();
 }
 
 function literalText(value: unknown): string | undefined {
