@@ -36,7 +36,7 @@ export { requirePositions } from "./contract/position.js";
 export { declaredError } from "./contract/method-errors.js";
 export { failureOf as callFailureOf } from "./client/failure.js";
 export type { Calling } from "./client/calling.js";
-export type { LateCall } from "./client/late-call.js";
+export { atEnd, type PendingCall } from "./client/pending-call.js";
 export { callWritable, type WrittenCall } from "./client/call-writable.js";
 export { bytePieceOf } from "./call/items/byte-pieces.js";
 export { type ItemTarget, sendItems } from "./call/items/send-items.js";

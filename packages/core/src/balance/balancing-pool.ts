@@ -4,7 +4,9 @@ import { closedError, notReady, SessionCaller } from "../connection/session-call
 import { type ConnectionState, Watched, withResuming } from "../connection/state.js";
 import { type Deferred, deferred } from "../deferred.js";
 import type { CallOptions } from "../call/options.js";
+import type { PendingCall } from "../client/pending-call.js";
 import type { AnyMethod } from "../contract/descriptor.js";
+import type { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
 import { type CloseOptions, type DrainOptions, totalOf, type Unacknowledged } from "../session/options.js";
@@ -153,6 +155,14 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
       if (other !== undefined && this.hasPlace(other.session, options)) return other;
     }
     return undefined;
+  }
+
+  protected override onCall(session: PooledSession<S>, { method }: PendingCall): void {
+    if (method.kind !== "notify") session.calls++;
+  }
+
+  protected override onCallOver(session: PooledSession<S>, { method }: PendingCall, error: RpcError | undefined): void {
+    if (method.kind !== "notify") session.onCallOver(error);
   }
 
   protected sessionOf({ session }: PooledSession<S>): S {

@@ -1,8 +1,10 @@
 import type { TypedCaller } from "../call/base-caller.js";
 import type { Callee } from "../call/carrier.js";
 import { Received } from "../call/messages/received.js";
-import type { Calling } from "../client/calling.js";
-import { unaryCalls } from "../client/unary.js";
+import type { Calling, CallingHost } from "../client/calling.js";
+import type { CallOptions } from "../call/options.js";
+import { followAnswer } from "../client/pending-call.js";
+import { AnsweredCall, unaryCalls } from "../client/unary.js";
 import type { BlobCode, BlobField, BlobFields } from "../contract/blob-code.js";
 import { asError, RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
@@ -58,8 +60,7 @@ export function blobCalls(fields: BlobFields): BlobCode {
   const calling: Calling<"unary"> = {
     ...unaryCalls,
     around: isResumable ? resumedCall : undefined,
-    start: (host, method, message, options) =>
-      call(host, message, (sent) => unaryCalls.start(host, method, sent, options)),
+    create: (method) => new BlobCall(method),
   };
   return {
     fields,
@@ -90,6 +91,18 @@ export function blobCalls(fields: BlobFields): BlobCode {
       return answer;
     },
   };
+}
+
+/** A call whose blobs are offered before the call that names them is made. */
+class BlobCall extends AnsweredCall {
+  override start(host: CallingHost, message: unknown, options: CallOptions | undefined): void {
+    const begin = (sent: unknown): Promise<unknown> => {
+      const call = new AnsweredCall(this.method);
+      call.start(host, sent, options);
+      return call.answer;
+    };
+    followAnswer(this, this.method.blobs?.call(host, message, begin));
+  }
 }
 
 /**

@@ -16,27 +16,30 @@ import { OutgoingItems } from "./outgoing-items.js";
 
 /** A resumable call, as its attempts see it. */
 export interface AttemptOwner {
+  /** Called when the attempt was created, and before it waits for a session. */
+  onCreated(pipe: AttemptCall): void;
   /** Called when the attempt was made on `host`, and its request was sent. */
   onAttempt(pipe: AttemptCall, host: CallingHost): void;
   /** Called with a piece of the call's stream; the cursor is valid during the call only. Throws `ProtocolError`. */
   onPiece(pipe: AttemptCall, cursor: Cursor): void;
-  /** Called when the attempt waits for a session; `takeBack` cancels it. */
-  onQueued(takeBack: () => void): void;
-  /** Called when the attempt is over; `pipe` is undefined if it was never made. `told` is true if the callee ended it. */
-  onAttemptOver(pipe: AttemptCall | undefined, error: RpcError | undefined, told: boolean): void;
+  /** Called when the attempt is over; `made` is false if there was no session for it. `told` is true if the callee ended it. */
+  onAttemptOver(pipe: AttemptCall, error: RpcError | undefined, made: boolean, told: boolean): void;
 }
 
 /** One attempt of a resumable call: carries pieces of its byte stream, both ways. */
 export class AttemptCall extends Call implements Pipe {
-  private readonly owner: AttemptOwner;
+  /** The program receives the answer of the resumable call. */
+  readonly answer = undefined as never;
+  private readonly resumable: AttemptOwner;
   private receiving: ReceiveFlow | undefined = undefined;
   /** Whether the callee has reported how the attempt ends. */
   private told = false;
   private carriedOn: { readonly carrier: Carrier; readonly id: number } | undefined = undefined;
 
-  constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined, owner: AttemptOwner) {
-    super(host, method, options);
-    this.owner = owner;
+  constructor(method: AnyMethod, resumable: AttemptOwner) {
+    super(method);
+    this.resumable = resumable;
+    resumable.onCreated(this);
   }
 
   get flow(): ItemFlow {
@@ -57,16 +60,26 @@ export class AttemptCall extends Call implements Pipe {
     if (this.carriedOn !== undefined) flushPieces(this.carriedOn.carrier);
   }
 
-  begin(): void {
-    this.start(undefined);
-    if (!this.over) this.owner.onAttempt(this, this.host);
+  override start(host: CallingHost, _input: unknown, options: CallOptions | undefined): void {
+    super.start(host, undefined, options);
+    if (!this.over) this.resumable.onAttempt(this, host);
+  }
+
+  /** Another caller has made the resumable call itself. */
+  override follow(): void {
+    this.drop();
+  }
+
+  /** Ends an attempt that is not needed, without notifying the resumable call. */
+  drop(): void {
+    this.settle();
   }
 
   onItem(frame: Frame): void {
     this.receiving?.received(frame.size);
     this.receiving?.consumed(frame.size);
     try {
-      this.owner.onPiece(
+      this.resumable.onPiece(
         this,
         pieceCursor(frame, this.host.limits.maxMetadataBytes, this.carrier?.channel.compression),
       );
@@ -85,7 +98,7 @@ export class AttemptCall extends Call implements Pipe {
 
   onDone(): void {
     this.told = true;
-    this.finish(undefined);
+    this.end(undefined);
   }
 
   override onFault(fault: Fault): void {
@@ -93,8 +106,8 @@ export class AttemptCall extends Call implements Pipe {
     super.onFault(fault);
   }
 
-  onError(error: RpcError): void {
-    this.finish(error);
+  override onError(error: RpcError): void {
+    this.end(error);
   }
 
   protected override onCarrier(carrier: Carrier, id: number): void {
@@ -104,37 +117,16 @@ export class AttemptCall extends Call implements Pipe {
     this.carriedOn = { carrier, id };
   }
 
-  private finish(error: RpcError | undefined): void {
-    if (this.over) return;
-    this.settle();
+  protected conclude(error: RpcError | undefined): void {
     this.receiving?.end();
-    this.owner.onAttemptOver(this, error, this.told);
+    this.resumable.onAttemptOver(this, error, this.host !== undefined, this.told);
   }
 }
 
 /** Makes attempts. The input is the resumable call, which receives the outcome. */
 const attemptCalls: Calling<"duplex"> = {
   kind: "duplex",
-  start(host, method, owner, options) {
-    new AttemptCall(host, method, options, owner as AttemptOwner).begin();
-    return undefined as never;
-  },
-  startLate(call, given) {
-    const owner = given as AttemptOwner;
-    let over = false;
-    const takeBack = call.queue({
-      start: (make) => {
-        over = true;
-        make();
-      },
-      fail: (error) => {
-        over = true;
-        owner.onAttemptOver(undefined, error, false);
-      },
-    });
-    if (!over) owner.onQueued(takeBack);
-    return undefined as never;
-  },
+  create: (method, _options, resumable) => new AttemptCall(method, resumable as AttemptOwner),
 };
 
 const attemptMethods = new WeakMap<AnyMethod, AnyMethod>();

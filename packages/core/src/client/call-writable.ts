@@ -7,8 +7,12 @@ import { young } from "../young.js";
 export interface WrittenCall {
   /** Called at the end, with the error, or undefined after a good one. */
   onOver: ((error: RpcError | undefined) => void) | undefined;
-  /** Undefined for a call that could not start. */
+  /** Undefined for a call that has not started. */
   readonly items: ItemTarget | undefined;
+  /** Set if another caller makes the call. */
+  readonly relay?: WritableStreamDefaultWriter<unknown> | undefined;
+  /** Called when `items` or `relay` is set, or never will be. */
+  onStarted?: (() => void) | undefined;
   giveUp(error: RpcError): void;
 }
 
@@ -17,23 +21,44 @@ export interface WrittenCall {
  * cancels the call. When the call is over, writes fail with its error.
  */
 export function callWritable(call: WrittenCall): WritableStream<unknown> {
+  const send = (item: unknown): Promise<void> | undefined => {
+    const { items, relay } = call;
+    if (relay !== undefined) return relay.write(item);
+    if (items === undefined) return undefined;
+    return items.rawPiece === undefined ? write(items, item) : writeRaw(items, item, items.rawPiece);
+  };
   return new WritableStream<unknown>({
     start(controller) {
-      call.onOver = young((error) => controller.error(error ?? new RpcError("cancelled", "the call is over")));
+      call.onOver = young((error) => {
+        controller.error(error ?? new RpcError("cancelled", "the call is over"));
+        // A pending write must settle, or the stream never errors.
+        call.onStarted?.();
+      });
       // The sink's own `abort` would come only after a write that waits. In a microtask, since Node does not bear a
       // stream that fails while its signal fires.
       const { signal } = controller;
-      const giveUp = (): void => call.giveUp(RpcError.from(signal.reason, "cancelled"));
+      const giveUp = (): void => {
+        if (call.relay === undefined) call.giveUp(RpcError.from(signal.reason, "cancelled"));
+        else call.relay.abort(signal.reason).catch(() => {});
+      };
       signal.addEventListener("abort", () => queueMicrotask(giveUp));
     },
-    write(item) {
-      const { items } = call;
-      if (items === undefined) return undefined;
-      return items.rawPiece === undefined ? write(items, item) : writeRaw(items, item, items.rawPiece);
-    },
-    close() {
+    write: (item) => (isStarted(call) ? send(item) : started(call).then(() => send(item))),
+    async close() {
+      if (!isStarted(call)) await started(call);
       call.items?.end();
+      await call.relay?.close();
     },
+  });
+}
+
+function isStarted({ items, relay }: WrittenCall): boolean {
+  return items !== undefined || relay !== undefined;
+}
+
+function started(call: WrittenCall): Promise<void> {
+  return new Promise((resolve) => {
+    call.onStarted = resolve;
   });
 }
 

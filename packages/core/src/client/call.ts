@@ -3,7 +3,6 @@ import { expiries } from "../call/expiries.js";
 import { errorOf, type Fault } from "../call/fault.js";
 import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
 import { watch } from "../call/watch.js";
-import type { AnyMethod } from "../contract/descriptor.js";
 import { asError, type Code, ProtocolError, RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";
 import { Cursor } from "../wire/cursor.js";
@@ -12,35 +11,32 @@ import { type Head, type HeadFields, readHead } from "../wire/head.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import type { CallingHost } from "./calling.js";
 import type { OutgoingItems } from "./outgoing-items.js";
+import { failureOf } from "./failure.js";
+import { PendingCall } from "./pending-call.js";
 import { requestHead, sendRequest } from "./request.js";
 import * as FrameType from "../wire/frame-type.js";
 
 /** An outgoing call. Subclasses decide how the response is received. */
-export abstract class Call implements OutgoingCall {
-  /** Sends the caller's items; undefined for a call with one message. */
+export abstract class Call extends PendingCall implements OutgoingCall {
+  /** Sends the caller's items; undefined for a call with one message, and before the call is started. */
   items: OutgoingItems | undefined = undefined;
-  readonly method: AnyMethod;
-  protected readonly host: CallingHost;
-  protected readonly options: CallOptions | undefined;
+  /** Set by `start`. */
+  protected host!: CallingHost;
+  protected options: CallOptions | undefined = undefined;
   protected carrier: Carrier | undefined = undefined;
   /** Whether the callee has started to respond, so that no headers may follow. */
   protected answered = false;
   /** Bytes of the request's frame. */
   protected requestBytes = 0;
-  /** Ends the watch on signals and timeout. */
-  private unwatch: (() => void) | undefined = undefined;
   private id = 0;
-  protected over = false;
 
-  constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined) {
+  /** Sends the request on a carrier of the session. If that fails, the call ends. */
+  start(host: CallingHost, input: unknown, options: CallOptions | undefined): void {
+    const { method } = this;
     this.host = host;
-    this.method = method;
     this.options = options;
-  }
-
-  /** Sends the request. If that fails, the call ends. */
-  start(input: unknown): void {
-    const { host, method, options } = this;
+    this.answered = false;
+    this.unwatch = undefined;
     let timeoutMs: number | undefined;
     let head: HeadFields | undefined;
     let carrier: Carrier;
@@ -59,7 +55,6 @@ export abstract class Call implements OutgoingCall {
     try {
       // Before the request is encoded: encoding runs user code, which may fire the signal.
       if (options !== undefined) this.unwatch = watch(options, timeoutMs, this, expiries);
-      const hasItems = this.items !== undefined;
       this.requestBytes = sendRequest(
         host,
         carrier,
@@ -69,7 +64,7 @@ export abstract class Call implements OutgoingCall {
         options,
         head,
         input,
-        hasItems,
+        this.items !== undefined,
       );
     } catch (error) {
       this.onError(RpcError.from(error, "internal"));
@@ -79,8 +74,9 @@ export abstract class Call implements OutgoingCall {
   /** Ends the call from this side, unless it is over, because its id may then belong to another call. */
   giveUp(error: RpcError, code: Code = error.code): void {
     if (this.over) return;
+    const { carrier } = this;
     this.onError(error);
-    this.carrier?.cancel(this.id, code);
+    carrier?.cancel(this.id, code);
   }
 
   onCredit(bytes: number): void {
@@ -113,7 +109,10 @@ export abstract class Call implements OutgoingCall {
   abstract onItem(frame: Frame): void;
   abstract onItemsEnd(): void;
   abstract onDone(frame: Frame): void;
-  abstract onError(error: RpcError): void;
+
+  onError(error: RpcError): void {
+    this.end(failureOf(error, this.method, this.host?.peer));
+  }
 
   /** Called when the call has its carrier and id, before its request is sent. */
   protected onCarrier(carrier: Carrier, id: number): void {
@@ -151,12 +150,10 @@ export abstract class Call implements OutgoingCall {
     this.giveUp(this.host.unreadable(this.method, error));
   }
 
-  /** Called when the call is over, successfully or not. */
-  protected settle(): void {
-    this.over = true;
-    this.unwatch?.();
-    this.unwatch = undefined;
+  protected override settle(): void {
+    super.settle();
     this.items?.stop();
+    this.carrier = undefined;
   }
 
   private onLastHead(head: Head | undefined): void {

@@ -1,4 +1,3 @@
-import type { CallAnswers } from "../call/caller.js";
 import type { Carrier, CarrierSettings } from "../call/carrier.js";
 import type { ExplainFault } from "../call/fault.js";
 import type { CallOptions } from "../call/options.js";
@@ -8,7 +7,8 @@ import type { RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
 import type { Departure } from "../wire/departure.js";
-import type { LateCall } from "./late-call.js";
+import { failureOf } from "./failure.js";
+import type { PendingCall } from "./pending-call.js";
 
 /** A session as the calls that it makes see it. */
 export interface CallingHost {
@@ -35,24 +35,15 @@ export interface CallingHost {
   datagramsForCalls(): Datagrams | WebTransportDatagrams | undefined;
 }
 
-/** Returns the answer of a call that failed before it was made. */
+/** Creates a call that fails with `error`, and returns its answer. */
 export function failedCall(method: AnyMethod, peer: string | undefined, input: unknown, error: RpcError): unknown {
-  const queue: LateCall["queue"] = (call) => {
-    call.fail(error);
-    return () => {};
-  };
-  return (method.calling as Calling).startLate({ method, peer, queue }, input);
+  const call = (method.calling as Calling).create(method, undefined, input);
+  call.end(failureOf(error, method, peer));
+  return call.answer;
 }
 
 /** Makes the calls of one kind. Descriptors refer to it, so that a bundle contains only the kinds that its services use. */
 export interface Calling<Kind extends MethodKind = MethodKind> extends CallingCode<Kind> {
-  /** Makes a call. Never throws: failures are reported by the returned object. */
-  start(
-    host: CallingHost,
-    method: AnyMethod,
-    input: unknown,
-    options: CallOptions | undefined,
-  ): CallAnswers<unknown, unknown>[Kind];
-  /** Answers a call that is made once there is a session for it. */
-  startLate(call: LateCall, input: unknown): CallAnswers<unknown, unknown>[Kind];
+  /** Creates a call, which is made by `start`. The input is passed again then; here it serves a call that fails before. */
+  create(method: AnyMethod, options: CallOptions | undefined, input: unknown): PendingCall;
 }

@@ -1,26 +1,45 @@
+import type { AnyAnswer } from "../call/base-caller.js";
+import type { DuplexStream } from "../call/caller.js";
 import type { Carrier } from "../call/carrier.js";
-import { callWritable } from "./call-writable.js";
+import type { CallOptions } from "../call/options.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import type { RpcError } from "../errors.js";
+import { callWritable, type WrittenCall } from "./call-writable.js";
 import type { Calling } from "./calling.js";
-import { duplexLater } from "./late-items.js";
 import { OutgoingItems } from "./outgoing-items.js";
 import { StreamedCall } from "./server-stream.js";
 
 /** Makes calls that stream both ways: request and items out, items in until end or error. */
 export const duplexCalls: Calling<"duplex"> = {
   kind: "duplex",
-  start(host, method, _input, options) {
-    const call = new DuplexCall(host, method, options);
-    // Before the start, so that the stream fails if the call cannot be started.
-    const writable = callWritable(call);
-    call.start(undefined);
-    return { readable: call.stream, writable };
-  },
-  startLate: (call) => duplexLater(call),
+  create: (method, options) => new DuplexCall(method, options),
 };
 
-class DuplexCall extends StreamedCall {
+class DuplexCall extends StreamedCall implements WrittenCall {
+  relay: WritableStreamDefaultWriter<unknown> | undefined = undefined;
+  onStarted: (() => void) | undefined = undefined;
+  private readonly writable: WritableStream<unknown>;
+
+  constructor(method: AnyMethod, options: CallOptions | undefined) {
+    super(method, options);
+    this.writable = callWritable(this);
+  }
+
+  override get answer(): AnyAnswer {
+    return { readable: this.receiver.stream, writable: this.writable };
+  }
+
+  override follow(answer: unknown): void {
+    const { readable, writable } = answer as DuplexStream<unknown, unknown>;
+    this.relay = writable.getWriter();
+    this.relay.closed.catch((error: unknown) => this.onOver?.(error as RpcError));
+    super.follow(readable);
+    this.onStarted?.();
+  }
+
   protected override onCarrier(carrier: Carrier, id: number): void {
     super.onCarrier(carrier, id);
     this.items = new OutgoingItems(this, carrier, id, this.host.limits, this.options?.compress);
+    this.onStarted?.();
   }
 }

@@ -1,9 +1,14 @@
+import type { AnyAnswer } from "../call/base-caller.js";
+import type { DuplexStream } from "../call/caller.js";
 import { leave } from "../call/items/item-source.js";
+import { type ItemQueue, itemQueue, type ItemStream } from "../call/items/item-stream.js";
+import { rejectionAtCaller } from "../callers-line.js";
 import type { AnyMethod } from "../contract/descriptor.js";
-import { RpcError } from "../errors.js";
+import { RpcError, untracedError } from "../errors.js";
+import { callWritable, type WrittenCall } from "./call-writable.js";
 import type { Calling, CallingHost } from "./calling.js";
-import { type LateCall, promiseLater } from "./late-call.js";
-import { duplexLater, itemsLater } from "./late-items.js";
+import { failureOf } from "./failure.js";
+import { atEnd, PendingCall } from "./pending-call.js";
 
 // Call kinds for clients that are generated for a `ForeignClient` only, such as `httpTransport`. That client makes the
 // calls, so the code for sessions stays out of the bundle. Separate objects, not a function: a bundle contains only
@@ -11,43 +16,112 @@ import { duplexLater, itemsLater } from "./late-items.js";
 
 export const foreignUnaryCalls: Calling<"unary"> = {
   kind: "unary",
-  start: (host, method) => promiseLater(refused(host, method)),
-  startLate: (call) => promiseLater(call),
+  create: (method) => new FollowingPromise(method),
 };
 
 export const foreignNotifyCalls: Calling<"notify"> = {
   kind: "notify",
-  start: (host, method) => promiseLater(refused(host, method)),
-  startLate: (call) => promiseLater(call),
+  create: (method) => new FollowingPromise(method),
 };
 
 export const foreignServerStreamCalls: Calling<"server_stream"> = {
   kind: "server_stream",
-  start: (host, method) => itemsLater(refused(host, method)),
-  startLate: (call) => itemsLater(call),
+  create: (method) => new FollowingItems(method),
 };
 
 export const foreignClientStreamCalls: Calling<"client_stream"> = {
   kind: "client_stream",
-  start: (host, method, source) => promiseLater(refused(host, method), () => leave(source)),
-  startLate: (call, source) => promiseLater(call, () => leave(source)),
+  create: (method, _options, source) => new FollowingSource(method, source),
 };
 
 export const foreignDuplexCalls: Calling<"duplex"> = {
   kind: "duplex",
-  start: (host, method) => duplexLater(refused(host, method)),
-  startLate: (call) => duplexLater(call),
+  create: (method) => new FollowingDuplex(method),
 };
 
-/** Fails a call on a session, which this code cannot make. */
-function refused({ peer }: CallingHost, method: AnyMethod): LateCall {
-  return {
-    method,
-    peer,
-    queue(outcome) {
-      const hint = "generate it with quicrpc gen --target client";
-      outcome.fail(new RpcError("unimplemented", "this client was generated for HTTP alone", { hint, refused: true }));
-      return () => {};
-    },
-  };
+/** A call that only another caller can make. */
+abstract class FollowingCall extends PendingCall {
+  start({ peer }: CallingHost): void {
+    const hint = "generate it with quicrpc gen --target client";
+    const error = new RpcError("unimplemented", "this client was generated for HTTP alone", { hint, refused: true });
+    this.end(failureOf(error, this.method, peer));
+  }
+}
+
+class FollowingPromise extends FollowingCall {
+  readonly answer: Promise<unknown>;
+  #resolve!: (answer: unknown) => void;
+
+  constructor(method: AnyMethod) {
+    super(method);
+    this.answer = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  protected conclude(error: RpcError | undefined, result: unknown): void {
+    this.#resolve(error === undefined ? result : rejectionAtCaller(error));
+  }
+}
+
+class FollowingSource extends FollowingPromise {
+  readonly #source: unknown;
+
+  constructor(method: AnyMethod, source: unknown) {
+    super(method);
+    this.#source = source;
+  }
+
+  protected override conclude(error: RpcError | undefined, result: unknown): void {
+    super.conclude(error, result);
+    if (error !== undefined) leave(this.#source);
+  }
+}
+
+class FollowingItems extends FollowingCall {
+  onOver: ((error: RpcError | undefined) => void) | undefined = undefined;
+  readonly #queue: ItemQueue<unknown> = itemQueue({
+    onTaken() {},
+    onAbandoned: () => this.end(untracedError("cancelled", "the caller wants no more items")),
+  });
+
+  get answer(): AnyAnswer {
+    return this.#queue.stream;
+  }
+
+  override follow(answer: unknown): void {
+    const items = answer as ItemStream<unknown>;
+    atEnd(
+      this,
+      this.#queue.follow(items, items, (error) => this.end(error as RpcError | undefined)),
+    );
+  }
+
+  protected conclude(error: RpcError | undefined): void {
+    this.#queue.end(error);
+    this.onOver?.(error);
+  }
+}
+
+class FollowingDuplex extends FollowingItems implements WrittenCall {
+  readonly items = undefined;
+  relay: WritableStreamDefaultWriter<unknown> | undefined = undefined;
+  onStarted: (() => void) | undefined = undefined;
+  readonly #writable: WritableStream<unknown> = callWritable(this);
+
+  override get answer(): AnyAnswer {
+    return { readable: super.answer as ItemStream<unknown>, writable: this.#writable };
+  }
+
+  giveUp(error: RpcError): void {
+    this.end(failureOf(error, this.method, undefined));
+  }
+
+  override follow(answer: unknown): void {
+    const { readable, writable } = answer as DuplexStream<unknown, unknown>;
+    this.relay = writable.getWriter();
+    this.relay.closed.catch((error: unknown) => this.onOver?.(error as RpcError));
+    super.follow(readable);
+    this.onStarted?.();
+  }
 }

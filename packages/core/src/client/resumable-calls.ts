@@ -16,7 +16,8 @@ import { type AttemptCall, attemptMethod, type AttemptOwner } from "./attempt-ca
 import type { Calling, CallingHost } from "./calling.js";
 import { clientStreamCalls } from "./client-stream.js";
 import { duplexCalls } from "./duplex.js";
-import type { LateCall } from "./late-call.js";
+import { failureOf } from "./failure.js";
+import { atEnd, followAnswer, type PendingCall } from "./pending-call.js";
 import { serverStreamCalls } from "./server-stream.js";
 import { young } from "../young.js";
 
@@ -76,19 +77,13 @@ function newToken(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
 }
 
-/** Receives a call when it can start, or its error. */
-interface Late {
-  start(make: () => unknown): void;
-  fail(error: RpcError): void;
-}
-
 /** A call that consists of as many attempts as necessary, each on another session. Its own stream outlives them. */
 class ResumableCall implements AttemptOwner, StreamOpener {
-  /** The answer of a call of the method's kind. */
-  readonly answer: AnyAnswer;
+  /** The call as its program sees it. */
+  private readonly call: PendingCall;
   private readonly caller: BaseCaller;
   private readonly forMs: number;
-  private readonly calling: Calling;
+  private readonly peer: string | undefined;
   private readonly method: AnyMethod;
   private readonly input: unknown;
   private readonly options: CallOptions;
@@ -113,11 +108,10 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   private stream: DurableCallStream | undefined = undefined;
   /** Whether the call is over for its caller. */
   private over = false;
-  private made: AnyAnswer | undefined = undefined;
-  private late: Late | undefined = undefined;
   private unsuspend: (() => void) | undefined = undefined;
   private stopWaiting: (() => void) | undefined = undefined;
-  private takeBack: (() => void) | undefined = undefined;
+  /** The attempt that waits for a session. */
+  private waiting: AttemptCall | undefined = undefined;
 
   constructor(
     caller: BaseCaller,
@@ -129,27 +123,27 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   ) {
     this.caller = caller;
     this.forMs = options.resumeForMs ?? forMs;
-    this.calling = calling;
+    this.peer = peer;
     this.method = method;
     this.input = input;
     this.options = options;
-    let early: { readonly error: RpcError } | undefined;
-    this.late = { start() {}, fail: (error) => void (early = { error }) };
+    this.call = calling.create(method, options, input);
+    atEnd(this.call, () => {
+      if (!this.over) this.fail(new RpcError("cancelled", "the caller cancelled the call"));
+    });
     this.attempt();
-    const queue: LateCall["queue"] = (late) => {
-      this.late = late;
-      if (early !== undefined) late.fail(early.error);
-      return () => this.fail(new RpcError("cancelled", "the caller cancelled the call"));
-    };
-    this.answer = this.made ?? (calling.startLate({ method, peer, queue }, input) as AnyAnswer);
   }
 
-  onQueued(takeBack: () => void): void {
-    this.takeBack = takeBack;
+  get answer(): AnyAnswer {
+    return this.call.answer;
+  }
+
+  onCreated(attempt: AttemptCall): void {
+    this.waiting = attempt;
   }
 
   onAttempt(attempt: AttemptCall, host: CallingHost): void {
-    this.takeBack = undefined;
+    this.waiting = undefined;
     this.running = attempt;
     this.host = host;
     if (this.over) {
@@ -181,25 +175,20 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     this.durable.onPiece(cursor);
   }
 
-  onAttemptOver(attempt: AttemptCall | undefined, error: RpcError | undefined, told: boolean): void {
-    if (attempt !== undefined && this.running !== undefined && attempt !== this.running) return;
+  onAttemptOver(attempt: AttemptCall, error: RpcError | undefined, made: boolean, told: boolean): void {
+    this.waiting = undefined;
+    if (made && this.running !== undefined && attempt !== this.running) return;
     this.running = undefined;
     this.pipe = undefined;
     this.durable.detach();
     if (this.over) this.finish();
-    else
-      this.lost(
-        error ?? new RpcError("internal", "the callee ended the call before its answer"),
-        told,
-        attempt !== undefined,
-      );
+    else this.lost(error ?? new RpcError("internal", "the callee ended the call before its answer"), told, made);
   }
 
   /** Makes one call without resumption, over a carrier that has no sessions to lose, such as HTTP. */
   plain(begin: BeginCall): void {
     this.over = true;
-    const make = (): AnyAnswer => begin(this.method, this.input, { ...this.options, ...this.remaining() });
-    this.deliver(make);
+    followAnswer(this.call, begin(this.method, this.input, { ...this.options, ...this.remaining() }));
     this.finish();
   }
 
@@ -229,12 +218,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
       carrierFor,
       datagramsForCalls: () => undefined,
     };
-    this.deliver(() => this.calling.start(own, this.method, this.input, { ...this.options, ...this.remaining() }));
-  }
-
-  private deliver(make: () => AnyAnswer): void {
-    if (this.answer === undefined) this.made = make();
-    else this.late?.start(make);
+    this.call.start(own, this.input, { ...this.options, ...this.remaining() });
   }
 
   /** Called when the caller has its answer, or wants none. */
@@ -324,15 +308,15 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     this.over = true;
     this.running = undefined;
     running?.giveUp(error);
-    if (this.stream === undefined) this.late?.fail(error);
+    if (this.stream === undefined) this.call.end(failureOf(error, this.method, this.peer));
     else this.stream.fail(error);
     this.finish();
   }
 
   private finish(): void {
     this.stopWaiting?.();
-    this.takeBack?.();
-    this.takeBack = undefined;
+    this.waiting?.drop();
+    this.waiting = undefined;
     this.unsuspend?.();
     this.unsuspend = undefined;
     this.durable.lose(undefined);

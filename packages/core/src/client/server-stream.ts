@@ -1,6 +1,7 @@
 import type { Carrier } from "../call/carrier.js";
 import { ItemReceiver } from "../call/items/item-receiver.js";
 import type { ItemStream } from "../call/items/item-stream.js";
+import type { AnyAnswer } from "../call/base-caller.js";
 import type { CallOptions } from "../call/options.js";
 import { codecIn } from "../call/messages/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";
@@ -8,19 +9,13 @@ import { RpcError, untracedError } from "../errors.js";
 import type { Frame } from "../wire/frame.js";
 import type { Head } from "../wire/head.js";
 import { Call } from "./call.js";
-import type { Calling, CallingHost } from "./calling.js";
-import { failureOf } from "./failure.js";
-import { itemsLater } from "./late-items.js";
+import { atEnd } from "./pending-call.js";
+import type { Calling } from "./calling.js";
 
 /** Makes calls that stream their answer: request out, items in until end or error. */
 export const serverStreamCalls: Calling<"server_stream"> = {
   kind: "server_stream",
-  start(host, method, input, options) {
-    const call = new StreamedCall(host, method, options);
-    call.start(input);
-    return call.stream;
-  },
-  startLate: (call) => itemsLater(call),
+  create: (method, options) => new StreamedCall(method, options),
 };
 
 /** A call whose answer is a stream: server streaming, or duplex. */
@@ -29,15 +24,22 @@ export class StreamedCall extends Call {
   onOver: ((error: RpcError | undefined) => void) | undefined = undefined;
   readonly receiver: ItemReceiver;
 
-  constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined) {
-    super(host, method, options);
+  constructor(method: AnyMethod, options: CallOptions | undefined) {
+    super(method);
     // No stack: the caller stops reading deliberately, and capturing it takes longer than the rest.
     const leave = (): void => this.giveUp(untracedError("cancelled", "the caller wants no more items"));
-    this.receiver = new ItemReceiver(host.limits, leave, options?.attempt !== undefined);
+    this.receiver = new ItemReceiver(undefined, leave, options?.attempt !== undefined);
   }
 
-  get stream(): ItemStream<unknown> {
+  get answer(): AnyAnswer {
     return this.receiver.stream;
+  }
+
+  override follow(answer: unknown): void {
+    atEnd(
+      this,
+      this.receiver.follow(answer as ItemStream<unknown>, (error) => this.end(error as RpcError | undefined)),
+    );
   }
 
   onItem(frame: Frame): void {
@@ -61,18 +63,15 @@ export class StreamedCall extends Call {
     try {
       this.onLastFrame(frame);
     } catch (error) {
-      this.end(this.host.unreadable(this.method, error));
+      this.onError(this.host.unreadable(this.method, error));
       return;
     }
     this.end(undefined);
   }
 
-  onError(error: RpcError): void {
-    this.end(error);
-  }
-
   protected override onCarrier(carrier: Carrier, id: number): void {
     super.onCarrier(carrier, id);
+    this.receiver.limits = this.host.limits;
     this.receiver.carriedBy(carrier, id, codecIn(carrier.format, this.method.output));
   }
 
@@ -86,9 +85,7 @@ export class StreamedCall extends Call {
     super.onTrailers(head);
   }
 
-  private end(given: RpcError | undefined): void {
-    this.settle();
-    const error = given && failureOf(given, this.method, this.host.peer);
+  protected conclude(error: RpcError | undefined): void {
     this.receiver.end(error);
     this.receiver.releaseAll();
     this.onOver?.(error);

@@ -1,24 +1,16 @@
 import type { Carrier } from "../call/carrier.js";
-import type { CallOptions } from "../call/options.js";
 import { codecIn, decodePayload } from "../call/messages/payload.js";
 import { rejectionAtCaller } from "../callers-line.js";
-import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Frame } from "../wire/frame.js";
 import { Call } from "./call.js";
-import type { Calling, CallingHost } from "./calling.js";
+import type { Calling } from "./calling.js";
 import { failureOf } from "./failure.js";
-import { promiseLater } from "./late-call.js";
 
 /** Makes unary calls: request out, response or error in. */
 export const unaryCalls: Calling<"unary"> = {
   kind: "unary",
-  start(host, method, input, options) {
-    const answer = new Promise(keepResolve);
-    new AnsweredCall(host, method, options, kept).start(input);
-    return answer;
-  },
-  startLate: (call) => promiseLater(call),
+  create: (method) => new AnsweredCall(method),
 };
 
 /** Resolves the most recently created promise. */
@@ -32,33 +24,23 @@ function keepResolve(resolve: (answer: unknown) => void): void {
 
 /** A call with one answer: unary, or client streaming. */
 export class AnsweredCall extends Call {
-  private readonly resolve: (answer: unknown) => void;
-
-  /** @param resolve receives the answer, or a promise that rejects */
-  constructor(
-    host: CallingHost,
-    method: AnyMethod,
-    options: CallOptions | undefined,
-    resolve: (answer: unknown) => void,
-  ) {
-    super(host, method, options);
-    this.resolve = resolve;
-  }
+  readonly answer: Promise<unknown> = new Promise(keepResolve);
+  private readonly resolve: (answer: unknown) => void = kept;
 
   onResponse(frame: Frame): void {
+    const { method, host, carrier } = this;
     this.settle();
-    const { method, host } = this;
     host.noteSize?.(method, Math.max(this.requestBytes, frame.size));
     let result: unknown;
+    let failure: RpcError | undefined;
     try {
       const position = this.onLastFrame(frame);
-      const { format, channel } = this.carrier as Carrier;
+      const { format, channel } = carrier as Carrier;
       result = decodePayload(codecIn(format, method.output), frame, position, channel.compression, channel.budget);
     } catch (error) {
-      this.fail(host.unreadable(method, error));
-      return;
+      failure = failureOf(host.unreadable(method, error), method, host.peer);
     }
-    this.resolve(result);
+    this.finish(failure, result);
   }
 
   onItem(): void {
@@ -73,13 +55,7 @@ export class AnsweredCall extends Call {
     this.onError(new RpcError("internal", "the call ended without a response"));
   }
 
-  onError(error: RpcError): void {
-    if (this.over) return;
-    this.settle();
-    this.fail(error);
-  }
-
-  private fail(error: RpcError): void {
-    this.resolve(rejectionAtCaller(failureOf(error, this.method, this.host.peer)));
+  protected conclude(error: RpcError | undefined, result: unknown): void {
+    this.resolve(error === undefined ? result : rejectionAtCaller(error));
   }
 }

@@ -348,7 +348,7 @@ class Intruder implements AttemptOwner {
 
   attempt: AttemptCall | undefined = undefined;
 
-  onQueued(): void {}
+  onCreated(): void {}
 
   onAttempt(attempt: AttemptCall): void {
     this.attempt = attempt;
@@ -358,7 +358,7 @@ class Intruder implements AttemptOwner {
     this.pieces.push(cursor.end - cursor.position);
   }
 
-  onAttemptOver(_: AttemptCall | undefined, error: RpcError | undefined): void {
+  onAttemptOver(_: AttemptCall, error: RpcError | undefined): void {
     this.over = error ?? "ended";
   }
 }

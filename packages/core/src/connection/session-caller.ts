@@ -1,12 +1,11 @@
 import { type AnyAnswer, BaseCaller, type Resumption } from "../call/base-caller.js";
-import type { Caller } from "../call/caller.js";
-import type { ItemStream } from "../call/items/item-stream.js";
 import { CallPlaces } from "../call/call-places.js";
 import type { CallOptions } from "../call/options.js";
+import { rejectionAtCaller } from "../callers-line.js";
 import { payloadSize } from "../call/messages/payload.js";
-import { type Calling, failedCall } from "../client/calling.js";
-import type { LateCall } from "../client/late-call.js";
-import { itemsLater } from "../client/late-items.js";
+import type { Calling, CallingHost } from "../client/calling.js";
+import { failureOf } from "../client/failure.js";
+import { atEnd, type CallOwner, followAnswer, type PendingCall } from "../client/pending-call.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { hintOf, RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
@@ -25,7 +24,7 @@ const MOST_REFUSALS = 8;
  * refused it, it is made once more on another session; if the peer has too many calls, it waits until one of them is
  * over.
  */
-export abstract class SessionCaller<C extends Caller> extends BaseCaller {
+export abstract class SessionCaller<C extends object> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
   /** Made with the first stream that may move. */
   #moves: Moves<C> | undefined = undefined;
@@ -76,15 +75,66 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
-    switch (method.kind) {
-      case "unary":
-        return this.#unaryCall(method, input, options);
-      case "server_stream":
-        return this.#streamCall(method, input, options);
-      default:
-        return this.#nowOrLater(method, input, options, (session, own) => session.start(method, input, own));
-    }
+    const call = (method.calling as Calling).create(method, options, input);
+    const placed = new PlacedCall(this, call, input, options);
+    call.owner = placed;
+    this.#place(placed);
+    return call.answer;
   }
+
+  /** Makes a call on a session, or queues it until there is one. */
+  #place(placed: PlacedCall<C>): void {
+    let session: C | undefined;
+    try {
+      session = this.pick(placed.call.method, placed.input, placed.options);
+    } catch (error) {
+      this.#fail(placed, error);
+      return;
+    }
+    if (session === undefined) this.#wait(placed);
+    else this.#start(placed, session);
+  }
+
+  #start(placed: PlacedCall<C>, session: C): void {
+    const { call, input, options } = placed;
+    placed.session = session;
+    // The clock is read only for a call with a timeout.
+    placed.startedAt = options?.timeoutMs === undefined ? 0 : Date.now();
+    this.onCall(session, call);
+    const own: Session & Partial<CallingHost> = this.sessionOf(session);
+    // Whatever wraps a session, such as interceptors, replaces `start`.
+    if (own.carrierFor !== undefined && own.start === this.start) call.start(own as CallingHost, input, options);
+    else followAnswer(call, own.start(call.method, input, options));
+    const { attempt } = options ?? {};
+    if (attempt === undefined || call.method.kind !== "server_stream") return;
+    this.#moves ??= new Moves(() => this.takesCalls);
+    this.#moves.made(session, own.draining, attempt);
+  }
+
+  /** Fails a call that is on no session. */
+  #fail({ call }: PlacedCall<C>, error: unknown): void {
+    call.end(failureOf(RpcError.from(error, "internal"), call.method, this.peer));
+  }
+
+  /** @internal Handles the end of a call on its session. Returns true if the call is made again. */
+  onPlacedOver(placed: PlacedCall<C>, error: RpcError | undefined): boolean {
+    const { call, session, options } = placed;
+    placed.session = undefined;
+    if (session === undefined) return false;
+    this.onCallOver(session, call, error);
+    const { kind } = call.method;
+    const mayRepeat = (kind === "unary" || kind === "server_stream") && options?.waitForReady !== false;
+    if (!mayRepeat || !neverRan(error)) return false;
+    // As late as the program would receive it: the session may be ending, and counts the call until its stream has ended.
+    rejectionAtCaller(error).catch(() => {
+      if (!call.over) this.#repeat(placed, session, error);
+    });
+    return true;
+  }
+
+  /** Called when a call is about to be made on a session, and when it is over there. */
+  protected onCall(_session: C, _call: PendingCall): void {}
+  protected onCallOver(_session: C, _call: PendingCall, _error: RpcError | undefined): void {}
 
   /**
    * Whether the peer of a session takes one more call now. If it does not, calls that wait are started when one is over. A call that is not to
@@ -104,81 +154,19 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     this.waiting.startAll(this.picksDiffer);
   }
 
-  /** Returns the session for a call, or the error that `pick` threw. */
-  #picked(method: AnyMethod, input: unknown, options: CallOptions | undefined): C | RpcError | undefined {
+  /** Makes a call again that was refused on `session`: on another, on the same, or on the next. */
+  #repeat(placed: PlacedCall<C>, session: C, error: RpcError): void {
+    const { options } = placed;
+    let next: C | undefined;
     try {
-      return this.pick(method, input, options);
-    } catch (error) {
-      return RpcError.from(error, "internal");
+      next = this.#afterRefusal(error, session, placed);
+    } catch (final) {
+      placed.call.end(final as RpcError);
+      return;
     }
-  }
-
-  #unaryCall(method: AnyMethod<"unary">, input: unknown, options: CallOptions | undefined): Promise<unknown> {
-    const session = this.#picked(method, input, options);
-    if (session instanceof RpcError) return failedCall(method, this.peer, input, session) as Promise<unknown>;
-    if (session !== undefined) return this.#unaryOn(session, method, input, options);
-    return this.#unaryLater(method, input, options, new Refusals());
-  }
-
-  /** Makes a unary call on a session, and again if it is refused. Keeps little state for each call until its answer. */
-  #unaryOn(
-    session: C,
-    method: AnyMethod<"unary">,
-    input: unknown,
-    options: CallOptions | undefined,
-    before?: Refusals,
-  ): Promise<unknown> {
-    const since = startOf(options);
-    return session.start(method, input, options).catch((error: unknown) => {
-      const refusals = before ?? new Refusals();
-      const other = this.#afterRefusal(error, session, method, input, options, refusals);
-      const left = remaining(options, options?.timeoutMs, since);
-      if (other !== undefined) return this.#unaryOn(other, method, input, left, refusals);
-      return this.#unaryLater(method, input, left, refusals);
-    });
-  }
-
-  #unaryLater(
-    method: AnyMethod<"unary">,
-    input: unknown,
-    options: CallOptions | undefined,
-    refusals: Refusals,
-  ): Promise<unknown> {
-    const send: Send<C, Promise<unknown>> = (session, own) => this.#unaryOn(session, method, input, own, refusals);
-    return this.#later(method, input, options, send, refusals);
-  }
-
-  #streamCall(
-    method: AnyMethod<"server_stream">,
-    input: unknown,
-    options: CallOptions | undefined,
-  ): ItemStream<unknown> {
-    const refusals = new Refusals();
-    /** The stream that the caller reads; items from later sessions are fed into it. */
-    const given: { stream?: ItemStream<unknown> } = {};
-    const send = (session: C, own: CallOptions | undefined): ItemStream<unknown> => {
-      const since = startOf(own);
-      const stream = session.start(method, input, own);
-      if (own?.attempt !== undefined) {
-        this.#moves ??= new Moves(() => this.takesCalls);
-        this.#moves.made(session, this.sessionOf(session).draining, own.attempt);
-      }
-      (given.stream ?? stream).orElse((error, resume) => {
-        let next: C | undefined;
-        try {
-          next = this.#afterRefusal(error, session, method, input, options, refusals);
-        } catch {
-          return false;
-        }
-        const left = remaining(own, own?.timeoutMs, since);
-        const queue = this.#queueOf(method, input, left, send, refusals, next);
-        itemsLater({ method, peer: this.peer, queue }, resume);
-        return true;
-      });
-      return stream;
-    };
-    given.stream = this.#nowOrLater(method, input, options, send, refusals);
-    return given.stream;
+    placed.options = remaining(options, options?.timeoutMs, placed.startedAt);
+    if (next === undefined) this.#wait(placed);
+    else this.#start(placed, next);
   }
 
   /** Sessions may be there again. */
@@ -206,90 +194,46 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     };
   }
 
-  #nowOrLater<Result>(
-    method: AnyMethod,
-    input: unknown,
-    options: CallOptions | undefined,
-    send: Send<C, Result>,
-    refusals?: Refusals,
-  ): Result {
-    const session = this.#picked(method, input, options);
-    if (session instanceof RpcError) return failedCall(method, this.peer, input, session) as Result;
-    return session === undefined ? this.#later(method, input, options, send, refusals) : send(session, options);
-  }
-
-  /** Returns the answer of a call that waits for a session. */
-  #later<Result>(
-    method: AnyMethod,
-    input: unknown,
-    options: CallOptions | undefined,
-    send: Send<C, Result>,
-    refusals?: Refusals,
-  ): Result {
-    const queue = this.#queueOf(method, input, options, send, refusals, undefined);
-    const calling = method.calling as Calling;
-    return calling.startLate({ method, peer: this.peer, queue }, input) as Result;
-  }
-
-  /** Makes a call on `next`, or queues it until there is a session. Returns a function that cancels it. */
-  #queueOf<Result>(
-    method: AnyMethod,
-    input: unknown,
-    options: CallOptions | undefined,
-    send: Send<C, Result>,
-    refusals: Refusals | undefined,
-    next: C | undefined,
-  ): LateCall["queue"] {
-    return (call) => {
-      const start = (session: C, own: CallOptions | undefined): void => call.start(() => send(session, own));
-      if (next === undefined)
-        return this.#wait(method, input, options, { start, fail: (error) => call.fail(error) }, refusals);
-      start(next, options);
-      return () => {};
-    };
-  }
-
-  /** Queues a call; returns what takes it back. Its failure is never thrown. */
-  #wait(
-    method: AnyMethod,
-    input: unknown,
-    options: CallOptions | undefined,
-    call: { start(session: C, options: CallOptions | undefined): void; fail(error: RpcError): void },
-    refusals: Refusals = new Refusals(),
-  ): () => void {
+  /** Queues a call. */
+  #wait(placed: PlacedCall<C>): void {
+    const { call, input, options } = placed;
+    const { method } = call;
     try {
       if (options?.waitForReady === false) throw notReady(this.why());
       this.beforeWait();
       const takesInput = method.kind === "client_stream" || method.kind === "duplex";
       const bytes =
         takesInput || method.blobs !== undefined ? 0 : payloadSize(method.input, input, this.#limits.maxFrameBytes);
-      refusals.waitingSince ??= Date.now();
+      placed.waitingSince ??= Date.now();
       // A server announces how long it drains, but does not decide how long this side waits.
       const drainsUntil = Math.min(this.drainsUntil, Date.now() + this.#limits.maxDrainMs);
-      const waitingSince = Math.max(refusals.waitingSince, drainsUntil);
-      const pick = (): C | undefined => this.pick(method, input, options);
+      const waitingSince = Math.max(placed.waitingSince, drainsUntil);
       const why = (): Error | undefined =>
-        this.takesCalls ? (refusals.last ?? fullError()) : (this.why() ?? refusals.last);
-      return this.waiting.add({ ...call, pick, bytes, options, waitingSince }, why);
+        this.takesCalls ? (placed.refusal ?? fullError()) : (this.why() ?? placed.refusal);
+      const waiting = {
+        bytes,
+        options,
+        waitingSince,
+        pick: () => this.pick(method, input, options),
+        start: (session: C, own: CallOptions | undefined) => {
+          placed.options = own;
+          this.#start(placed, session);
+        },
+        fail: (error: RpcError) => this.#fail(placed, error),
+      };
+      atEnd(call, this.waiting.add(waiting, why));
     } catch (error) {
-      call.fail(RpcError.from(error, "invalid_argument"));
-      return () => {};
+      this.#fail(placed, RpcError.from(error, "invalid_argument"));
     }
   }
 
   /** The session for a call that was refused on another, or undefined: it waits for one. Throws what ends it. */
-  #afterRefusal(
-    error: unknown,
-    session: C,
-    method: AnyMethod,
-    input: unknown,
-    options: CallOptions | undefined,
-    refusals: Refusals,
-  ): C | undefined {
-    if (!neverRan(error) || options?.waitForReady === false) throw error;
-    refusals.last = error;
+  #afterRefusal(error: RpcError, session: C, placed: PlacedCall<C>): C | undefined {
+    const { call, input, options } = placed;
+    const { method } = call;
+    placed.refusal = error;
     if (error.code === "resource_exhausted") {
-      if (++refusals.full > MOST_REFUSALS) throw error;
+      if (++placed.full > MOST_REFUSALS) throw error;
       placesOf(this.sessionOf(session))?.onRefused(this.#onPlace);
       const next = this.pick(method, input, options);
       // Without a budget for repeats elsewhere the call waits.
@@ -300,8 +244,8 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     // The connection may not know yet that the session accepts no more calls.
     if (isEndOfSession(error)) return next === session ? undefined : next;
     // A peer that has too much to do may not be alone, but it is not asked again.
-    if (next === session || refusals.elsewhere || !this.mayRepeat()) throw error;
-    refusals.elsewhere = true;
+    if (next === session || placed.elsewhere || !this.mayRepeat()) throw error;
+    placed.elsewhere = true;
     return next;
   }
 }
@@ -319,18 +263,35 @@ function fullError(): RpcError {
   return new RpcError("resource_exhausted", "the server's limit of concurrent calls is reached (its limits.maxCalls)");
 }
 
-/** Makes a call on a session. */
-type Send<C, Result> = (session: C, options: CallOptions | undefined) => Result;
-
-/** Counts the refusals of one call. */
-class Refusals {
+/** A call, and what was tried to make it. */
+class PlacedCall<C extends object> implements CallOwner {
+  readonly call: PendingCall;
+  readonly input: unknown;
+  /** With the time that was left at `startedAt`. */
+  options: CallOptions | undefined;
+  /** The session of the call; undefined while it waits. */
+  session: C | undefined = undefined;
+  startedAt = 0;
   /** Milliseconds since the epoch; undefined for a call that has not waited. */
   waitingSince: number | undefined = undefined;
-  last: RpcError | undefined = undefined;
+  /** The last error of a session that did not take the call. */
+  refusal: RpcError | undefined = undefined;
   /** The call was already repeated on another session while its first session was open. */
   elsewhere = false;
   /** How often a peer refused it because it had too many calls. */
   full = 0;
+  readonly caller: SessionCaller<C>;
+
+  constructor(caller: SessionCaller<C>, call: PendingCall, input: unknown, options: CallOptions | undefined) {
+    this.caller = caller;
+    this.call = call;
+    this.input = input;
+    this.options = options;
+  }
+
+  onOver(error: RpcError | undefined): boolean {
+    return this.caller.onPlacedOver(this, error);
+  }
 }
 
 /** The error of a call that does not wait. */
@@ -353,9 +314,4 @@ export function closedError(cause: Error | undefined): RpcError {
 function neverRan(error: unknown): error is RpcError {
   if (!(error instanceof RpcError) || !error.refused) return false;
   return error.code === "unavailable" || error.code === "resource_exhausted";
-}
-
-/** Returns the start time for `remaining`. Reads the clock only if the call has a timeout. */
-function startOf(options: CallOptions | undefined): number {
-  return options?.timeoutMs === undefined ? 0 : Date.now();
 }

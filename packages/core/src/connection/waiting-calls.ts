@@ -1,4 +1,3 @@
-import type { Caller } from "../call/caller.js";
 import { expiries } from "../call/expiries.js";
 import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
 import { watch } from "../call/watch.js";
@@ -6,7 +5,7 @@ import { hintOf, RpcError, type RpcErrorOptions } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 
 /** A call that has not been sent. Exactly one of `start` and `fail` is called, once, unless it is taken back. */
-export interface WaitingCall<C extends Caller> {
+export interface WaitingCall<C> {
   /** Bytes of its input. */
   readonly bytes: number;
   readonly options: CallOptions | undefined;
@@ -33,7 +32,7 @@ interface Entry<C> {
 }
 
 /** Calls that wait for a session that takes them, in order and within bounds. */
-export class WaitingCalls<C extends Caller> {
+export class WaitingCalls<C> {
   readonly #limits: ClientLimits;
   /** Made with the first. */
   #calls: Set<Entry<C>> | undefined = undefined;

@@ -1,8 +1,7 @@
 import { onAbort } from "../call/abort.js";
 import { type AnyAnswer, BaseCaller, type Resumption, type TypedCaller } from "../call/base-caller.js";
 import type { Caller, DuplexStream } from "../call/caller.js";
-import type { ItemStream } from "../call/items/item-stream.js";
-import { LateItems } from "../call/items/late-stream.js";
+import { type ItemStream, itemQueue } from "../call/items/item-stream.js";
 import { expiries } from "../call/expiries.js";
 import type { CallOptions } from "../call/options.js";
 import { watch } from "../call/watch.js";
@@ -124,18 +123,19 @@ class InterceptedCaller extends BaseCaller {
       if (error !== undefined) abort.fire(callFailure(error, fullName(call.method)));
       onOver(error);
     };
-    const late = new LateItems<unknown>(() => abort.fire(new RpcError("cancelled", "the caller wants no more items")));
+    let leave = (): void => abort.fire(new RpcError("cancelled", "the caller wants no more items"));
+    const queue = itemQueue<unknown>({ onTaken() {}, onAbandoned: () => leave() });
     this.run(call, next).then(
       (received) => {
         const answer = observed(received, { onItem, onOver: end });
-        late.follow(answer.outputs ?? new SourceItems([]), answer);
+        leave = queue.follow(answer.outputs ?? new SourceItems([]), answer);
       },
       (error: unknown) => {
-        late.fail(error as RpcError);
+        queue.end(error as RpcError);
         end(error as RpcError);
       },
     );
-    return late.stream;
+    return queue.stream;
   }
 
   private async run(call: InterceptedCall, next: Next): Promise<InterceptedAnswer> {

@@ -1,5 +1,4 @@
-import { ItemStream } from "../call/items/item-stream.js";
-import { LateItems } from "../call/items/late-stream.js";
+import { itemQueue, ItemStream } from "../call/items/item-stream.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { streamsInput, streamsOutput } from "../contract/directions.js";
 import { RpcError } from "../errors.js";
@@ -89,7 +88,7 @@ function incomingCall(
 /** Returns the stream that a handler receives: the call's own, unless an interceptor replaced it. */
 function itemStream(items: AsyncIterable<unknown>): ItemStream<unknown> {
   if (items instanceof ItemStream) return items;
-  const late = new LateItems<unknown>(() => {});
-  late.follow(items, { responseMetadata: new Metadata(), trailers: new Metadata() });
-  return late.stream;
+  const queue = itemQueue<unknown>({ onTaken() {}, onAbandoned: () => leave() });
+  const leave = queue.follow(items, { responseMetadata: new Metadata(), trailers: new Metadata() });
+  return queue.stream;
 }

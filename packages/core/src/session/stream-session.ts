@@ -107,7 +107,9 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
-    return (method.calling as Calling).start(this, method, input, options);
+    const call = (method.calling as Calling).create(method, options, input);
+    call.start(this, input, options);
+    return call.answer;
   }
 
   carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier {

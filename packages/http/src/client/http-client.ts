@@ -9,12 +9,12 @@ import {
 import {
   CALLER_LIMITS,
   type CallerLimits,
+  callFailureOf,
   type Calling,
   type DecodeBudget,
   decodeWithin,
   type ForeignClient,
   fullName,
-  type LateCall,
   publicUrl,
   type Resumption,
 } from "@quicrpc/core/transport";
@@ -33,9 +33,6 @@ const MIN_BYTES = 1024;
 
 /** How a session ended that this side has closed. */
 type End = Awaited<ForeignClient["closed"]>;
-
-/** Receives the outcome of a call: exactly one of the two functions is called, once. */
-type Outcome = Parameters<LateCall["queue"]>[0];
 
 /** A client that makes calls by the Connect protocol over `fetch`. Each call is a separate request. */
 export class HttpClient implements ForeignClient {
@@ -97,11 +94,36 @@ export class HttpClient implements ForeignClient {
   /** Makes one call. A stream with cursors makes several calls with it. */
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): unknown {
     options?.attempt?.onMade();
-    // The result for a call that starts later is the same as that of this call.
-    return (method.calling as Calling).startLate(
-      { method, peer: this.peer, queue: (outcome) => this.#call(method, input, options, outcome) },
-      input,
-    );
+    const pending = (method.calling as Calling).create(method, options, input);
+    let fail = (error: unknown): void =>
+      pending.end(callFailureOf(RpcError.from(error, "internal"), method, this.peer));
+    try {
+      if (this.#isClosed) throw new RpcError("unavailable", "the client was closed", { refused: true });
+      if (options?.fallback === "none" && method.kind === "notify") {
+        throw new RpcError("unimplemented", `${fullName(method)} is sent as a datagram, and this session has none`);
+      }
+      const call = new HttpClientCall(this, method, options, fail);
+      fail = (error) => call.fail(error);
+      if (method.kind === "notify") this.#notifications.add(call);
+      if ((method.kind === "unary" || method.kind === "notify") && options?.from === undefined) {
+        const onAnswer = (answer: unknown): void => {
+          if (call.over) return;
+          call.settle();
+          pending.end(undefined, answer);
+        };
+        const answer =
+          method.blobs === undefined
+            ? callUnary(call, input)
+            : import("./blob-call.js").then(({ callWithBlobs }) => callWithBlobs(call, input));
+        answer.then(onAnswer, fail).finally(() => call.answered());
+      } else {
+        const begun = this.later().then(({ callStream }) => callStream(call, input, pending));
+        begun.catch(fail);
+      }
+    } catch (error) {
+      fail(error);
+    }
+    return pending.answer;
   }
 
   /** Registers streams that wait to continue; undefined after the client was closed. */
@@ -153,46 +175,6 @@ export class HttpClient implements ForeignClient {
   /** Returns the compression for a message of this many bytes; undefined for none. */
   codingFor(bytes: number, wanted: boolean | undefined): ContentCoding | undefined {
     return (wanted ?? bytes >= (this.options.compression?.minBytes ?? MIN_BYTES)) ? this.codings[0] : undefined;
-  }
-
-  /** Starts a call at once. Returns a function that cancels it. */
-  #call(method: AnyMethod, input: unknown, options: CallOptions | undefined, outcome: Outcome): () => void {
-    let made: HttpClientCall | undefined;
-    const fail = (error: unknown): void => {
-      if (made === undefined) outcome.fail(RpcError.from(error, "internal"));
-      else made.fail(error);
-    };
-    try {
-      if (this.#isClosed) throw new RpcError("unavailable", "the client was closed", { refused: true });
-      if (options?.fallback === "none" && method.kind === "notify") {
-        throw new RpcError("unimplemented", `${fullName(method)} is sent as a datagram, and this session has none`);
-      }
-      const call = new HttpClientCall(this, method, options, (error) => outcome.fail(error));
-      made = call;
-      if (method.kind === "notify") this.#notifications.add(call);
-      if ((method.kind === "unary" || method.kind === "notify") && options?.from === undefined) {
-        const onAnswer = (answer: unknown): void => {
-          if (call.over) return;
-          call.settle();
-          outcome.start(() => answer);
-        };
-        const answer =
-          method.blobs === undefined
-            ? callUnary(call, input)
-            : import("./blob-call.js").then(({ callWithBlobs }) => callWithBlobs(call, input));
-        answer.then(onAnswer, fail).finally(() => call.answered());
-      } else {
-        const begun = this.later().then(({ callStream }) => callStream(call, input, outcome));
-        begun.catch(fail);
-      }
-    } catch (error) {
-      fail(error);
-    }
-    return () => {
-      if (made === undefined) return;
-      made.onFailed = () => {};
-      made.fail(new RpcError("cancelled", "the caller wants no answer"));
-    };
   }
 }
 

@@ -1,9 +1,11 @@
 import { RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import {
+  atEnd,
   callWritable,
   fullName,
-  type LateCall,
+  callFailureOf,
+  type PendingCall,
   requirePositions,
   sendItems,
   streamsInput,
@@ -19,18 +21,19 @@ import { ReceivedItems } from "./received-items.js";
 import { UploadedItems } from "./upload.js";
 import type { Uploads } from "./options.js";
 
-type Outcome = Parameters<LateCall["queue"]>[0];
-
 /** Makes a call that streams in either direction, or that asks for a stream to continue. Rejects if it cannot start. */
-export async function callStream(call: HttpClientCall, input: unknown, outcome: Outcome): Promise<void> {
+export async function callStream(call: HttpClientCall, input: unknown, pending: PendingCall): Promise<void> {
   const { method, options } = call;
+  atEnd(pending, () => {
+    if (!call.over) call.fail(new RpcError("cancelled", "the caller wants no answer"));
+  });
   if (call.over) return;
   if (options?.from !== undefined) requirePositions(method, options.from);
   if (method.kind === "server_stream") {
     const body = await oneEnvelope(call, input);
     const items = new ReceivedItems(call, send(call, body));
     call.onFailed = (error) => items.fail(error);
-    outcome.start(() => items);
+    pending.follow?.(items);
     return;
   }
   requireUploads(call);
@@ -38,19 +41,18 @@ export async function callStream(call: HttpClientCall, input: unknown, outcome: 
   const items = new ReceivedItems(call, send(call, upload.stream));
   call.onSettled = () => upload.stop();
   if (method.kind === "duplex") {
-    startDuplex(call, items, upload, outcome);
+    startDuplex(call, items, upload, pending);
     return;
   }
   call.onFailed = (error) => {
-    outcome.fail(error);
+    pending.end(callFailureOf(error, method, call.client.peer));
     items.fail(error);
   };
   void sendItems(upload, input);
-  const answer = await items.only();
-  outcome.start(() => answer);
+  pending.end(undefined, await items.only());
 }
 
-function startDuplex(call: HttpClientCall, items: ReceivedItems, upload: UploadedItems, outcome: Outcome): void {
+function startDuplex(call: HttpClientCall, items: ReceivedItems, upload: UploadedItems, pending: PendingCall): void {
   const sending = {
     items: upload,
     onOver: undefined as ((error: RpcError | undefined) => void) | undefined,
@@ -59,7 +61,7 @@ function startDuplex(call: HttpClientCall, items: ReceivedItems, upload: Uploade
   const writable = callWritable(sending);
   call.onFailed = (error) => items.fail(error);
   items.onOver = (error) => sending.onOver?.(error);
-  outcome.start(() => ({ readable: items, writable }));
+  pending.follow?.({ readable: items, writable });
 }
 
 async function send(call: HttpClientCall, body: Uint8Array | ReadableStream<Uint8Array>): Promise<Response> {

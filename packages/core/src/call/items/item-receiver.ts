@@ -17,7 +17,8 @@ import { decodePayload } from "../messages/payload.js";
 export class ItemReceiver {
   private codec: MessageCodec<unknown> | undefined = undefined;
   private compression: SessionCompression | undefined = undefined;
-  private readonly limits: ClientLimits;
+  /** Undefined for a call that has no carrier yet. */
+  limits: ClientLimits | undefined;
   private readonly queue: ItemQueue<unknown>;
   flow: ReceiveFlow | undefined = undefined;
   private budget: MemoryBudget | undefined = undefined;
@@ -27,10 +28,11 @@ export class ItemReceiver {
   private ended = false;
 
   /**
+   * @param limits set later for a call that is made later
    * @param onAbandoned called when the application wants no more items
    * @param ofAttempt true if the items belong to an attempt of a resumable call
    */
-  constructor(limits: ClientLimits, onAbandoned: () => void, ofAttempt?: boolean) {
+  constructor(limits: ClientLimits | undefined, onAbandoned: () => void, ofAttempt?: boolean) {
     this.limits = limits;
     const owner = {
       onTaken: (size: number, held: number) => {
@@ -57,6 +59,15 @@ export class ItemReceiver {
     this.budget = carrier.channel.budget;
   }
 
+  /**
+   * Takes the items of another stream. Returns a function that leaves it.
+   *
+   * @param onEnd called at its end
+   */
+  follow(items: ItemStream<unknown>, onEnd: (error: Error | undefined) => void): () => void {
+    return this.queue.follow(items, items, onEnd);
+  }
+
   /** Takes an item frame. Throws `ProtocolError` when it came without credit, `RpcError` when it cannot be read. */
   receive(frame: Frame): void {
     if (this.ended) throw new ProtocolError("an item after the end of the items");
@@ -67,7 +78,7 @@ export class ItemReceiver {
       return;
     }
     const cursor = new Cursor(frame.bytes, frame.start, frame.end);
-    readOptionalHead(frame, cursor, this.limits.maxMetadataBytes);
+    readOptionalHead(frame, cursor, (this.limits as ClientLimits).maxMetadataBytes);
     const budget = this.budget as MemoryBudget;
     const item = decodePayload(this.codec, frame, cursor.position, this.compression, budget);
     const held = budget.decodedBytes + ITEM_BYTES;

@@ -1,5 +1,6 @@
 import { rejectionAtCaller } from "../../callers-line.js";
 import type { Position } from "../../contract/position.js";
+import { RpcError } from "../../errors.js";
 import { Fifo } from "../../fifo.js";
 import { whenExplained } from "../../late-explanation.js";
 import { Metadata } from "../../metadata.js";
@@ -61,11 +62,6 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
     this.#queue.whenOver(listener);
   }
 
-  /** @internal See `ItemQueue.orElse`. */
-  orElse(goOn: GoOn): void {
-    this.#queue.orElse(goOn);
-  }
-
   /** Iterates over the items; leaving the loop cancels the call unless `preventCancel`. Locks the stream meanwhile. */
   override values(options?: { preventCancel?: boolean }): ItemIterator<Item> {
     return this.#queue.iterate(this.getReader(), options?.preventCancel);
@@ -86,12 +82,6 @@ interface Held<Item> {
 type Waiter<Item> = {
   resolve: (result: IteratorResult<Item, undefined> | Promise<never>) => void;
 };
-
-/**
- * Called with the error that a stream is about to end with. Returns true if the stream continues instead, with items
- * from a new queue that is created by `resume`.
- */
-export type GoOn = (error: Error, resume: NewItemQueue) => boolean;
 
 /** Destination of the items of a stream without a reader. */
 export interface ItemSink<Item> {
@@ -123,8 +113,13 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
   /** Ends the stream. The error, if there is one, is thrown after the received items were read. */
   end(error: Error | undefined): void;
   whenOver(listener: (error: Error | undefined) => void): void;
-  /** Handles the next error, or the one with which the stream has ended if nothing has received it yet. */
-  orElse(goOn: GoOn): void;
+  /**
+   * Passes on the items of another stream, and returns a function that leaves it. If it is not an `ItemStream`, items are
+   * read one at a time, at the pace of the reader.
+   *
+   * @param onEnd called at the end, in place of `end`
+   */
+  follow(items: AsyncIterable<Item>, answer: AnswerMetadata, onEnd?: (error: Error | undefined) => void): () => void;
   /** Passes on the items that have arrived and those that arrive later; the stream then has no other reader. */
   feed(sink: ItemSink<Item>): void;
   /**
@@ -138,9 +133,6 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
   iterate(lock: Pick<ReadableStreamDefaultReader<Item>, "releaseLock">, preventCancel?: boolean): ItemIterator<Item>;
 }
 
-/** Makes an `ItemQueue`. */
-export type NewItemQueue = <Item>(owner: ItemStreamOwner) => ItemQueue<Item>;
-
 function over(): { value: undefined; done: true } {
   return { value: undefined, done: true };
 }
@@ -152,7 +144,6 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
   let ending: { readonly error: Error | undefined } | undefined;
   const waiters = new Fifo<Waiter<Item>>();
   let onOver: ((error: Error | undefined) => void) | undefined;
-  let goesOn: GoOn | undefined;
   let fed: ItemSink<Item> | undefined;
   let wakePull: (() => void) | undefined;
   /** An iterator reads the items itself. A read that is still pending from before must not receive them. */
@@ -207,9 +198,6 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       const listener = onOver;
       onOver = undefined;
       listener?.(error);
-      const ask = goesOn;
-      goesOn = undefined;
-      if (error !== undefined && ask?.(error, resume) === true) return;
       ending = { error };
       fed?.end(error);
       // Reads that start meanwhile are settled at once.
@@ -227,12 +215,45 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
         };
       }
     },
-    orElse(goOn) {
-      const error = ending?.error;
-      goesOn = goOn;
-      if (error === undefined) return;
-      ending = undefined;
-      queue.end(error);
+    follow(items, answer, onEnd = (error) => queue.end(error)) {
+      queue.answer = answer;
+      const onAbandoned = (): void => firstOwner.onAbandoned();
+      const end = (error: Error | undefined): void => {
+        owner = firstOwner;
+        onEnd(error);
+      };
+      if ("feed" in items) {
+        let fed!: FedItems;
+        (items as ItemStream<Item>).feed({
+          start: (source) => {
+            fed = source;
+            owner = { onTaken: (size, bytes) => source.taken(size, bytes), onAbandoned };
+          },
+          push: (item, size, bytes) => queue.push(item, size, bytes),
+          end,
+        });
+        return () => fed.leave();
+      }
+      const source = items[Symbol.asyncIterator]();
+      let onTaken: (() => void) | undefined;
+      owner = { onTaken: () => onTaken?.(), onAbandoned };
+      const pump = async (): Promise<void> => {
+        for (let next = await source.next(); next.done !== true; next = await source.next()) {
+          const taken = new Promise<void>((resolve) => {
+            onTaken = resolve;
+          });
+          queue.push(next.value, 1);
+          await taken;
+        }
+      };
+      pump().then(
+        () => end(undefined),
+        (error: unknown) => end(RpcError.from(error)),
+      );
+      return () => {
+        Promise.resolve(source.return?.()).catch(() => {});
+        onTaken?.();
+      };
     },
     feed(sink) {
       fed = sink;
@@ -302,10 +323,5 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
   };
   const made: unknown = queue;
   const stream = ofAttempt ? (made as ItemStream<Item>) : new ItemStream(made as ItemQueue<Item>);
-  const whole: ItemQueue<Item> = Object.assign(queue, { stream });
-  const resume = ((next) => {
-    owner = next;
-    return whole;
-  }) as NewItemQueue;
-  return whole;
+  return Object.assign(queue, { stream });
 }

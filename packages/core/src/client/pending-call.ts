@@ -1,0 +1,73 @@
+import type { AnyAnswer } from "../call/base-caller.js";
+import type { CallOptions } from "../call/options.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import type { RpcError } from "../errors.js";
+import type { CallingHost } from "./calling.js";
+
+/** Decides what happens at the end of a call, for callers that make a call on one session after another. */
+export interface CallOwner {
+  /** Called with the error of a call, or undefined if it succeeded. Returns true if the call will be made again. */
+  onOver(error: RpcError | undefined): boolean;
+}
+
+/** A call from its creation, when there may be no session for it yet, to its end. */
+export abstract class PendingCall {
+  /** The answer that the program receives. */
+  abstract readonly answer: AnyAnswer;
+  owner: CallOwner | undefined = undefined;
+  over = false;
+  readonly method: AnyMethod;
+  /** Ends what must end with the call: a wait for a session, or the watch on signals and timeout. */
+  unwatch: (() => void) | undefined = undefined;
+
+  constructor(method: AnyMethod) {
+    this.method = method;
+  }
+
+  /** Makes the call on a session. Never throws. */
+  abstract start(host: CallingHost, input: unknown, options: CallOptions | undefined): void;
+
+  /** Takes the answer of a call that another caller makes in place of this one. Absent if the answer is a promise. */
+  follow?(answer: unknown): void;
+
+  /** Ends the call, unless it is over. The program receives the error as it is. */
+  end(error: RpcError | undefined, result?: unknown): void {
+    if (this.over) return;
+    this.settle();
+    this.finish(error, result);
+  }
+
+  /** Called when the call is over, successfully or not. */
+  protected settle(): void {
+    this.over = true;
+    this.unwatch?.();
+    this.unwatch = undefined;
+  }
+
+  /** Passes the end of the call to the program, unless its owner makes it again. */
+  protected finish(error: RpcError | undefined, result?: unknown): void {
+    if (this.owner?.onOver(error)) this.over = false;
+    else this.conclude(error, result);
+  }
+
+  /** Passes the end of the call to the program. */
+  protected abstract conclude(error: RpcError | undefined, result: unknown): void;
+}
+
+/** Calls `stop` when a call ends that was not started, or takes another call's answer. */
+export function atEnd(call: PendingCall, stop: () => void): void {
+  if (call.over) stop();
+  else call.unwatch = stop;
+}
+
+/** Has a call take the answer of one that another caller makes in its place. */
+export function followAnswer(call: PendingCall, answer: unknown): void {
+  if (call.follow === undefined) {
+    (answer as Promise<unknown>).then(
+      (result) => call.end(undefined, result),
+      (error: unknown) => call.end(error as RpcError),
+    );
+  } else {
+    call.follow(answer);
+  }
+}
