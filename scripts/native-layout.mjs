@@ -195,7 +195,7 @@ function rust() {
 
 const files = {
   "packages/quic/src/native-layout.ts": typeScript(),
-  "packages/quic/native/src/layout.rs": rust(),
+  "packages/quic/native/src/bridge/layout.rs": rust(),
 };
 for (const [name, text] of Object.entries(files)) {
   if (!process.argv.includes("--check")) writeFileSync(join(root, name), text);

@@ -23,7 +23,7 @@ type NativeRequest = readonly [
   fields: readonly string[],
 ];
 
-/** The functions of native/src/methods.rs and web_methods.rs. Sessions and streams are packed handles. */
+/** The functions of native/src/bridge/methods.rs and web_methods.rs. Sessions and streams are packed handles. */
 export interface NativeEndpoint {
   acceptSession(session: number, protocol: string, fields: string): void;
   admitSession(session: number): number;
@@ -117,7 +117,7 @@ interface NativeModule {
 }
 
 /**
- * Serialises several byte strings into one argument for native/src/fields.rs: each is preceded by its length in four
+ * Serialises several byte strings into one argument for native/src/bridge/fields.rs: each is preceded by its length in four
  * bytes.
  */
 export function packFields(fields: readonly Uint8Array[]): Uint8Array {

@@ -67,7 +67,7 @@ const EARLY_DATA = 4;
 const TICKET_KEY_BYTES = 32;
 const EMPTY = new Uint8Array(0);
 
-/** Serialises a server's TLS options for native/src/tls/server.rs. */
+/** Serialises a server's TLS options for native/src/quic/tls/server.rs. */
 export function encodeServerTls(alpn: readonly string[], options: ServerTlsOptions): Uint8Array {
   const { tls, clientCertificates, earlyData = false, ticketKeys = [] } = options;
   if (earlyData && ticketKeys.length > 0) {
@@ -103,7 +103,7 @@ function joinTicketKeys(keys: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(keys);
 }
 
-/** Serialises a client's TLS options for native/src/tls/client.rs. */
+/** Serialises a client's TLS options for native/src/quic/tls/client.rs. */
 export function encodeClientTls(alpn: readonly string[], tls: ClientTlsOptions = {}): Uint8Array {
   const { cert, key } = tls;
   if ((cert === undefined) !== (key === undefined)) throw invalidOption("tls.cert and tls.key must be passed together");

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::error::Failure;
+use crate::bridge::error::Failure;
+use crate::bridge::reactor::Reactor;
 use crate::ffi::env::Env;
-use crate::reactor::Reactor;
-use crate::socket::Socket;
+use crate::net::socket::Socket;
 
 #[cfg(unix)]
 mod alarm;

@@ -11,12 +11,12 @@ use polling::Events;
 
 use super::Readiness;
 use super::busy_poll::BusyPoll;
-use crate::error::Failure;
+use crate::bridge::error::Failure;
+use crate::bridge::reactor::Reactor;
 use crate::ffi::env::Env;
 use crate::ffi::wake::{Wake, WakingThread};
 use crate::ffi::watched::Watched;
-use crate::reactor::Reactor;
-use crate::socket::Socket;
+use crate::net::socket::Socket;
 
 const READABLE: usize = 1;
 const WRITABLE: usize = 2;

@@ -6,11 +6,11 @@ use std::time::Instant;
 use super::Readiness;
 use super::alarm::Alarm;
 use super::busy_poll::BusyPoll;
-use crate::error::Failure;
+use crate::bridge::error::Failure;
+use crate::bridge::reactor::Reactor;
 use crate::ffi::env::Env;
 use crate::ffi::uv::{Handle, Idle, Loop, Poll, UV_READABLE, UV_WRITABLE};
-use crate::reactor::Reactor;
-use crate::socket::Socket;
+use crate::net::socket::Socket;
 
 /// Runs an endpoint on the event loop of Node's thread.
 pub struct UvDriver {

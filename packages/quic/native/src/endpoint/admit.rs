@@ -8,10 +8,10 @@ use quinn_proto as qp;
 
 use super::Endpoint;
 use super::pending::Pending;
-use crate::config::{PerConnection, Remote};
-use crate::error::Failure;
-use crate::layout::Settings;
-use crate::tls::{ClientVerifier, Server};
+use crate::bridge::error::Failure;
+use crate::bridge::layout::Settings;
+use crate::quic::config::{PerConnection, Remote};
+use crate::quic::tls::{ClientVerifier, Server};
 
 /// A dialled session that began early is closed if it does not complete its handshake within this time: an idle timeout
 /// may be long, or disabled.
@@ -246,8 +246,8 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::secret::Secret;
-    use crate::socket::{Offload, Sharing, Socket};
+    use crate::net::socket::{Offload, Sharing, Socket};
+    use crate::quic::secret::Secret;
 
     const LIMITS: Limits = Limits {
         sessions: 10,

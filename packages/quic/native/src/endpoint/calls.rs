@@ -3,12 +3,12 @@
 use quinn_proto::Dir;
 
 use super::{Endpoint, wire_code};
-use crate::connection::{Connection, Phase};
-use crate::error::{Failure, Source};
-use crate::h3;
-use crate::handle::{Handle, Session};
-use crate::layout::{FLAG_ABOVE_HIGH_WATER, FLAG_FREED};
-use crate::stream::Stream;
+use crate::bridge::error::{Failure, Source};
+use crate::bridge::handle::{Handle, Session};
+use crate::bridge::layout::{FLAG_ABOVE_HIGH_WATER, FLAG_FREED};
+use crate::http3;
+use crate::quic::connection::{Connection, Phase};
+use crate::quic::stream::Stream;
 
 impl Endpoint {
     /// Opens a stream on a live session. The stream has no id while the peer's limit is reached.
@@ -62,13 +62,13 @@ impl Endpoint {
         if connection.handle != stream.connection || connection.phase == Phase::Over {
             return 0;
         }
-        if let Some(silence) = &mut connection.silence {
-            silence.wrote();
+        if let Some(liveness) = &mut connection.liveness {
+            liveness.wrote();
         }
         let finished_before = stream.finished();
         let flags = act(stream, connection);
         // A pending Stopped record must reach JavaScript first.
-        let freed = !finished_before && stream.finished() && !stream.farewell;
+        let freed = !finished_before && stream.finished() && !stream.end_queued;
         self.mark(index);
         if freed {
             self.free(handle);
@@ -95,7 +95,7 @@ impl Endpoint {
     pub fn write(&mut self, handle: Handle, data: &[u8], end: bool) -> u32 {
         let framed = !data.is_empty() && self.streams.get(handle).is_some_and(|stream| stream.exchange.is_some());
         if framed {
-            return self.write_both(handle, &h3::data_header(data.len()), data, end);
+            return self.write_both(handle, &http3::data_header(data.len()), data, end);
         }
         self.write_both(handle, &[], data, end)
     }

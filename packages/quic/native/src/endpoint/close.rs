@@ -7,11 +7,11 @@ use quinn_proto as qp;
 use quinn_proto::Dir;
 
 use super::{Endpoint, canonical};
-use crate::congestion::set_window_open;
-use crate::connection::Phase;
-use crate::error::{Failure, Source};
-use crate::handle::{Handle, Session};
-use crate::layout::Kind;
+use crate::bridge::error::{Failure, Source};
+use crate::bridge::handle::{Handle, Session};
+use crate::bridge::layout::Kind;
+use crate::quic::congestion::set_window_open;
+use crate::quic::connection::Phase;
 
 /// Interval and limit of a closing endpoint's wait for room in its socket.
 const WAIT: Duration = Duration::from_millis(1);
@@ -146,7 +146,7 @@ impl Endpoint {
             };
             self.held -= usize::from(connection.incoming);
             self.forget_pending(&connection.pending, connection.source);
-            self.leftovers.left(Instant::now());
+            self.memory_trim.schedule(Instant::now());
             if let Some(at) = connection.scheduled {
                 self.timers.remove(&(at, index));
             }

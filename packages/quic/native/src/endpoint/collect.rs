@@ -4,11 +4,11 @@ use quinn_proto::ReadError;
 
 use super::web::varint;
 use super::{Endpoint, application_code, session_is_gone};
-use crate::exchange::Exchange;
-use crate::h3::Fault;
-use crate::handle::Handle;
-use crate::layout::Kind;
-use crate::sink::{QueuedRecord, Sink};
+use crate::bridge::event_batch::{EventBatch, QueuedRecord};
+use crate::bridge::handle::Handle;
+use crate::bridge::layout::Kind;
+use crate::endpoint::web::requests::Exchange;
+use crate::http3::Fault;
 
 /// Maximum number of bytes delivered of an accepted stream before JavaScript could pause it. Streams without a reader
 /// thus hold at most this times the stream limit; the rest stays under flow control.
@@ -19,35 +19,35 @@ impl Endpoint {
         !self.queued.is_empty() || !self.datagrams.is_empty() || !self.readable.is_empty()
     }
 
-    /// Fills the sink with waiting records, then with received bytes of streams.
-    pub fn collect(&mut self, sink: &mut Sink<'_>) {
-        while !sink.full()
+    /// Fills the batch with waiting records, then with received bytes of streams.
+    pub fn collect(&mut self, batch: &mut EventBatch<'_>) {
+        while !batch.full()
             && let Some(record) = self.queued.pop_front()
         {
             if record.kind == Kind::StreamClosed
                 && let Some(handle) = record.stream
             {
                 // Bytes that arrived before the end of the connection are still delivered.
-                self.collect_stream(handle, sink, usize::MAX);
-                if sink.full() || sink.room() == 0 {
+                self.collect_stream(handle, batch, usize::MAX);
+                if batch.full() || batch.room() == 0 {
                     self.queued.push_front(record);
                     break;
                 }
             }
-            self.collect_queued(record, sink);
+            self.collect_queued(record, batch);
         }
-        self.collect_datagrams(sink);
-        while !sink.full()
-            && sink.room() > 0
+        self.collect_datagrams(batch);
+        while !batch.full()
+            && batch.room() > 0
             && let Some(handle) = self.readable.pop_front()
         {
             let fresh = self.streams.get(handle).is_some_and(|stream| stream.fresh);
-            self.collect_stream(handle, sink, if fresh { FIRST_BYTES } else { usize::MAX });
+            self.collect_stream(handle, batch, if fresh { FIRST_BYTES } else { usize::MAX });
         }
         self.readable.append(&mut self.held_over);
     }
 
-    fn collect_queued(&mut self, record: QueuedRecord, sink: &mut Sink<'_>) {
+    fn collect_queued(&mut self, record: QueuedRecord, batch: &mut EventBatch<'_>) {
         let mut words = record.words;
         if let Some(handle) = record.stream {
             let Some(stream) = self.streams.get_mut(handle) else {
@@ -56,7 +56,7 @@ impl Endpoint {
             let finished = stream.finished();
             match record.kind {
                 Kind::Stopped | Kind::Sent => {
-                    stream.farewell = false;
+                    stream.end_queued = false;
                     words[1] = u32::from(finished);
                     if finished {
                         self.free(handle);
@@ -67,11 +67,11 @@ impl Endpoint {
                 _ => {}
             }
         }
-        sink.push(record.kind, words);
+        batch.push(record.kind, words);
     }
 
     /// Delivers at most `most` bytes of a stream; the rest follows in the next batch.
-    fn collect_stream(&mut self, handle: Handle, sink: &mut Sink<'_>, most: usize) {
+    fn collect_stream(&mut self, handle: Handle, batch: &mut EventBatch<'_>, most: usize) {
         let Some(stream) = self.streams.get_mut(handle) else {
             return;
         };
@@ -83,27 +83,27 @@ impl Endpoint {
         if stream.paused || !stream.receiving || connection.handle != stream.connection {
             return;
         }
-        let start = sink.used;
+        let start = batch.used;
         let mut end = None;
         let mut transmit = false;
         let mut more = false;
         let blocked = !connection.waiting(id.dir()).is_empty();
         let mut fault = None;
         if !stream.unread.is_empty() {
-            let part = stream.unread.len().min(sink.room()).min(most);
-            fault = take(&mut stream.exchange, &stream.unread.split_to(part), sink).err();
+            let part = stream.unread.len().min(batch.room()).min(most);
+            fault = take(&mut stream.exchange, &stream.unread.split_to(part), batch).err();
             more = !stream.unread.is_empty();
         }
         let mut receiver = connection.proto.recv_stream(id);
         if let Ok(mut chunks) = receiver.read(true) {
             while fault.is_none() && !more {
-                let room = sink.room().min(most.saturating_sub(sink.used - start));
+                let room = batch.room().min(most.saturating_sub(batch.used - start));
                 if room == 0 {
                     more = true;
                     break;
                 }
                 match chunks.next(room) {
-                    Ok(Some(chunk)) => fault = take(&mut stream.exchange, &chunk.bytes, sink).err(),
+                    Ok(Some(chunk)) => fault = take(&mut stream.exchange, &chunk.bytes, batch).err(),
                     Ok(None) => {
                         fault = stream.exchange.as_ref().and_then(|it| it.body.finish().err());
                         end = Some((Kind::End, 0));
@@ -122,11 +122,11 @@ impl Endpoint {
             }
             transmit = chunks.finalize().should_transmit();
         }
-        transmit |= connection.note_read(id, sink.used - start);
+        transmit |= connection.note_read(id, batch.used - start);
         stream.queued = more;
-        if sink.used > start {
+        if batch.used > start {
             stream.fresh = false;
-            sink.push(Kind::Data, [handle.index, start as u32, (sink.used - start) as u32]);
+            batch.push(Kind::Data, [handle.index, start as u32, (batch.used - start) as u32]);
         }
         if let Some(Fault::Request(code)) = fault {
             let wire = varint(code);
@@ -146,8 +146,8 @@ impl Endpoint {
                 transmit = true;
             }
             stream.receiving = false;
-            let freed = stream.finished() && !stream.farewell;
-            sink.push(kind, [handle.index, u32::from(freed), code]);
+            let freed = stream.finished() && !stream.end_queued;
+            batch.push(kind, [handle.index, u32::from(freed), code]);
             if kind == Kind::Reset && fault.is_none() {
                 self.note_cancelled(index, handle);
             }
@@ -164,12 +164,12 @@ impl Endpoint {
     }
 }
 
-/// Writes received bytes of a stream into the sink; of an HTTP request only the body.
-fn take(exchange: &mut Option<Box<Exchange>>, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Fault> {
+/// Writes received bytes of a stream into the batch; of an HTTP request only the body.
+fn take(exchange: &mut Option<Box<Exchange>>, bytes: &[u8], batch: &mut EventBatch<'_>) -> Result<(), Fault> {
     match exchange {
-        Some(exchange) => exchange.collect(bytes, sink),
+        Some(exchange) => exchange.collect(bytes, batch),
         None => {
-            sink.put(bytes);
+            batch.put(bytes);
             Ok(())
         }
     }

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use quinn_proto as qp;
 
-use crate::redundancy::COPY_DELAY;
-use crate::socket::Socket;
+use crate::net::socket::Socket;
+use crate::quic::redundancy::COPY_DELAY;
 
 /// Limit of the queue; no copies are made beyond it.
 const MOST_BYTES: usize = 8 << 20;
@@ -65,7 +65,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::socket::{Offload, Sharing};
+    use crate::net::socket::{Offload, Sharing};
 
     #[test]
     fn what_waits_is_bounded_and_leaves_when_it_is_due() {

@@ -4,11 +4,11 @@ use bytes::Bytes;
 use quinn_proto as qp;
 
 use super::Endpoint;
-use crate::connection::Phase;
-use crate::h3::Http3;
-use crate::handle::{Handle, Session};
-use crate::layout::{DATAGRAM_BLOCKED, DATAGRAM_SENT, Kind};
-use crate::sink::Sink;
+use crate::bridge::event_batch::EventBatch;
+use crate::bridge::handle::{Handle, Session};
+use crate::bridge::layout::{DATAGRAM_BLOCKED, DATAGRAM_SENT, Kind};
+use crate::http3::Http3;
+use crate::quic::connection::Phase;
 
 /// Results of `send_datagram` for datagrams that are not sent.
 const TOO_LARGE: u32 = 2;
@@ -104,17 +104,17 @@ impl Endpoint {
         self.datagrams.front().map_or(0, |(_, datagram)| datagram.len())
     }
 
-    pub(super) fn collect_datagrams(&mut self, sink: &mut Sink<'_>) {
-        while !sink.full()
+    pub(super) fn collect_datagrams(&mut self, batch: &mut EventBatch<'_>) {
+        while !batch.full()
             && let Some((session, datagram)) = self.datagrams.pop_front()
         {
-            if datagram.len() > sink.room() {
+            if datagram.len() > batch.room() {
                 self.datagrams.push_front((session, datagram));
                 return;
             }
-            let start = sink.used;
-            sink.put(&datagram);
-            sink.push(Kind::Datagram, [session, start as u32, datagram.len() as u32]);
+            let start = batch.used;
+            batch.put(&datagram);
+            batch.push(Kind::Datagram, [session, start as u32, datagram.len() as u32]);
         }
     }
 }

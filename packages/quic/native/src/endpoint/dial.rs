@@ -7,14 +7,14 @@ use std::time::Instant;
 use quinn_proto as qp;
 
 use super::Endpoint;
-use crate::config::Remote;
-use crate::connection::Phase;
-use crate::error::Failure;
-use crate::handle::Handle;
-use crate::layout::Settings;
-use crate::recent::Recent;
-use crate::socket::Socket;
-use crate::tls::{Client, client};
+use crate::bridge::error::Failure;
+use crate::bridge::handle::Handle;
+use crate::bridge::layout::Settings;
+use crate::memory::recent::Recent;
+use crate::net::socket::Socket;
+use crate::quic::config::Remote;
+use crate::quic::connection::Phase;
+use crate::quic::tls::{Client, client};
 
 /// Maximum number of cached configurations of each kind.
 const REMEMBERED_CONFIGURATIONS: usize = 16;

@@ -4,12 +4,12 @@ use quinn_proto as qp;
 use quinn_proto::{Dir, StreamEvent};
 
 use super::{Endpoint, application_code, canonical, session_is_gone};
-use crate::connection::Phase;
-use crate::error::Failure;
-use crate::handle::{Handle, Session};
-use crate::layout::{EARLY_STREAM, FLAG_EARLY, FLAG_HTTP3, Kind};
-use crate::sink::QueuedRecord;
-use crate::stream::Stream;
+use crate::bridge::error::Failure;
+use crate::bridge::event_batch::QueuedRecord;
+use crate::bridge::handle::{Handle, Session};
+use crate::bridge::layout::{EARLY_STREAM, FLAG_EARLY, FLAG_HTTP3, Kind};
+use crate::quic::connection::Phase;
+use crate::quic::stream::Stream;
 
 /// Reason sent when the certificate of a resumed session is no longer valid. Tickets are for one use: the next dial
 /// makes a full handshake, and fails with the certificate's error.
@@ -230,7 +230,7 @@ impl Endpoint {
             }
             return;
         }
-        stream.farewell |= finished;
+        stream.end_queued |= finished;
         if flushed.drained {
             self.notify_stream(Kind::Drain, handle, [0, 0]);
         }
@@ -280,7 +280,7 @@ impl Endpoint {
             && let Some(code) = stream.stop
             && !session_is_gone(stream, code)
         {
-            stream.farewell = true;
+            stream.end_queued = true;
             let code = application_code(stream, code);
             self.notify_stream(Kind::Stopped, handle, [0, code]);
         }

@@ -9,12 +9,12 @@ use rustls::pki_types::UnixTime;
 
 use super::Endpoint;
 use super::admit::HANDSHAKE_TIMEOUT;
-use crate::connection::Phase;
-use crate::error::{Failure, Source};
-use crate::handle::Handle;
-use crate::layout::{FLAG_EARLY, Kind};
-use crate::recent::Recent;
-use crate::tls::{Client, client};
+use crate::bridge::error::{Failure, Source};
+use crate::bridge::handle::Handle;
+use crate::bridge::layout::{FLAG_EARLY, Kind};
+use crate::memory::recent::Recent;
+use crate::quic::connection::Phase;
+use crate::quic::tls::{Client, client};
 
 /// Maximum number of servers whose tickets an endpoint keeps; the least recently dialled one is forgotten first.
 const REMEMBERED_SERVERS: usize = 256;

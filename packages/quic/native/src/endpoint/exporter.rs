@@ -2,7 +2,7 @@
 //! connections cannot.
 
 use super::Endpoint;
-use crate::handle::Session;
+use crate::bridge::handle::Session;
 
 /// The exporter label of WebTransport (draft-ietf-webtrans-http3 §4.8); the application's label is part of the context.
 const WEB_TRANSPORT_LABEL: &[u8] = b"EXPORTER-WebTransport";

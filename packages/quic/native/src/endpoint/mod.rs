@@ -6,25 +6,20 @@ mod calls;
 mod close;
 mod collect;
 mod copies;
-mod credit;
 mod datagrams;
 mod dial;
 mod drive;
 mod early;
-mod exchanges;
 mod exporter;
-mod farewell;
+mod liveness;
 pub mod pending;
 mod receive;
 mod resets;
-mod silent;
 mod stats;
 #[cfg(test)]
 mod tests;
 mod transmit;
-mod web;
-mod web_calls;
-mod web_ends;
+pub mod web;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
@@ -34,19 +29,19 @@ use std::time::Instant;
 use bytes::Bytes;
 use quinn_proto as qp;
 
-use crate::config::PerConnection;
-use crate::connection::Connection;
-use crate::error::Failure;
-use crate::h3;
-use crate::handle::{Handle, Table};
-use crate::layout::Kind;
-use crate::leftovers::Leftovers;
-use crate::routing::Routing;
-use crate::secret::Secret;
-use crate::sink::QueuedRecord;
-use crate::socket::Socket;
-use crate::stream::Stream;
-use crate::web::WebSession;
+use crate::bridge::error::Failure;
+use crate::bridge::event_batch::QueuedRecord;
+use crate::bridge::handle::{Handle, Table};
+use crate::bridge::layout::Kind;
+use crate::endpoint::web::state::WebSession;
+use crate::http3;
+use crate::memory::trim::MemoryTrim;
+use crate::net::routing::Routing;
+use crate::net::socket::Socket;
+use crate::quic::config::PerConnection;
+use crate::quic::connection::Connection;
+use crate::quic::secret::Secret;
+use crate::quic::stream::Stream;
 use admit::{Admission, Counters, Share};
 use copies::Copies;
 use dial::Dials;
@@ -96,14 +91,14 @@ pub struct Endpoint {
     by_source: HashMap<IpAddr, Share>,
     counters: Counters,
     resets: ResetLimit,
-    leftovers: Leftovers,
+    memory_trim: MemoryTrim,
     dials: Dials,
     tickets: Tickets,
     scratch: Vec<u8>,
 }
 
 impl Endpoint {
-    /// `returns_memory` of ended sessions to the system (`Leftovers`).
+    /// `returns_memory` of ended sessions to the system (`MemoryTrim`).
     pub fn new(socket: Socket, secret: &Secret, routing: Option<&Routing>, returns_memory: bool) -> Self {
         let config = Arc::new(secret.endpoint_config(&socket, routing));
         let proto = qp::Endpoint::new(config, None, !socket.may_fragment(), None);
@@ -134,7 +129,7 @@ impl Endpoint {
             by_source: HashMap::new(),
             counters: Counters::default(),
             resets: ResetLimit::default(),
-            leftovers: Leftovers::new(returns_memory),
+            memory_trim: MemoryTrim::new(returns_memory),
             dials: Dials::default(),
             tickets: Tickets::default(),
             handshaking: 0,
@@ -201,7 +196,7 @@ impl Endpoint {
 fn application_code(stream: &Stream, code: qp::VarInt) -> u32 {
     let code = code.into_inner();
     if stream.session.is_some() {
-        return h3::codes::from_http3(code).unwrap_or(0);
+        return http3::codes::from_http3(code).unwrap_or(0);
     }
     u32::try_from(code).unwrap_or(u32::MAX)
 }
@@ -209,7 +204,7 @@ fn application_code(stream: &Stream, code: qp::VarInt) -> u32 {
 /// Whether `code` says that the stream's session has ended. JavaScript learns of the end and its reason from
 /// CLOSE_WEBTRANSPORT_SESSION, which arrives later.
 fn session_is_gone(stream: &Stream, code: qp::VarInt) -> bool {
-    stream.session.is_some() && h3::codes::ends_session(code.into_inner())
+    stream.session.is_some() && http3::codes::ends_session(code.into_inner())
 }
 
 /// Converts an application code to its wire code: on a WebTransport stream into HTTP/3's range, by `to_http3`.
@@ -217,7 +212,7 @@ fn wire_code(stream: &Stream, code: u32) -> qp::VarInt {
     if stream.session.is_none() {
         return code.into();
     }
-    qp::VarInt::from_u64(h3::codes::to_http3(code)).unwrap_or(qp::VarInt::MAX)
+    qp::VarInt::from_u64(http3::codes::to_http3(code)).unwrap_or(qp::VarInt::MAX)
 }
 
 /// Returns the address, with an IPv4-mapped address of a dual-stack socket as plain IPv4.

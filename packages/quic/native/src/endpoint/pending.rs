@@ -7,11 +7,11 @@ use quinn_proto as qp;
 use quinn_proto::Dir;
 
 use super::Endpoint;
-use crate::connection::Phase;
-use crate::error::Failure;
-use crate::h3::codes;
-use crate::handle::{Handle, Session};
-use crate::web::Web;
+use crate::bridge::error::Failure;
+use crate::bridge::handle::{Handle, Session};
+use crate::endpoint::web::state::Web;
+use crate::http3::codes;
+use crate::quic::connection::Phase;
 
 /// Maximum number of bytes that a peer may send before admission, and of streams that it may open in either direction.
 pub const PENDING_WINDOW: u64 = 64 * 1024;

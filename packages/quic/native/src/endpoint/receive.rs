@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use quinn_proto as qp;
 
 use super::Endpoint;
-use crate::connection::Phase;
+use crate::quic::connection::Phase;
 
 /// Maximum number of datagrams read at once: about one system call's worth with GRO. Datagrams that stay in the socket
 /// while JavaScript runs are acknowledged later, and the peer takes that delay for a queue on the path.
@@ -68,10 +68,10 @@ impl Endpoint {
             Some(qp::DatagramEvent::ConnectionEvent(ch, event)) => {
                 if let Some(Some(connection)) = self.connections.get_mut(ch.0) {
                     connection.proto.handle_event(event);
-                    if let Some(silence) = &mut connection.silence
+                    if let Some(liveness) = &mut connection.liveness
                         && !connection.proto.is_closed()
                     {
-                        silence.heard(now);
+                        liveness.heard(now);
                     }
                     connection.note_findings();
                     // Sent now: a stateless reset after a CONNECTION_CLOSE would replace the reason in it.

@@ -1,8 +1,8 @@
 //! Counters of a session and of the endpoint.
 
 use super::Endpoint;
-use crate::handle::Session;
-use crate::layout::{EndpointStats, SessionStats};
+use crate::bridge::handle::Session;
+use crate::bridge::layout::{EndpointStats, SessionStats};
 
 impl Endpoint {
     pub fn session_stats(&mut self, session: Session) -> Option<SessionStats> {

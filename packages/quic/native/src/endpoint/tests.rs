@@ -3,10 +3,10 @@ use std::net::{Ipv4Addr, UdpSocket};
 use quinn_proto as qp;
 
 use super::Endpoint;
-use crate::layout::Settings;
-use crate::secret::Secret;
-use crate::socket::{Offload, Sharing, Socket};
-use crate::tls::client;
+use crate::bridge::layout::Settings;
+use crate::net::socket::{Offload, Sharing, Socket};
+use crate::quic::secret::Secret;
+use crate::quic::tls::client;
 
 fn endpoint() -> Endpoint {
     endpoint_with(Offload::System)

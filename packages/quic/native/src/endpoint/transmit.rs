@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::Endpoint;
-use crate::connection::Phase;
+use crate::quic::connection::Phase;
 
 /// Maximum number of bytes sent in one turn of the event loop, about a millisecond's work; the rest follows in the next
 /// turn, so that other events are handled in between.
@@ -37,10 +37,10 @@ impl Endpoint {
                 if copies {
                     self.copies.add(now, &transmit, &buffer);
                 }
-                if let Some(silence) = &mut connection.silence {
-                    silence.sent(now);
+                if let Some(liveness) = &mut connection.liveness {
+                    liveness.sent(now);
                     if copies {
-                        silence.sent(now);
+                        liveness.sent(now);
                     }
                 }
                 sent += transmit.size;
@@ -84,8 +84,8 @@ impl Endpoint {
             return;
         };
         connection.deadline = connection.proto.poll_timeout();
-        let farewell = connection.web.as_ref().and_then(|web| web.farewells.due());
-        let own = [give_up, connection.leaves, connection.asks(), farewell];
+        let delayed_close = connection.web.as_ref().and_then(|web| web.delayed_closes.due());
+        let own = [give_up, connection.leaves, connection.asks(), delayed_close];
         connection.deadline = own.into_iter().flatten().chain(connection.deadline).min();
         if let Some(deadline) = connection.deadline
             && connection.scheduled.is_none_or(|at| deadline < at)
@@ -104,7 +104,7 @@ impl Endpoint {
             return Some(Instant::now());
         }
         let timer = self.timers.first().map(|(at, _)| *at);
-        [timer, self.copies.due(), self.leftovers.due()]
+        [timer, self.copies.due(), self.memory_trim.due()]
             .into_iter()
             .flatten()
             .min()
@@ -113,7 +113,7 @@ impl Endpoint {
     pub fn timeouts(&mut self) {
         let now = Instant::now();
         self.copies.send(now, &mut self.socket);
-        self.leftovers.clear(now);
+        self.memory_trim.run(now);
         while let Some(&(at, index)) = self.timers.first()
             && at <= now
         {
@@ -123,7 +123,7 @@ impl Endpoint {
                 continue;
             };
             connection.scheduled = None;
-            self.say_farewells(index, now);
+            self.send_due_closes(index, now);
             let Some(Some(connection)) = self.connections.get_mut(index) else {
                 continue;
             };

@@ -5,7 +5,7 @@ use std::ptr;
 use napi::sys;
 
 use super::env::Env;
-use crate::return_value::ReturnValue;
+use crate::bridge::return_value::ReturnValue;
 
 pub const MAX_ARGS: usize = 7;
 

@@ -11,9 +11,9 @@ use napi::sys;
 
 use super::args::{Args, to_js};
 use super::env::Env;
-use crate::handle::{Handle, Table};
-use crate::reactor::Reactor;
-use crate::return_value::ReturnValue;
+use crate::bridge::handle::{Handle, Table};
+use crate::bridge::reactor::Reactor;
+use crate::bridge::return_value::ReturnValue;
 
 pub type Method = fn(&Rc<Reactor>, &Args) -> ReturnValue;
 

@@ -12,16 +12,17 @@ use napi_derive::napi;
 use super::args::to_js;
 use super::event_buffer::EventBuffer;
 use super::{bound, env};
-use crate::envelope::Token;
-use crate::error::Failure;
-use crate::members::GROUP_LAYOUT;
-use crate::methods::ip_or_any;
-use crate::reactor::Reactor;
-use crate::relay::Relay;
-use crate::return_value::ReturnValue;
-use crate::routing::{Layout, Routing};
-use crate::socket::Offload;
-use crate::{METHODS, endpoint_for, group, layout};
+use crate::bridge::error::Failure;
+use crate::bridge::methods::ip_or_any;
+use crate::bridge::reactor::Reactor;
+use crate::bridge::return_value::ReturnValue;
+use crate::bridge::{METHODS, endpoint_for, layout};
+use crate::net::port_group;
+use crate::net::relay::Relay;
+use crate::net::relay_envelope::Token;
+use crate::net::routing::{Layout, Routing};
+use crate::net::shared_port_ids::GROUP_LAYOUT;
+use crate::net::socket::Offload;
 
 /// Compared by `src/engine-file.ts` before it uses anything else.
 #[napi]
@@ -60,7 +61,7 @@ pub fn bind<'env>(
 pub fn bind_group<'env>(env: &'env Env, host: &[u8], port: u16, places: u32, ids: &[u8]) -> Unknown<'env> {
     let bound = || -> Result<String, Failure> {
         let host = ip_or_any(&String::from_utf8_lossy(host))?;
-        let (address, descriptors) = group::bind(host, port, places as usize, layout_of(ids)?)?;
+        let (address, descriptors) = port_group::bind(host, port, places as usize, layout_of(ids)?)?;
         let numbers = descriptors.iter().map(ToString::to_string);
         Ok(std::iter::once(address.port().to_string())
             .chain(numbers)
@@ -128,7 +129,7 @@ pub fn close_relay(number: u32) {
 /// port and the places, separated by spaces, or a failure list.
 #[napi]
 pub fn claim_places<'env>(env: &'env Env, descriptors: Vec<i32>, wanted: u32) -> Unknown<'env> {
-    let claimed = group::claim(&descriptors, wanted as usize);
+    let claimed = port_group::claim(&descriptors, wanted as usize);
     let text = claimed.map(|(address, places)| {
         let numbers = places.iter().map(|place| format!(" {place}"));
         format!("{}{}", address.port(), numbers.collect::<String>())
@@ -139,12 +140,12 @@ pub fn claim_places<'env>(env: &'env Env, descriptors: Vec<i32>, wanted: u32) ->
 /// Releases a place that `claim_places` has claimed.
 #[napi]
 pub fn unclaim_place(descriptor: i32) {
-    group::unclaim(descriptor);
+    port_group::unclaim(descriptor);
 }
 
 /// Routes new clients of a group only to the places in `accepting`, and packets for the places in `empty` to the first
 /// of them. If places are claimed, `claimed` lists those of this process, and `turn` is the previous result; see
-/// `group::steer_claimed`. Returns the turn, or a failure list.
+/// `port_group::steer_claimed`. Returns the turn, or a failure list.
 #[napi]
 pub fn steer_group<'env>(
     env: &'env Env,
@@ -156,8 +157,8 @@ pub fn steer_group<'env>(
     ids: &[u8],
 ) -> Unknown<'env> {
     let steered = layout_of(ids).and_then(|layout| match claimed {
-        [] => group::steer(&descriptors, accepting, empty, layout).map(|()| turn),
-        own => group::steer_claimed(&descriptors, accepting, empty, own, turn, layout),
+        [] => port_group::steer(&descriptors, accepting, empty, layout).map(|()| turn),
+        own => port_group::steer_claimed(&descriptors, accepting, empty, own, turn, layout),
     });
     returned(
         env,

@@ -5,8 +5,8 @@ use std::ptr;
 use napi::sys;
 
 use super::env::Env;
-use crate::layout::{RECORD_WORDS, RECORDS};
-use crate::sink::{SLAB_BYTES, Sink};
+use crate::bridge::event_batch::{EventBatch, SLAB_BYTES};
+use crate::bridge::layout::{RECORD_WORDS, RECORDS};
 
 pub struct EventBuffer {
     env: Env,
@@ -64,7 +64,7 @@ impl EventBuffer {
 
     /// Lets `fill` write one batch, with room for at least `room` bytes in the slab. Returns the number of records.
     /// Requires an open handle scope.
-    pub fn fill(&mut self, room: usize, fill: impl FnOnce(&mut Sink<'_>)) -> usize {
+    pub fn fill(&mut self, room: usize, fill: impl FnOnce(&mut EventBatch<'_>)) -> usize {
         if self.used + room.max(1) > SLAB_BYTES || self.slab_detached() {
             self.renew_slab();
         }
@@ -74,17 +74,17 @@ impl EventBuffer {
         self.filled_from = self.used;
         // SAFETY: both regions are kept alive by references and checked against detachment; JavaScript does not run
         // while these borrows exist. Bytes below `used` are not written again while JavaScript may hold chunks of them.
-        let mut sink = unsafe {
-            Sink {
+        let mut batch = unsafe {
+            EventBatch {
                 records: std::slice::from_raw_parts_mut(self.records, RECORDS * RECORD_WORDS),
                 slab: std::slice::from_raw_parts_mut(self.slab, SLAB_BYTES),
                 count: 0,
                 used: self.used,
             }
         };
-        fill(&mut sink);
-        self.used = sink.used;
-        sink.count
+        fill(&mut batch);
+        self.used = batch.used;
+        batch.count
     }
 
     /// Reuses the slab bytes of the last batch, none of whose chunks is still in use. Their memory is in the

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use napi::sys;
 
 use super::env::Env;
-use crate::reactor::Reactor;
+use crate::bridge::reactor::Reactor;
 
 /// Runs `Reactor::tear_down` when the environment ends. Holds one reference to the reactor until it is removed or has
 /// run.

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use napi::sys;
 
 use super::env::Env;
-use crate::reactor::Reactor;
+use crate::bridge::reactor::Reactor;
 
 /// Callback that runs on the JavaScript thread, with the flags of the wake-up.
 pub type Woken = fn(&Rc<Reactor>, usize);

@@ -14,7 +14,7 @@ use napi::sys;
 use self::functions::{Raw, UV_IDLE, UV_POLL, UV_PREPARE, Uv, allocate, uv};
 pub use self::functions::{UV_READABLE, UV_WRITABLE};
 use super::env::Env;
-use crate::reactor::Reactor;
+use crate::bridge::reactor::Reactor;
 
 /// Context that the `data` of every libuv handle points to. Each open handle holds one reference.
 struct Context {
