@@ -2,6 +2,7 @@
 // <folder>`.
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeEngineSources } from "../packages/quic/scripts/engine-sources.mjs";
 import { FOLDERS } from "./pack.mjs";
 import { fail, npm, root, run } from "./setup.mjs";
 
@@ -28,6 +29,7 @@ const cargo = async (...given) => {
   if (ended.code !== 0) process.exit(ended.code);
 };
 await cargo("install", "--locked", "cargo-cyclonedx@0.5.9");
+writeEngineSources();
 await cargo("cyclonedx", "--manifest-path", manifest, "--format", "json", "--override-filename", "engine.cdx");
 renameSync(join(root, "packages/quic/native/engine.cdx.json"), join(out, "engine.cdx.json"));
 process.exit(0);

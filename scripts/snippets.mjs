@@ -94,7 +94,7 @@ const stale = [];
 const loose = [];
 const listed = execFileSync("git", ["ls-files", "-z", "-co", "--exclude-standard", "*.md"], { cwd: root });
 for (const page of listed.toString().split("\0")) {
-  if (page === "" || page.includes("/vendor/") || !existsSync(join(root, page))) continue;
+  if (page === "" || !existsSync(join(root, page))) continue;
   const text = readFileSync(join(root, page), "utf8");
   if (HELD.test(page)) loose.push(...looseFences(page, text), ...brokenJson(page, text));
   const written = text.replaceAll(FENCE, (_, indent, language, file, region, withImports = "") => {

@@ -2,6 +2,7 @@
 // `--check` compares instead. Needs cargo, which fetches the crates' sources.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { writeEngineSources } from "../packages/quic/scripts/engine-sources.mjs";
 import { fail, root, run } from "./setup.mjs";
 
 const crate = join(root, "packages/quic/native");
@@ -11,6 +12,11 @@ const LICENCE = /^(licen[cs]e|copying|unlicense|notice)/i;
 /** Where there are several licences, the first of these is taken. */
 const PREFERRED = ["MIT", "Apache-2.0", "ISC", "BSD-3-Clause", "Zlib", "Unicode-3.0"];
 
+if ((await run(["--version"], { command: "cargo", capture: true })).code !== 0) {
+  console.log("skipped: needs cargo");
+  process.exit(0);
+}
+writeEngineSources();
 const metadata = ["metadata", "--locked", "--format-version", "1"];
 const { code, output } = await run(metadata, {
   command: "cargo",
@@ -18,10 +24,6 @@ const { code, output } = await run(metadata, {
   capture: true,
   env: { CARGO_TERM_QUIET: "true" },
 });
-if (code === 127) {
-  console.log("skipped: needs cargo");
-  process.exit(0);
-}
 if (code !== 0) fail("cargo metadata failed.", output);
 const { packages, resolve } = JSON.parse(output.slice(output.indexOf("{")));
 const byId = new Map(packages.map((one) => [one.id, one]));

@@ -9,6 +9,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameS
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { writeEngineSources } from "./engine-sources.mjs";
 import { libraryName, PLATFORMS, platformName } from "./platforms.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -26,7 +27,7 @@ function fingerprint() {
   const hash = createHash("sha256");
   const files = [
     ...sources(join(crate, "src")),
-    ...sources(join(crate, "vendor")),
+    ...sources(join(crate, "patches")),
     ...["Cargo.toml", "Cargo.lock", "build.rs"].map((name) => join(crate, name)),
   ];
   for (const file of files) hash.update(relative(crate, file)).update("\0").update(readFileSync(file)).update("\0");
@@ -80,6 +81,7 @@ if (spawnSync("cargo", ["--version"]).error) {
     "cargo was not found. Install Rust 1.88 or newer with rustup, or use a published @quicrpc/quic, which brings prebuilt engines.",
   );
 }
+writeEngineSources();
 const { args, folder } = plan(named, platform);
 console.log(`building the native engine${existsSync(folder) ? "" : " (first time: one to two minutes)"}…`);
 const started = Date.now();

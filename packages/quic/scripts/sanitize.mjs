@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { writeEngineSources } from "./engine-sources.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const crate = join(root, "native");
@@ -23,6 +24,7 @@ function run(command, args, options = {}) {
   }
 }
 
+writeEngineSources();
 run("cargo", ["+nightly", "build", "--release", "--locked", "--target", TARGET], {
   cwd: crate,
   env: {
