@@ -51,7 +51,7 @@ export async function devAuthority(options: DevAuthorityOptions = {}): Promise<D
   const kept = await readAuthority(directory);
   if (kept !== undefined && covers(kept, hosts)) return shown(kept);
   const { makeAuthority } = await import("./make-certificate.js");
-  const made = await makeAuthority(`quicrpc development of ${userInfo().username} at ${hostname()}`, hosts);
+  const made = makeAuthority(`quicrpc development of ${userInfo().username} at ${hostname()}`, hosts);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const { cert } = splitPem(made);
   await replace(certificateFile(directory), cert, 0o644);

@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -36,6 +37,16 @@ function systemError(code: string, text: string): Error {
 }
 
 describe("devCertificate", () => {
+  it("has names and addresses of every form, and one key's signature", async () => {
+    const addresses = ["10.0.0.1", "::1", "fe80::1:2", "::ffff:10.0.0.1", "2001:db8::", "1:2:3:4:5:6:7:8"];
+    const { cert, key } = await devCertificate({ directory, hosts: ["app.example", ...addresses] });
+    const certificate = new X509Certificate(cert);
+    expect(addresses.filter((address) => certificate.checkIP(address) !== address)).toEqual([]);
+    expect([certificate.checkHost("app.example"), certificate.checkIP("10.0.0.2")]).toEqual(["app.example", undefined]);
+    expect(certificate.verify(certificate.publicKey) && certificate.checkPrivateKey(createPrivateKey(key))).toBe(true);
+    expect(certificate.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: "prime256v1" });
+  });
+
   it("is made anew when the one that is kept is not valid yet, since the clock was put back", async () => {
     const now = Date.now();
     at(now + 5 * DAY);

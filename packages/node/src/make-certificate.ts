@@ -1,16 +1,5 @@
-import { BitString, Integer, OctetString, Utf8String } from "asn1js";
-import ipaddr from "ipaddr.js";
-import {
-  AltName,
-  AttributeTypeAndValue,
-  BasicConstraints,
-  Certificate,
-  Extension,
-  ExtKeyUsage,
-  GeneralName,
-  GeneralSubtree,
-  NameConstraints,
-} from "pkijs";
+import { generateKeyPairSync, randomBytes, sign, X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
 
 const HOUR = 3_600_000;
 /**
@@ -21,20 +10,32 @@ const LIFETIME = 14 * 24 * HOUR - 2 * HOUR;
 /** Five years. */
 const AUTHORITY_LIFETIME = 5 * 365 * 24 * HOUR;
 
-/** Object identifiers and choices of RFC 5280: commonName, extensions, serverAuth, and the kinds of a GeneralName. */
-const COMMON_NAME = "2.5.4.3";
-const KEY_USAGE = "2.5.29.15";
-const SUBJECT_ALT_NAME = "2.5.29.17";
-const BASIC_CONSTRAINTS = "2.5.29.19";
-const NAME_CONSTRAINTS = "2.5.29.30";
-const EXTENDED_KEY_USAGE = "2.5.29.37";
-const SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
-const DNS_NAME = 2;
-const IP_ADDRESS = 7;
+/** Tags of DER values (X.690 §8); `[n]` is `context(n)`. */
+const BOOLEAN = 0x01;
+const INTEGER = 0x02;
+const BIT_STRING = 0x03;
+const OCTET_STRING = 0x04;
+const OBJECT_IDENTIFIER = 0x06;
+const UTF8_STRING = 0x0c;
+const UTC_TIME = 0x17;
+const GENERALIZED_TIME = 0x18;
+const SEQUENCE = 0x30;
+const SET = 0x31;
+const context = (number: number, constructed: boolean): number => (constructed ? 0xa0 : 0x80) + number;
 
-/** Usages of a key (RFC 5280 §4.2.1.3), as a bit string's byte and its unused bits. */
-const DIGITAL_SIGNATURE = { byte: 0x80, unusedBits: 7 };
-const CERTIFICATE_SIGNING = { byte: 0x04, unusedBits: 2 };
+/** Object identifiers of RFC 5280 and RFC 5758, encoded. */
+const COMMON_NAME = "550403";
+const KEY_USAGE = "551d0f";
+const SUBJECT_ALT_NAME = "551d11";
+const BASIC_CONSTRAINTS = "551d13";
+const NAME_CONSTRAINTS = "551d1e";
+const EXTENDED_KEY_USAGE = "551d25";
+const SERVER_AUTH = "2b06010505070301";
+const ECDSA_WITH_SHA256 = "2a8648ce3d040302";
+
+/** Key usages (RFC 5280 §4.2.1.3) as the contents of a BIT STRING: the number of unused bits, and the bits. */
+const DIGITAL_SIGNATURE = [7, 0x80];
+const CERTIFICATE_SIGNING = [2, 0x04];
 
 /** An authority that signs certificates, as PEM. */
 export interface Issuer {
@@ -46,12 +47,12 @@ export interface Issuer {
  * Creates a key and an ECDSA P-256 certificate for `hosts`, valid from an hour ago, as one PEM text; self-signed, or
  * signed by an authority.
  */
-export async function makeCertificate(hosts: readonly string[], issuer?: Issuer): Promise<string> {
-  const names = new AltName({ altNames: hosts.map((host) => generalName(host, [])) });
-  const extensions = [extension(SUBJECT_ALT_NAME, names.toSchema().toBER())];
+export function makeCertificate(hosts: readonly string[], issuer?: Issuer): string {
+  const names = extension(SUBJECT_ALT_NAME, der(SEQUENCE, ...hosts.map((host) => generalName(host, []))));
+  const extensions = [names];
   if (issuer !== undefined) {
-    const usage = new ExtKeyUsage({ keyPurposes: [SERVER_AUTH] });
-    extensions.push(keyUsage(DIGITAL_SIGNATURE), extension(EXTENDED_KEY_USAGE, usage.toSchema().toBER()));
+    const purposes = der(SEQUENCE, identifier(SERVER_AUTH));
+    extensions.push(keyUsage(DIGITAL_SIGNATURE), extension(EXTENDED_KEY_USAGE, purposes));
   }
   return make("quicrpc development", LIFETIME, extensions, issuer);
 }
@@ -60,68 +61,119 @@ export async function makeCertificate(hosts: readonly string[], issuer?: Issuer)
  * Creates a key and the certificate of an authority that is limited to these names and their subdomains (RFC 5280
  * §4.2.1.10), as one PEM text.
  */
-export function makeAuthority(commonName: string, names: readonly string[]): Promise<string> {
-  const permittedSubtrees = names.map((name) => new GeneralSubtree({ base: generalName(name, [255]) }));
+export function makeAuthority(commonName: string, names: readonly string[]): string {
+  const permitted = names.map((name) => der(SEQUENCE, generalName(name, [255])));
+  const constraints = der(SEQUENCE, der(BOOLEAN, [0xff]), der(INTEGER, [0]));
   return make(commonName, AUTHORITY_LIFETIME, [
-    extension(BASIC_CONSTRAINTS, new BasicConstraints({ cA: true, pathLenConstraint: 0 }).toSchema().toBER(), true),
+    extension(BASIC_CONSTRAINTS, constraints, true),
     keyUsage(CERTIFICATE_SIGNING),
-    extension(NAME_CONSTRAINTS, new NameConstraints({ permittedSubtrees }).toSchema().toBER(), true),
+    extension(NAME_CONSTRAINTS, der(SEQUENCE, der(context(0, true), ...permitted)), true),
   ]);
 }
 
-async function make(commonName: string, lifetime: number, extensions: Extension[], issuer?: Issuer): Promise<string> {
-  const { subtle } = globalThis.crypto;
-  const algorithm = { name: "ECDSA", namedCurve: "P-256" };
-  const keys = await subtle.generateKey(algorithm, true, ["sign", "verify"]);
-  const certificate = new Certificate({ version: 2 });
-  certificate.serialNumber = new Integer({ valueHex: serialNumber() });
-  const value = new Utf8String({ value: commonName });
-  certificate.subject.typesAndValues.push(new AttributeTypeAndValue({ type: COMMON_NAME, value }));
-  certificate.issuer = issuer === undefined ? certificate.subject : Certificate.fromBER(der(issuer.cert)).subject;
+/** Encodes a certificate (RFC 5280 §4.1) and signs it. */
+function make(commonName: string, lifetime: number, extensions: readonly Buffer[], issuer?: Issuer): string {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    privateKeyEncoding: { format: "pem", type: "pkcs8" },
+    publicKeyEncoding: { format: "der", type: "spki" },
+  });
+  const subject = der(
+    SEQUENCE,
+    der(SET, der(SEQUENCE, identifier(COMMON_NAME), der(UTF8_STRING, Buffer.from(commonName)))),
+  );
   const notBefore = Date.now() - HOUR;
-  certificate.notBefore.value = new Date(notBefore);
-  certificate.notAfter.value = new Date(notBefore + lifetime);
-  certificate.extensions = extensions;
-  await certificate.subjectPublicKeyInfo.importKey(keys.publicKey);
-  const signer =
-    issuer === undefined
-      ? keys.privateKey
-      : await subtle.importKey("pkcs8", der(issuer.key), algorithm, false, ["sign"]);
-  await certificate.sign(signer, "SHA-256");
-  const key = await subtle.exportKey("pkcs8", keys.privateKey);
-  return pem("CERTIFICATE", certificate.toSchema(true).toBER()) + pem("PRIVATE KEY", key);
+  const algorithm = der(SEQUENCE, identifier(ECDSA_WITH_SHA256));
+  const unsigned = der(
+    SEQUENCE,
+    der(context(0, true), der(INTEGER, [2])),
+    der(INTEGER, serialNumber()),
+    algorithm,
+    issuer === undefined ? subject : subjectOf(issuer.cert),
+    der(SEQUENCE, time(notBefore), time(notBefore + lifetime)),
+    subject,
+    publicKey,
+    der(context(3, true), der(SEQUENCE, ...extensions)),
+  );
+  const signature = sign("sha256", unsigned, issuer?.key ?? privateKey);
+  const certificate = der(SEQUENCE, unsigned, algorithm, der(BIT_STRING, [0], signature));
+  return new X509Certificate(certificate).toString() + privateKey;
 }
 
-function extension(extnID: string, extnValue: ArrayBuffer, critical: boolean = false): Extension {
-  return new Extension({ extnID, critical, extnValue });
+/** Encodes a DER value of less than 64 KiB: tag, length, contents. */
+function der(tag: number, ...contents: readonly (Uint8Array | readonly number[])[]): Buffer {
+  const body = Buffer.concat(contents.map((part) => Uint8Array.from(part)));
+  const { length } = body;
+  const octets = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Uint8Array.of(tag, ...octets), body]);
 }
 
-function keyUsage({ byte, unusedBits }: typeof DIGITAL_SIGNATURE): Extension {
-  return extension(KEY_USAGE, new BitString({ valueHex: Uint8Array.of(byte).buffer, unusedBits }).toBER(), true);
+function identifier(encoded: string): Buffer {
+  return der(OBJECT_IDENTIFIER, Buffer.from(encoded, "hex"));
+}
+
+/** Years from 2050 on have four digits (RFC 5280 §4.1.2.5). */
+function time(ms: number): Buffer {
+  const digits = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
+  return digits < "2050" ? der(UTC_TIME, Buffer.from(digits.slice(2))) : der(GENERALIZED_TIME, Buffer.from(digits));
+}
+
+function extension(id: string, value: Buffer, critical: boolean = false): Buffer {
+  return der(SEQUENCE, identifier(id), critical ? der(BOOLEAN, [0xff]) : [], der(OCTET_STRING, value));
+}
+
+function keyUsage(bits: readonly number[]): Buffer {
+  return extension(KEY_USAGE, der(BIT_STRING, bits), true);
 }
 
 /** @param mask bytes appended to an address if it represents a network */
-function generalName(host: string, mask: readonly number[]): GeneralName {
-  if (!ipaddr.isValid(host)) return new GeneralName({ type: DNS_NAME, value: host });
-  const address = ipaddr.parse(host).toByteArray();
-  const valueHex = Uint8Array.from([...address, ...address.flatMap(() => mask)]).buffer;
-  return new GeneralName({ type: IP_ADDRESS, value: new OctetString({ valueHex }) });
+function generalName(host: string, mask: readonly number[]): Buffer {
+  if (isIP(host) === 0) return der(context(2, false), Buffer.from(host));
+  const address = addressBytes(host);
+  return der(context(7, false), [...address, ...address.flatMap(() => mask)]);
+}
+
+function addressBytes(address: string): number[] {
+  if (isIP(address) === 4) return address.split(".").map(Number);
+  // A URL's host has neither a dotted part nor leading zeros.
+  const { hostname } = new URL(`http://[${address.replace(/%.*/, "")}]`);
+  const [head = [], tail = []] = hostname
+    .slice(1, -1)
+    .split("::")
+    .map((part) => part.split(":").filter(Boolean));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => "0");
+  return [...head, ...zeros, ...tail].flatMap((group) => [parseInt(group, 16) >> 8, parseInt(group, 16) & 0xff]);
 }
 
 /** Returns a random positive number. */
-function serialNumber(): ArrayBuffer {
-  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16));
+function serialNumber(): Buffer {
+  const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
-  return bytes.buffer;
+  return bytes;
 }
 
-function pem(label: string, der: ArrayBuffer): string {
-  const lines = Buffer.from(der)
-    .toString("base64")
-    .replace(/.{64}(?=.)/g, "$&\n");
-  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`;
+/** Returns the encoded subject of a certificate in PEM. */
+function subjectOf(cert: string): Buffer {
+  const [unsigned = Buffer.of()] = valuesIn(new X509Certificate(cert).raw);
+  return valuesIn(unsigned)[5] ?? Buffer.of();
 }
 
-function der(pem: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ""), "base64"));
+/** Splits the contents of an encoded DER value into the values in it. */
+function valuesIn(value: Buffer): Buffer[] {
+  const values: Buffer[] = [];
+  for (let at = contentsAt(value); at < value.length; ) {
+    const rest = value.subarray(at);
+    const length = rest.readUInt8(1);
+    const octets = length & 0x7f;
+    const size = contentsAt(rest) + (length < 0x80 ? length : rest.readUIntBE(2, octets));
+    values.push(rest.subarray(0, size));
+    at += size;
+  }
+  return values;
+}
+
+/** Returns the number of bytes before the contents of an encoded DER value. */
+function contentsAt(value: Buffer): number {
+  const length = value.readUInt8(1);
+  return length < 0x80 ? 2 : 2 + (length & 0x7f);
 }
