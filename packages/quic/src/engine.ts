@@ -4,7 +4,7 @@ import { QuicError, reportException, untraced } from "./errors.js";
 import { closeOnExit } from "./close-on-exit.js";
 import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
 import { handleIndex, packHandle, streamGeneration } from "./handles.js";
-import { HttpRequest } from "./http-request.js";
+import { fieldPairs, HttpRequest } from "./http-request.js";
 import * as record from "./native-layout.js";
 import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
 import { QuicStream } from "./stream.js";
@@ -238,7 +238,7 @@ export class Engine {
               this.streams[a]?.receiveData(buffer, byteOffset + b, c);
               break;
             case record.END:
-              this.streams[a]?.receiveEnd(b !== 0);
+              this.streams[a]?.receiveEnd(b !== 0, c === 0 ? undefined : fieldPairs(this.native.trailers(a)));
               break;
             case record.STREAM: {
               const stream = this.#acceptStream(b, c);

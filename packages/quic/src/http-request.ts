@@ -4,6 +4,14 @@ import type { QuicStream } from "./stream.js";
 
 const NOTHING = new Uint8Array(0);
 
+/** Header fields or trailers as received: in the peer's order, with lower-case names. */
+export type HeaderPairs = readonly (readonly [name: string, value: string])[];
+
+/** Converts the engine's flat list of names and values. */
+export function fieldPairs(flat: readonly string[] = []): HeaderPairs {
+  return flat.flatMap((name, at): [string, string][] => (at % 2 === 0 ? [[name, flat[at + 1] as string]] : []));
+}
+
 /** A plain HTTP/3 request (RFC 9114 §4). Answer it once, with `respond`. */
 export class HttpRequest {
   readonly method: string;
@@ -12,7 +20,7 @@ export class HttpRequest {
   /** Path and query, starting with "/", or "*" in some OPTIONS requests. */
   readonly path: string;
   /** Header fields in the client's order, with lower-case names. */
-  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly fields: HeaderPairs;
   /** The connection on which the request arrived. */
   readonly session: Pick<QuicSession, "remoteAddress" | "localAddress" | "peerCertificate">;
   /**
@@ -32,9 +40,7 @@ export class HttpRequest {
     this.method = method;
     this.authority = authority;
     this.path = path;
-    this.fields = flat.flatMap((name, at): [string, string][] =>
-      at % 2 === 0 ? [[name, flat[at + 1] as string]] : [],
-    );
+    this.fields = fieldPairs(flat);
   }
 
   /**
@@ -43,5 +49,10 @@ export class HttpRequest {
    */
   respond(status: number, fields: HeaderFields = {}, body: Uint8Array = NOTHING, end = false): boolean {
     return this.stream.respond(status, encodeFields(fields), body, end);
+  }
+
+  /** Ends the response with trailers, after `respond` and `stream.write`. Throws `QuicError` as `respond` does. */
+  end(trailers: HeaderFields): void {
+    this.stream.endWithTrailers(encodeFields(trailers));
   }
 }

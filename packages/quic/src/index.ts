@@ -10,7 +10,7 @@ export {
   type ListenOptions,
   type WebTransportListenOptions,
 } from "./endpoint.js";
-export { HttpRequest } from "./http-request.js";
+export { type HeaderPairs, HttpRequest } from "./http-request.js";
 export type { QuicErrorCode, QuicErrorCodes } from "./error-codes.js";
 export {
   QuicError,

@@ -52,6 +52,7 @@ export interface NativeEndpoint {
   drain(): void;
   drainSession(session: number): void;
   driver(): "loop" | "thread";
+  endWithTrailers(stream: number, fields: string): number;
   endpointStats(): readonly number[] | undefined;
   exportKeyingMaterial(session: number, label: Uint8Array, context: Uint8Array, length: number): Buffer | undefined;
   failure(number: number): NativeFailure | undefined;
@@ -82,6 +83,7 @@ export interface NativeEndpoint {
   setRef(referenced: boolean): void;
   stopSending(stream: number, code: number): number;
   streamId(stream: number): number;
+  trailers(streamIndex: number): readonly string[] | undefined;
   updateTls(tls: Uint8Array): undefined | NativeFailure;
   write(stream: number, bytes: Uint8Array, end: boolean): number;
 }

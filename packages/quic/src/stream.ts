@@ -2,6 +2,7 @@ import type { Engine } from "./engine.js";
 import { QuicError } from "./errors.js";
 import { handleIndex } from "./handles.js";
 import { FLAG_ABOVE_HIGH_WATER, FLAG_FREED } from "./native-layout.js";
+import type { HeaderPairs } from "./http-request.js";
 import { StreamWebApi } from "./stream-web-api.js";
 
 /** Receives the events of one stream. `onEnd` or `onReset` is the last event of the receiving side. */
@@ -16,6 +17,8 @@ export interface StreamHandler {
    * no garbage. Default false.
    */
   readonly borrows?: boolean;
+  /** The fields after the body of an `HttpRequest`, if there are any; `onEnd` follows. */
+  onTrailers?(trailers: HeaderPairs): void;
   /** The peer sent FIN. */
   onEnd(): void;
   /** The peer reset its sending side; code 0 to 2^32-1 (RFC 9000 §19.4). */
@@ -123,6 +126,13 @@ export class QuicStream {
     if (this.#handle < 0) return true;
     this.#engine.kick();
     return (this.#engine.native.respond(this.#handle, status, fields, bytes, end) & FLAG_ABOVE_HIGH_WATER) === 0;
+  }
+
+  /** @internal Ends the response to a plain HTTP request with trailers. */
+  endWithTrailers(fields: string): void {
+    if (this.#handle < 0) return;
+    this.#engine.kick();
+    if ((this.#engine.native.endWithTrailers(this.#handle, fields) & FLAG_FREED) !== 0) this.#release();
   }
 
   /** Number of written bytes that congestion or flow control has not let the connection take yet. */
@@ -290,12 +300,12 @@ export class QuicStream {
   }
 
   /** @internal */
-  receiveEnd(freed: boolean): void {
+  receiveEnd(freed: boolean, trailers: HeaderPairs | undefined): void {
     if (freed) this.#forget();
     if (!this.#receiving) return;
     this.#receiving = false;
-    if (this.#flowing) (this.#handler as StreamHandler).onEnd();
-    else this.#hold((handler) => handler.onEnd());
+    if (this.#flowing) end(this.#handler as StreamHandler, trailers);
+    else this.#hold((handler) => end(handler, trailers));
     this.#peekIsOver();
   }
 
@@ -344,6 +354,14 @@ export class QuicStream {
   #notify(event: (handler: StreamHandler) => void): void {
     if (this.#handler !== undefined) event(this.#handler);
     else this.#hold(event);
+  }
+}
+
+function end(handler: StreamHandler, trailers: HeaderPairs | undefined): void {
+  try {
+    if (trailers !== undefined) handler.onTrailers?.(trailers);
+  } finally {
+    handler.onEnd();
   }
 }
 

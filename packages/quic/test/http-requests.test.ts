@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { HttpRequest, ListenTransportOptions, QuicSession } from "../dist/index.js";
+import type { HeaderPairs, HttpRequest, ListenTransportOptions, QuicSession } from "../dist/index.js";
 import { certificate } from "./certificates.js";
 import { bytes, deferred, DRIVERS, echo, Endpoint, onStreamEvents, World } from "./harness.js";
-import { CONNECT, frame, varint } from "./http3-bytes.js";
+import { CONNECT, frame, headers, readFields, readFrames, varint } from "./http3-bytes.js";
 import { Http3Client, type Request } from "./http3-client.js";
 
 const GET = { ":method": "GET", ":scheme": "https", ":authority": "a.example", ":path": "/x?y=1" };
@@ -23,6 +23,7 @@ class Seen {
   readonly request: HttpRequest;
   readonly chunks: Uint8Array[] = [];
   readonly end = deferred<string>();
+  trailers: HeaderPairs | undefined;
   readonly stop = deferred<number>();
   readonly sent = deferred();
   drained = deferred();
@@ -32,6 +33,7 @@ class Seen {
     request.stream.attach(
       onStreamEvents({
         onData: (chunk) => this.chunks.push(chunk),
+        onTrailers: (trailers) => (this.trailers = trailers),
         onEnd: () => this.end.resolve("end"),
         onReset: (code) => this.end.resolve(`reset ${code}`),
         onStopSending: (code) => this.stop.resolve(code),
@@ -137,6 +139,44 @@ describe.each(DRIVERS)("requests of plain HTTP/3, %s driver", (driver) => {
     one.request.stream.write(new Uint8Array(0), true);
     expect((await request.answer()).body.toString()).toBe("xyz");
   });
+
+  test("trailers of a request, also while it is paused, and of its response", async () => {
+    await start({}, (request) => {
+      request.stream.pause();
+      arrived.resolve(new Seen(request));
+    });
+    const [client] = await connected();
+    const trailers = headers({ "x-sum": "5", "x-sum-2": "" });
+    const [request, one] = await asked(() => client.connect(POST, [...data("hello"), ...trailers], true));
+    one.request.stream.resume();
+    expect(await one.end.promise).toBe("end");
+    expect([one.body, one.trailers]).toEqual([
+      "hello",
+      [
+        ["x-sum", "5"],
+        ["x-sum-2", ""],
+      ],
+    ]);
+    one.request.respond(200, {}, bytes("well"));
+    expect(() => one.request.end({ ":status": "200" })).toThrow("cannot be sent");
+    one.request.end({ "grpc-status": "0" });
+    expect((await request.answer()).body.toString()).toBe("well");
+    const frames = readFrames(request.data);
+    expect(frames.map(([kind]) => kind)).toEqual([1, 0, 1]);
+    expect([...readFields(frames[2]?.[1] ?? new Uint8Array(0))]).toEqual([["grpc-status", "0"]]);
+    await one.sent.promise;
+  });
+
+  test.each([[{ ":path": "/" }], [{ "X-A": "1" }], [{ connection: "close" }]])(
+    "trailers that are malformed cost the request: %j",
+    async (trailers) => {
+      await start();
+      const [client] = await connected();
+      const request = client.connect(POST, [...data("a"), ...headers(trailers)], true);
+      await expect(request.answer()).rejects.toThrow(`reset ${MESSAGE_ERROR}`);
+      await isWell(client);
+    },
+  );
 
   test("a body that is not read stalls its client, and one that the client does not read the server", async () => {
     await start({ streamReceiveWindow: 65_536, sendWindow: 65_536, highWaterMark: 65_536 });

@@ -15,6 +15,7 @@ pub const METHODS: Methods = &[
     ("admitSession", admit_session),
     ("askSession", ask_session),
     ("drainSession", drain_session),
+    ("endWithTrailers", end_with_trailers),
     ("greetSession", greet_session),
     ("maxDatagramSize", max_datagram_size),
     ("remainingMs", remaining_ms),
@@ -24,6 +25,7 @@ pub const METHODS: Methods = &[
     ("sendDatagram", send_datagram),
     ("sessionAnswer", session_answer),
     ("sessionRequest", session_request),
+    ("trailers", trailers),
 ];
 
 /// The lines of a list. JavaScript has verified that they are tokens and printable text; see
@@ -171,6 +173,20 @@ fn respond(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let flags = reactor.with(|endpoint| endpoint.respond(stream, status, &fields, args.bytes(3), args.boolean(4)));
     reactor.wrote();
     number(flags.unwrap_or(0))
+}
+
+/// (stream, fields) → flags as of `write`
+fn end_with_trailers(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
+    let (stream, fields) = (Handle::unpack(args.number(0)), fields(&args.text(1)));
+    let flags = reactor.with(|endpoint| endpoint.end_with_trailers(stream, &fields));
+    reactor.wrote();
+    number(flags.unwrap_or(0))
+}
+
+/// (index of a stream) → [name, value…] behind the body that has just ended, once
+fn trailers(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
+    let fields = reactor.with(|endpoint| endpoint.trailers(args.uint(0)));
+    fields.flatten().map_or(ReturnValue::Undefined, flat)
 }
 
 /// (session, bytes) → 0 sent, 1 no room now, 2 too large, 3 unavailable

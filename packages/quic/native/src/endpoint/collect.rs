@@ -105,8 +105,16 @@ impl Endpoint {
                 match chunks.next(room) {
                     Ok(Some(chunk)) => fault = take(&mut stream.exchange, &chunk.bytes, batch).err(),
                     Ok(None) => {
-                        fault = stream.exchange.as_ref().and_then(|it| it.body.finish().err());
-                        end = Some((Kind::End, 0));
+                        let trailers = stream.exchange.as_mut().map(|it| it.body.finish()).transpose();
+                        let fields = trailers.unwrap_or_else(|error| {
+                            fault = Some(error);
+                            None
+                        });
+                        let fields = fields.filter(|fields| !fields.is_empty());
+                        end = Some((Kind::End, u32::from(fields.is_some())));
+                        if let Some(fields) = fields {
+                            self.trailers.insert(handle.index, fields);
+                        }
                         break;
                     }
                     Err(ReadError::Blocked) => break,

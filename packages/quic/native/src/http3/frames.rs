@@ -28,8 +28,6 @@ pub enum Piece<'a> {
     Data(&'a [u8]),
     /// The beginning of a frame of unknown type; its payload is skipped (RFC 9114 §9).
     Unknown,
-    /// The beginning of a frame of this known type, which the reader of a body skips.
-    Skipped(u64),
 }
 
 #[derive(Debug)]
@@ -45,8 +43,6 @@ enum State {
 pub struct FrameReader {
     integer: Partial,
     state: State,
-    /// Whether every frame except DATA is skipped.
-    skips: bool,
 }
 
 impl Default for FrameReader {
@@ -54,7 +50,6 @@ impl Default for FrameReader {
         FrameReader {
             integer: Partial::default(),
             state: State::Kind,
-            skips: false,
         }
     }
 }
@@ -65,15 +60,6 @@ impl FrameReader {
         FrameReader {
             integer: Partial::default(),
             state: State::Length(kind),
-            ..FrameReader::default()
-        }
-    }
-
-    /// Makes a reader that returns the payload of DATA frames and skips all others.
-    pub fn of_body() -> Self {
-        FrameReader {
-            skips: true,
-            ..FrameReader::default()
         }
     }
 
@@ -138,10 +124,6 @@ impl FrameReader {
             HEADERS | CANCEL_PUSH | SETTINGS | PUSH_PROMISE | GOAWAY | MAX_PUSH_ID => {
                 if length > FRAME_BYTES {
                     return Err(codes::EXCESSIVE_LOAD);
-                }
-                if self.skips {
-                    self.state = State::Skipping { left: length };
-                    return Ok(Some(Piece::Skipped(kind)));
                 }
                 self.state = State::Buffering {
                     kind,

@@ -1,7 +1,8 @@
 //! Requests of plain HTTP (RFC 9114 §4): the head, and the frames of the body after it.
 
-use super::fields::{Fields, find, headers_frame, with_status};
+use super::fields::{Fields, find, headers_frame, split, with_status};
 use super::frames::{self, FrameReader, Piece};
+use super::qpack::{self, Undecodable};
 use super::{codes, varint};
 
 /// A request of plain HTTP, without its body.
@@ -69,6 +70,11 @@ pub fn head(status: u16, fields: &Fields) -> Vec<u8> {
     headers_frame(&with_status(status, fields))
 }
 
+/// Makes the HEADERS frame of a message's trailers.
+pub fn trailers(fields: &Fields) -> Vec<u8> {
+    headers_frame(fields)
+}
+
 /// Makes the header of a DATA frame with a payload of `length` bytes.
 pub fn data_header(length: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(9);
@@ -86,22 +92,21 @@ pub enum Fault {
     Connection(u64, &'static str),
 }
 
-/// Extracts the body from the frames that follow a request's HEADERS. Trailers are skipped: without a dynamic table
-/// they have no effect on later sections.
+/// Extracts the body and the trailers from the frames that follow a request's HEADERS.
 #[derive(Debug)]
 pub struct Body {
     reader: FrameReader,
     /// Announced bytes that have not arrived yet.
     left: Option<u64>,
-    trailers: bool,
+    trailers: Option<Fields>,
 }
 
 impl Body {
     pub fn new(length: Option<u64>) -> Self {
         Body {
-            reader: FrameReader::of_body(),
+            reader: FrameReader::default(),
             left: length,
-            trailers: false,
+            trailers: None,
         }
     }
 
@@ -111,14 +116,16 @@ impl Body {
             let piece = self.reader.next(input);
             match piece.map_err(|code| Fault::Connection(code, "a frame that is not allowed on a request"))? {
                 None => return Ok(None),
-                Some(Piece::Data(data)) if !self.trailers => {
+                Some(Piece::Data(data)) if self.trailers.is_none() => {
                     if let Some(left) = &mut self.left {
                         let rest = left.checked_sub(data.len() as u64);
                         *left = rest.ok_or(Fault::Request(codes::MESSAGE_ERROR))?;
                     }
                     return Ok(Some(data));
                 }
-                Some(Piece::Skipped(frames::HEADERS)) if !self.trailers => self.trailers = true,
+                Some(Piece::Frame(frames::HEADERS, section)) if self.trailers.is_none() => {
+                    self.trailers = Some(trailing(&section)?);
+                }
                 Some(Piece::Unknown) => {}
                 Some(_) => {
                     let why = "a frame that does not belong behind a request's head";
@@ -128,15 +135,30 @@ impl Body {
         }
     }
 
-    /// Handles the client's FIN.
-    pub fn finish(&self) -> Result<(), Fault> {
+    /// Handles the client's FIN. Returns the trailers; empty if there are none.
+    pub fn finish(&mut self) -> Result<Fields, Fault> {
         if !self.reader.at_boundary() {
             let why = "a stream that ends within a frame";
             return Err(Fault::Connection(codes::FRAME_ERROR, why));
         }
         match self.left {
-            None | Some(0) => Ok(()),
+            None | Some(0) => Ok(self.trailers.take().unwrap_or_default()),
             Some(_) => Err(Fault::Request(codes::MESSAGE_ERROR)),
         }
     }
+}
+
+/// Decodes trailers, which have no pseudo-header fields (RFC 9114 §4.3).
+fn trailing(section: &[u8]) -> Result<Fields, Fault> {
+    let fields = qpack::decode(section).map_err(|error| match error {
+        Undecodable::TooLarge => Fault::Request(codes::EXCESSIVE_LOAD),
+        Undecodable::Malformed => {
+            let why = "a field section that cannot be decoded";
+            Fault::Connection(codes::QPACK_DECOMPRESSION_FAILED, why)
+        }
+    })?;
+    let regular = split(fields).filter(|(pseudo, _)| pseudo.is_empty());
+    regular
+        .map(|(_, fields)| fields)
+        .ok_or(Fault::Request(codes::MESSAGE_ERROR))
 }

@@ -109,7 +109,7 @@ impl Http3 {
                 Ok(None) => {}
                 Ok(Some(Piece::Data(data))) => self.data(id, data),
                 Ok(Some(Piece::Frame(kind, payload))) => self.message(id, kind, &payload),
-                Ok(Some(Piece::Unknown | Piece::Skipped(_))) => {}
+                Ok(Some(Piece::Unknown)) => {}
                 Err(code) => self.fail(code, "a frame that is not allowed on a request"),
             },
             _ => *input = &[],
@@ -389,6 +389,5 @@ fn owned(piece: Piece<'_>) -> Piece<'static> {
         Piece::Frame(kind, payload) => Piece::Frame(kind, payload),
         Piece::Data(_) => Piece::Data(&[]),
         Piece::Unknown => Piece::Unknown,
-        Piece::Skipped(kind) => Piece::Skipped(kind),
     }
 }

@@ -110,6 +110,16 @@ impl Endpoint {
         self.streams.get_mut(stream)?.exchange.as_mut()?.request.take()
     }
 
+    /// Takes the trailers of a request whose body has ended.
+    pub fn trailers(&mut self, stream: u32) -> Option<Fields> {
+        self.trailers.remove(&stream)
+    }
+
+    /// Ends a response with trailers. Returns flags as `write` does.
+    pub fn end_with_trailers(&mut self, stream: Handle, fields: &Fields) -> u32 {
+        self.write_both(stream, &[], &http3::trailers(fields), true)
+    }
+
     /// Begins a response. Returns flags as `write` does.
     pub fn respond(&mut self, stream: Handle, status: u16, fields: &Fields, data: &[u8], end: bool) -> u32 {
         let mut head = http3::head(status, fields);

@@ -1,6 +1,7 @@
 //! Requests of plain HTTP.
 
 use super::*;
+use crate::http3;
 
 const GET: [(&str, &str); 4] = [
     (":method", "GET"),
@@ -138,6 +139,32 @@ fn after_goaway_requests_are_rejected() {
     assert_eq!(asked(&mut server, stream, &GET), [Action::Abandon { stream, code }]);
 }
 
+/// Returns the trailers of these frames, or their fault.
+fn trailing(list: &[(&str, &str)]) -> Result<Fields, Fault> {
+    let (mut body, wire) = (Body::new(None), http3::trailers(&fields(list)));
+    assert_eq!(body.next(&mut &wire[..])?, None);
+    body.finish()
+}
+
+#[test]
+fn trailers_have_no_pseudo_headers() {
+    let list = [("grpc-status", "0"), ("grpc-message", "")];
+    assert_eq!(trailing(&list), Ok(fields(&list)));
+    assert_eq!(trailing(&[]), Ok(Fields::new()));
+    let malformed = Err(Fault::Request(codes::MESSAGE_ERROR));
+    for list in [[(":status", "200")], [("Upper", "x")], [("connection", "close")]] {
+        assert_eq!(trailing(&list), malformed);
+    }
+    let large = "x".repeat(http3::limits::FIELD_BYTES - 20);
+    assert_eq!(trailing(&[("a", &large)]), Err(Fault::Request(codes::EXCESSIVE_LOAD)));
+    let undecodable = frames::encode(frames::HEADERS, b"any");
+    let fault = Body::new(None).next(&mut &undecodable[..]);
+    assert!(matches!(
+        fault,
+        Err(Fault::Connection(codes::QPACK_DECOMPRESSION_FAILED, _))
+    ));
+}
+
 /// Returns the body of these frames, or its fault.
 fn body(length: Option<u64>, wire: &[u8]) -> Result<Vec<u8>, Fault> {
     let (mut body, mut whole, mut input) = (Body::new(length), Vec::new(), wire);
@@ -158,7 +185,7 @@ fn a_body_is_what_its_data_frames_carry() {
     assert_eq!(body(Some(3), &wire), malformed);
     assert_eq!(body(Some(5), &wire), malformed);
     assert_eq!(body(Some(0), b""), Ok(Vec::new()));
-    let trailers = frames::encode(frames::HEADERS, b"any");
+    let trailers = http3::trailers(&fields(&[("a", "b")]));
     assert_eq!(body(None, &[&wire[..], &trailers].concat()), Ok(b"abcd".to_vec()));
     for more in [
         &trailers,
