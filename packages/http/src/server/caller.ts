@@ -1,4 +1,4 @@
-import type { Limits, Metadata } from "@quicrpc/core";
+import { createCaller, type Limits, RpcError, type TypedCaller } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import {
   type ErrorHook,
@@ -12,7 +12,11 @@ import { readHeaders } from "../protocol/headers.js";
 import type { Requester } from "./blobs/uploads.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpServiceOptions } from "./http-options.js";
-import { nobody } from "./request-settings.js";
+
+/** Caller for handlers over HTTP, which cannot call their client back. */
+export const nobody: TypedCaller = createCaller(() => {
+  throw new RpcError("unimplemented", "the caller came over HTTP and cannot be called back");
+});
 
 /** Settings that identify the callers of a service. */
 export interface CallerSettings {
@@ -40,11 +44,12 @@ export interface RequestCaller {
 
 /** Returns the caller of a request that `authenticate` has accepted. */
 export function callerOf(
-  { options, limits, once, onError }: CallerSettings,
+  settings: CallerSettings,
   exchange: HttpExchange,
   method: AnyMethod,
   connection: unknown,
 ): RequestCaller {
+  const { options } = settings;
   const principalBy = options.principal ?? options.once?.principal;
   const address = requestAddressOf(exchange, options);
   // A prefix that keeps addresses apart from principals, which may have any name.
@@ -52,10 +57,8 @@ export function callerOf(
   const client = address && byAddress;
   if (principalBy === undefined && typeof connection !== "string")
     return { client, requester: () => ({ principal: "", counted: byAddress }) };
-  const metadata = (): Metadata => readHeaders(exchange.headers);
-  const settings = { session: nobody, connection, limits, once, onError };
-  const context = new IncomingContext<unknown>(method, undefined, metadata, settings);
   try {
+    const context = contextOf(settings, exchange, method, connection);
     const principal = principalOf(principalBy, context, `whose ${fullName(method)} is`);
     const counted = principal === "" ? byAddress : principal;
     return { client: counted, requester: () => ({ principal, counted }) };
@@ -66,4 +69,15 @@ export function callerOf(
     };
     return { client, requester };
   }
+}
+
+/** Returns a context for a request that is not a call. */
+export function contextOf(
+  { limits, once, onError }: CallerSettings,
+  { headers }: HttpExchange,
+  method: AnyMethod,
+  connection: unknown,
+): IncomingContext<unknown> {
+  const settings = { session: nobody, connection, limits, once, onError };
+  return new IncomingContext(method, undefined, () => readHeaders(headers), settings);
 }

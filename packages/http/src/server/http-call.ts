@@ -23,7 +23,6 @@ import type { HttpExchange } from "./exchange.js";
 import type { HttpRequest } from "./http-request.js";
 import type { MessageFormat } from "./message-formats.js";
 import type { RequestBytes } from "./request-bytes.js";
-import type { RequestSettings } from "./request-settings.js";
 import { bodyOf, bodyLengthOf, type WholeBody } from "./text-body.js";
 
 /** Supported compressions; a client names its preferred one. */
@@ -33,7 +32,6 @@ const EMPTY_JSON = new TextEncoder().encode("{}");
 
 /** A call that arrived as an HTTP request. */
 export abstract class HttpCall extends ServedCall {
-  declare protected readonly settings: RequestSettings;
   protected readonly exchange: HttpExchange;
   protected readonly request: HttpRequest;
   /** Whether no handler was entered, so that the call may be repeated. */
@@ -45,7 +43,7 @@ export abstract class HttpCall extends ServedCall {
   private isUnsendableTold = false;
 
   constructor(request: HttpRequest, context: IncomingContext<unknown> | undefined, bytes: number) {
-    super(context, request.settings, bytes);
+    super(context, request, bytes);
     this.exchange = request.exchange;
     this.request = request;
   }

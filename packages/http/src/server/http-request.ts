@@ -1,26 +1,32 @@
-import { RpcError } from "@quicrpc/core";
+import { type Limits, RpcError, type TypedCaller } from "@quicrpc/core";
 import type { MessageCodec } from "@quicrpc/core/generated";
 import {
+  type Admission,
+  type ErrorHook,
   fullName,
   type IncomingContext,
   type LinkedSet,
+  type MemoryBudget,
   type MessageBytes,
+  type OnceSettings,
   type RequestHead,
   runNotification,
   type ServerRequest,
 } from "@quicrpc/core/transport";
+import { FROM_HEADER, readCursor, readEventId } from "../protocol/cursor.js";
 import { readHeaders } from "../protocol/headers.js";
+import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
+import { requireVersion, VERSION_HEADER } from "../protocol/version.js";
 import type { CallBlobs } from "./blobs/call-blobs.js";
 import type { HttpBlobs } from "./blobs/http-blobs.js";
-import type { Requester } from "./blobs/uploads.js";
+import { nobody, type RequestCaller } from "./caller.js";
 import { EventCall } from "./event-call.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpCall } from "./http-call.js";
 import type { MessageFormat } from "./message-formats.js";
 import type { RequestBytes } from "./request-bytes.js";
-import { compressionsOf, positionOf } from "./request-head.js";
 import { type ReadingLimits, readingWithin, RequestReader } from "./request-reader.js";
-import type { RequestSettings } from "./request-settings.js";
+import type { RequestInProgress } from "./requests-in-progress.js";
 import type { Bound, Match } from "./routes.js";
 import { StreamCall } from "./stream-call.js";
 import { UnaryCall } from "./unary-call.js";
@@ -40,28 +46,38 @@ export interface SharedSettings {
   /** Limits of a request's message, if its deadline is not earlier. */
   readonly reading: ReadingLimits;
   readonly blobs: HttpBlobs;
+  readonly limits: Limits;
+  readonly once: OnceSettings | undefined;
 }
 
-/** An HTTP request for a method. */
+/**
+ * An HTTP request for a method, with the settings of its call and context. This is a class, like other objects that live
+ * as long as a request: V8 allocates object literals among old objects if many of them have survived a minor collection,
+ * which keeps everything that they refer to alive until the next full collection.
+ */
 export class HttpRequest implements ServerRequest {
   readonly bound: Bound<unknown>;
-  readonly settings: RequestSettings;
   readonly isAnswered: boolean = true;
   readonly size: number = 0;
   readonly exchange: HttpExchange;
   readonly shared: SharedSettings;
+  readonly session: TypedCaller = nobody;
+  readonly limits: Limits;
+  readonly once: OnceSettings | undefined;
+  readonly onError: ErrorHook;
+  readonly admission: Admission;
+  readonly budget: MemoryBudget;
   /** Charged for unread data of the response until the request ends. */
   readonly unsent: RequestBytes;
-  /** Names of the compressions that the client supports. */
-  readonly accepts: string | undefined;
+  /** Known once the client is authenticated. */
+  connection: unknown = undefined;
   format: MessageFormat;
   codec: MessageCodec<unknown> | undefined = undefined;
   /** Milliseconds that the caller waits, counted from the arrival of the request; undefined if not given. */
   timeoutMs: number | undefined = undefined;
-  /** Returns the requester of the request's blobs. Set when the client is authenticated. */
-  requester: (() => Requester) | undefined = undefined;
   private readonly match: Match<unknown>;
   private readonly arrived: number = Date.now();
+  private caller: RequestCaller | undefined = undefined;
   private blobs: CallBlobs | undefined = undefined;
   private reader: RequestReader | undefined = undefined;
   private call: HttpCall | undefined = undefined;
@@ -69,18 +85,54 @@ export class HttpRequest implements ServerRequest {
   constructor(
     exchange: HttpExchange,
     match: Match<unknown>,
-    settings: RequestSettings,
-    unsent: RequestBytes,
+    { budget, unsent }: RequestInProgress,
+    admission: Admission,
+    onError: ErrorHook,
     shared: SharedSettings,
   ) {
     this.exchange = exchange;
     this.match = match;
     this.bound = match.bound;
     this.format = match.format;
-    this.accepts = compressionsOf(exchange, match);
-    this.settings = settings;
+    this.budget = budget;
     this.unsent = unsent;
+    this.admission = admission;
+    this.onError = onError;
+    this.limits = shared.limits;
+    this.once = shared.once;
     this.shared = shared;
+  }
+
+  get settings(): this {
+    return this;
+  }
+
+  /** Client whose share of all calls it uses; undefined if clients are not distinguished. */
+  get client(): string | undefined {
+    return this.caller?.client;
+  }
+
+  /** Names of the compressions that the client supports. Default: the compression of its request. */
+  get accepts(): string | undefined {
+    const { exchange } = this;
+    const { framing, query } = this.match;
+    if (framing === "stream") {
+      return exchange.header("connect-accept-encoding") ?? exchange.header("connect-content-encoding");
+    }
+    return exchange.header("accept-encoding") ?? query?.get("compression") ?? exchange.header("content-encoding");
+  }
+
+  /** Reads the fields that precede authentication. Throws `RpcError`. */
+  begin(): void {
+    requireVersion(this.exchange.header(VERSION_HEADER));
+    const timeoutMs = readTimeout(this.exchange.header(TIMEOUT_HEADER));
+    if (timeoutMs !== undefined) this.timeoutMs = Math.min(timeoutMs, this.limits.maxTimeoutMs);
+  }
+
+  /** Sets the client, which is authenticated. */
+  identify(connection: unknown, caller: RequestCaller): void {
+    this.connection = connection;
+    this.caller = caller;
   }
 
   get encoding(): string {
@@ -90,7 +142,7 @@ export class HttpRequest implements ServerRequest {
   readHead(): RequestHead {
     const { exchange, format, timeoutMs } = this;
     const { method } = this.bound;
-    this.blobs = method.blobs && this.requester && this.shared.blobs.of(method, this.requester());
+    this.blobs = method.blobs && this.caller && this.shared.blobs.of(method, this.caller.requester());
     // Before anything is read: throws if the messages do not support this format.
     format.codecOf(method.output);
     this.codec = this.blobs === undefined ? format.codecOf(method.input) : this.blobs.inputCodec(format);
@@ -98,29 +150,38 @@ export class HttpRequest implements ServerRequest {
     return {
       timeoutMs: timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - this.arrived),
       metadata: () => readHeaders(exchange.headers),
-      from: positionOf(exchange, this.match),
+      from: this.from(),
     };
   }
 
+  /** Returns the cursor of the last item that the caller has received. */
+  private from(): string | undefined {
+    const { exchange, match } = this;
+    const headerCursor = readCursor(exchange.header(FROM_HEADER));
+    // A browser sends the id automatically, so it means nothing for a stream without cursors.
+    const isEvents = match.framing === "events" && this.bound.method.cursor !== undefined;
+    return readEventId(isEvents ? exchange.header("last-event-id") : undefined) ?? headerCursor;
+  }
+
   async readMessage(): Promise<MessageBytes> {
-    const { exchange, shared, settings } = this;
+    const { exchange, shared } = this;
     const { framing, query } = this.match;
     const limits = readingWithin(shared.reading, this.timeoutMs);
-    this.reader = new RequestReader(exchange, settings.budget, limits, shared.readers);
+    this.reader = new RequestReader(exchange, this.budget, limits, shared.readers);
     const bytes = await this.reader.read(framing, query);
     return { bytes, position: 0, end: bytes.length };
   }
 
   respond(context: IncomingContext<unknown>, input: unknown, bytes: number): void {
-    const { bound, settings, blobs, exchange } = this;
+    const { bound, blobs, exchange } = this;
     if (exchange.isGone) return;
     if (bound.method.kind === "notify") {
-      runNotification(bound, input, context, settings, bytes);
+      runNotification(bound, input, context, this, bytes);
       this.newCall(undefined, 0).accept();
       return;
     }
     if (blobs !== undefined) exchange.added = { ...exchange.added, "cache-control": "no-store" };
-    const served = blobs === undefined ? bound : blobs.bound(bound, settings.admission, settings.budget);
+    const served = blobs === undefined ? bound : blobs.bound(bound, this.admission, this.budget);
     this.answer(context, bytes).serve(served, input);
   }
 
@@ -132,7 +193,7 @@ export class HttpRequest implements ServerRequest {
   explain(error: unknown): RpcError {
     if (this.exchange.isGone) return new RpcError("cancelled", "the caller is gone", { refused: true });
     if (error instanceof RpcError) return error;
-    this.settings.onError(error, { method: fullName(this.bound.method) });
+    this.onError(error, { method: fullName(this.bound.method) });
     return new RpcError("invalid_argument", "the request could not be read");
   }
 

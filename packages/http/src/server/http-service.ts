@@ -1,4 +1,4 @@
-import { interceptRouter, type Limits, type Metadata, RpcError, ServerLoad } from "@quicrpc/core";
+import { interceptRouter, type Limits, RpcError, ServerLoad } from "@quicrpc/core";
 import {
   Admission,
   Authentications,
@@ -8,18 +8,13 @@ import {
   type ErrorHook,
   fullName,
   guardedShedder,
-  IncomingContext,
+  type IncomingContext,
   LinkedSet,
-  type OnceSettings,
   OverloadGuard,
   permit,
   serve,
 } from "@quicrpc/core/transport";
-import { statusOf } from "../protocol/codes.js";
-import { errorToJson, jsonBytes } from "../protocol/error-json.js";
-import { readHeaders } from "../protocol/headers.js";
-import { requireVersion, VERSION_HEADER } from "../protocol/version.js";
-import { requestAddressOf, callerOf, type CallerSettings } from "./caller.js";
+import { callerOf, type CallerSettings, contextOf, requestAddressOf } from "./caller.js";
 import { describeBehind, OpenApiPage } from "./open-api-page.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 import type { ExtensionAnswer, ExtensionHost, ExtensionRequest } from "./extension.js";
@@ -29,10 +24,8 @@ import type { HttpCall } from "./http-call.js";
 import { HttpRequest, type SharedSettings } from "./http-request.js";
 import type { HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
-import { requestTimeoutOf } from "./request-head.js";
 import { RequestReader, usualReading } from "./request-reader.js";
 import { RequestAuthentication } from "./request-authentication.js";
-import { nobody, RequestSettings } from "./request-settings.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
 import { OWN_METHODS } from "./ping.js";
 import { type Bound, type Match, Routes } from "./routes.js";
@@ -51,7 +44,6 @@ const DESCRIBE = "quicrpc.v1.Reflection/describe";
 export class HttpService<Context> {
   readonly load: ServerLoad;
   private readonly options: HttpServiceOptions<Context>;
-  private readonly once: OnceSettings | undefined;
   private readonly limits: Limits;
   private readonly onError: ErrorHook;
   private readonly admission: Admission;
@@ -80,10 +72,10 @@ export class HttpService<Context> {
     this.options = options;
     const limits = completeLimits(options.limits);
     const onError = errorHook(options.onError);
-    this.once = options.once && { options: options.once, since: Date.now() };
+    const once = options.once && { options: options.once, since: Date.now() };
     this.limits = limits;
     this.onError = onError;
-    this.callers = { options, limits, once: this.once, onError };
+    this.callers = { options, limits, once, onError };
     this.load = options.load ?? new ServerLoad(options.limits);
     this.requests = new RequestsInProgress(this.load, limits);
     const authentications =
@@ -116,7 +108,8 @@ export class HttpService<Context> {
       stored,
     );
     const { calls, readers } = this;
-    this.shared = { compressFrom, cacheControl: authentications && "private", calls, readers, reading, blobs };
+    const cacheControl = authentications && "private";
+    this.shared = { compressFrom, cacheControl, calls, readers, reading, blobs, limits, once };
     this.ownAdmission = new Admission({ ...counted, loadShedder: undefined, isRefusing: () => this.draining });
   }
 
@@ -203,8 +196,7 @@ export class HttpService<Context> {
       const authorize = (): Promise<void> => this.authorize(bound, exchange, connection);
       await this.shared.blobs.answer(exchange, target, requester(), unsent, authorize);
     } catch (error) {
-      if (!isSaid(error)) this.errorHookFor(exchange)(error, { method: fullName(method) });
-      answerFailure(exchange, error, { "cache-control": "no-store" });
+      this.refuse(exchange, error, fullName(method), { "cache-control": "no-store" });
     } finally {
       leave?.();
     }
@@ -243,11 +235,15 @@ export class HttpService<Context> {
   }
 
   /** Answers with an error a request that is not a call. */
-  private refuse(exchange: HttpExchange, error: unknown, site: string): void {
-    if (!(error instanceof RpcError)) this.errorHookFor(exchange)(error, { method: site });
-    const refusal = error instanceof RpcError ? error : new RpcError("internal", "the request could not be answered");
-    const head = { status: statusOf(refusal.code), fields: { "content-type": "application/json" } };
-    exchange.respond(head, jsonBytes(errorToJson(refusal)));
+  private refuse(
+    exchange: HttpExchange,
+    error: unknown,
+    site: string,
+    fields: Readonly<Record<string, string>> = {},
+  ): void {
+    const isExpected = error instanceof RpcError || error instanceof UploadProblem;
+    if (!isExpected) this.errorHookFor(exchange)(error, { method: site });
+    answerFailure(exchange, error, fields);
   }
 
   /**
@@ -260,10 +256,8 @@ export class HttpService<Context> {
     connection: unknown,
   ): Promise<void> {
     if (bound?.authorize === undefined) return;
-    const onError = this.errorHookFor(exchange);
-    const settings = { session: nobody, connection: connection as Context, limits: this.limits, onError };
-    const metadata = (): Metadata => readHeaders(exchange.headers);
-    const context = new IncomingContext<Context>(bound.method, undefined, metadata, settings);
+    const settings = { ...this.callers, onError: this.errorHookFor(exchange) };
+    const context = contextOf(settings, exchange, bound.method, connection) as IncomingContext<Context>;
     exchange.onGone = () => context.abort(new RpcError("cancelled", "the caller is gone"));
     try {
       await permit(bound, context);
@@ -288,20 +282,15 @@ export class HttpService<Context> {
   /** Answers a request for a method, which has a deadline and an authenticated client before `serve` reads the rest. */
   private async take(exchange: HttpExchange, match: Match<unknown>): Promise<void> {
     if (exchange.isGone) return;
-    const { limits, authentication } = this;
-    const { bound } = match;
-    const admission = OWN_METHODS.includes(bound) ? this.ownAdmission : this.admission;
-    const { budget, unsent } = this.requests.enter(exchange, (error) => request.evict(error));
-    const settings = new RequestSettings(limits, this.errorHookFor(exchange), admission, budget, this.once);
-    const request = new HttpRequest(exchange, match, settings, unsent, this.shared);
+    const { method } = match.bound;
+    const { authentication, shared } = this;
+    const admission = OWN_METHODS.includes(match.bound) ? this.ownAdmission : this.admission;
+    const entry = this.requests.enter(exchange, (error) => request.evict(error));
+    const request = new HttpRequest(exchange, match, entry, admission, this.errorHookFor(exchange), shared);
     try {
-      requireVersion(exchange.header(VERSION_HEADER));
-      request.timeoutMs = requestTimeoutOf(exchange, limits);
-      settings.connection =
-        authentication && (await authentication.run(exchange, fullName(bound.method), request.timeoutMs));
-      const { client, requester } = callerOf(this.callers, exchange, bound.method, settings.connection);
-      settings.client = client;
-      request.requester = requester;
+      request.begin();
+      const connection = authentication && (await authentication.run(exchange, fullName(method), request.timeoutMs));
+      request.identify(connection, callerOf(this.callers, exchange, method, connection));
     } catch (error) {
       request.refuse(request.explain(error));
       return;
@@ -315,9 +304,4 @@ export class HttpService<Context> {
       this.onError(error, peer === undefined ? site : { peer, ...site });
     };
   }
-}
-
-/** Returns whether an error is a normal response that need not be reported to the application. */
-function isSaid(error: unknown): boolean {
-  return error instanceof RpcError || error instanceof UploadProblem;
 }

@@ -32,7 +32,7 @@ export function answerFailure(exchange: HttpExchange, error: unknown, fields: Re
     exchange.respond(head, jsonBytes({ type: TYPES + type, title, ...more }));
     return;
   }
-  const failure = error instanceof RpcError ? error : new RpcError("internal", "the blob could not be transferred");
+  const failure = error instanceof RpcError ? error : new RpcError("internal", "the request could not be answered");
   const status = error instanceof TooLarge ? 413 : statusOf(failure.code);
   exchange.respond(
     { status, fields: { ...fields, "content-type": "application/json" } },
