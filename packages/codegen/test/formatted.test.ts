@@ -50,6 +50,25 @@ test("generated code for random schemas is formatted", { timeout: 60_000 }, asyn
   for (const each of files) expect(each.text).toBe(formatted(each));
 });
 
+test("assertions of long unions are formatted", async () => {
+  const long = (tag: string): string => `z.object({ kind: z.literal("${tag}"), ${tag.repeat(60)}: z.int() })`;
+  const file = workspace.write(
+    "assertions.service.ts",
+    `import { rpc, service } from "@quicrpc/core";
+     import { z } from "zod";
+     ${["Aa", "Bb", "Cc"].map((name) => `export const ${name.repeat(25)} = ${long(name.charAt(0))};`).join("\n")}
+     const all = [${["Aa", "Bb", "Cc"].map((name) => name.repeat(25)).join(", ")}] as const;
+     export const S = service("test.v1.S", {
+       a: rpc({ input: z.union([z.int(), z.discriminatedUnion("kind", all)]) }),
+       b: rpc({ input: z.union([z.int(), z.array(z.discriminatedUnion("kind", all))]) }),
+       c: rpc({ input: z.union([z.int(), z.map(z.string(), z.discriminatedUnion("kind", all)).nullable()]) }),
+       d: rpc({ input: z.union([z.int(), z.union(all)]) }),
+     });`,
+  );
+  const { files } = await generate({ files: [file], importExtension: "ts" });
+  for (const each of files) expect(each.text).toBe(formatted(each));
+});
+
 describe.each(targets)("generated code for $target, explain: $explain", ({ target, explain = true }) => {
   const folder = `${target}-${explain}`;
 

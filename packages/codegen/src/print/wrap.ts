@@ -47,6 +47,8 @@ function wrap(code: Code, place: Place): string {
   )?.[0];
   if (field !== undefined) return wrapField(code, field, place);
   if (isChoice(code)) return wrapChoice(code, place);
+  const [value = "", type] = assertionIn(code);
+  if (type !== undefined) return wrapAssertion(value, type, place);
   const [head = "", result] = code.split(" => ");
   if (result !== undefined && !/^[([{]/.test(result)) return `${head} =>${below("", code.part(result), place)}`;
   if (isUnion(code)) return wrapUnion(code, { ...place, indent: place.indent - 2 }).trimStart();
@@ -108,14 +110,18 @@ function wrapAssignment(left: string, right: string, place: Place): string {
   const head = `${left} =`;
   if (value.isType && isUnion(value)) return head + wrapUnion(value, place);
   if (!value.isType && isChoice(value)) return head + below("", value, place);
+  const [asserted = "", type] = assertionIn(value);
+  if (type !== undefined && isUnion(type)) return `${head} ${wrapAssertion(asserted, type, place)}`;
   const fits = (text: string): boolean => place.column + text.length <= MAX_WIDTH;
   const isName = value.isType && /^\w+$/.test(right);
   const start = `${head} ${value.text.slice(0, (value.pairs[0]?.[0] ?? right.length) + 1)}`;
   if (!isName && fits(start)) return `${head} ${wrap(value, { ...place, column: place.column + head.length + 1 })}`;
   if (hasNestedArguments(left) || !fits(head)) {
-    const type = wrap(new Code(left, true), { ...place, after: start.length - left.length });
-    const last = type.includes("\n") ? type.length - type.lastIndexOf("\n") - 1 : place.column + type.length;
-    return `${type} = ${wrap(value, { ...place, column: last + 3 })}`;
+    const declared = wrap(new Code(left, true), { ...place, after: start.length - left.length });
+    const last = declared.includes("\n")
+      ? declared.length - declared.lastIndexOf("\n") - 1
+      : place.column + declared.length;
+    return `${declared} = ${wrap(value, { ...place, column: last + 3 })}`;
   }
   return head + below("", value, place);
 }
@@ -137,6 +143,18 @@ function wrapField(code: Code, head: string, place: Place): string {
   const isWhole = !code.isType && value.pairs.length === 0 && head.length > 5;
   if (isWhole || isChoice(value)) return head + below("", value, place);
   return `${head} ${wrap(value, { ...place, column: place.column + head.length + 1 })}`;
+}
+
+/** Returns the value and the type of a type assertion. */
+function assertionIn(code: Code): [value?: string, type?: Code] {
+  const [value = "", type] = code.split(" as ");
+  return type === undefined ? [] : [value, new Code(type, true)];
+}
+
+function wrapAssertion(value: string, type: Code, place: Place): string {
+  const head = `${value} as`;
+  if (isUnion(type)) return head + wrapUnion(type, place);
+  return `${head} ${wrap(type, { ...place, column: place.column + head.length + 1 })}`;
 }
 
 function isUnion(code: Code): boolean {
