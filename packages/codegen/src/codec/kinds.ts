@@ -1,4 +1,5 @@
-import { type NodeOf, partsOf, type SchemaNode } from "../schema/node.js";
+import { mayBeUndefined } from "../schema/optional.js";
+import { type NodeOf, partsOf, reaching, type SchemaNode } from "../schema/node.js";
 
 /** A kind of value that is seen without reading it: of a value in a program, or of one on the wire. */
 export type ValueKind = "string" | "number" | "bigint" | "boolean" | "null" | "array" | "object" | "bytes" | "date";
@@ -92,8 +93,61 @@ export function isTellable(node: NodeOf<"union">): boolean {
     return kinds === undefined || kinds.includes("bytes") || kinds.includes("date");
   });
   if (objects >= 0 && objects < others) return false;
+  const mistaken = node.options.some((option, index) =>
+    node.options.slice(0, index).some((earlier) => mayMistake(earlier, option)),
+  );
+  if (mistaken) return false;
   return node.options.every((option) => !isAmbiguous(node) || !hasAmbiguous(option, new Set([node])));
 }
+
+/**
+ * Whether a value of `later` that `earlier` refuses may match `earlier` once it is written: undeclared keys are not sent. True in doubt.
+ */
+function mayMistake(earlier: SchemaNode, later: SchemaNode, open: ReadonlySet<SchemaNode> = new Set()): boolean {
+  if (earlier === later || !dropsKeys(later) || areDisjoint(earlier, later)) return false;
+  if (open.has(later)) return true;
+  const inside = new Set([...open, later]);
+  const [a, b] = [withoutAbsence(earlier), withoutAbsence(later)];
+  if (a.kind === "array" && b.kind === "array") return mayMistake(a.element, b.element, inside);
+  if (a.kind !== "object" || b.kind !== "object" || a.others !== "strip") return true;
+  return Object.entries(a.fields).some(([name, field]) => {
+    const other = b.fields[name];
+    return other === undefined ? b.others === "strip" : mayMistake(field, other, inside);
+  });
+}
+
+const dropsKeys = reaching((node) => node.kind === "object" && node.others === "strip");
+
+/** Whether no value of `later`, without its undeclared keys, matches `earlier`. False in doubt. */
+function areDisjoint(earlier: SchemaNode, later: SchemaNode): boolean {
+  const [a, b] = [bare(earlier), bare(later)];
+  if (a.kind === "literal" && b.kind === "literal") return a.values.every((value) => !b.values.includes(value));
+  const [kinds, others] = [kindsOf(a, "write"), kindsOf(b, "write")];
+  if (kinds !== undefined && others !== undefined && !kinds.some((kind) => others.includes(kind))) return true;
+  if (a.kind !== "object" || b.kind !== "object") return false;
+  return Object.entries(a.fields).some(([name, field]) => {
+    if (field.optin !== undefined || mayBeUndefined(field) || bare(field).kind === "any") return false;
+    const other = b.fields[name];
+    return other === undefined ? typeof b.others === "string" && hasKinds(field) : areDisjoint(field, other);
+  });
+}
+
+function hasKinds(node: SchemaNode): boolean {
+  return bare(node).kind === "literal" || kindsOf(node, "write") !== undefined;
+}
+
+/** Returns the schema inside of wrappers that do not change what matches. */
+function bare(node: SchemaNode): SchemaNode {
+  return node.kind === "frozen" || node.kind === "refined" ? bare(node.inner) : node;
+}
+
+/** Returns the schema of a value that is present and not null. */
+function withoutAbsence(node: SchemaNode): SchemaNode {
+  const isWrapper = ABSENCE.has(node.kind) && "inner" in node;
+  return isWrapper ? withoutAbsence(node.inner) : node;
+}
+
+const ABSENCE: ReadonlySet<string> = new Set("optional exactOptional nullable default frozen".split(" "));
 
 const TRANSPARENT: ReadonlySet<string> = new Set(["nullable", "frozen", "refined", "union"]);
 

@@ -61,6 +61,16 @@ const CASES: readonly (readonly [name: string, source: string, value: unknown, r
   ["typed arrays that zod tests", "z.xor([z.int(), z.instanceof(Float64Array)])", Float64Array.of(1, 0.5)],
   ["typed arrays as a message", "z.instanceof(Int8Array)", Int8Array.of(-1, 2)],
   ["a default of a record's values", "z.record(z.string(), z.int().default(3))", { a: undefined }],
+  [
+    "an object that without undeclared keys fits an earlier option of a union",
+    "z.union([z.object({ a: z.int().default(1), b: z.int().optional() }), z.object({ c: z.int().optional() })])",
+    { b: "x", c: 1 },
+  ],
+  [
+    "the same inside arrays",
+    "z.union([z.array(z.object({ a: z.int().optional() })), z.array(z.object({ b: z.int() }).readonly())])",
+    [{ a: "x", b: 4 }],
+  ],
   ["a typed array where anything may be", "z.any()", new Float64Array([1, 2])],
   ["an Error where anything may be", "z.any()", new Error("late"), { message: "late" }],
   ["a Map of another realm where anything may be", "z.any()", runInNewContext("new Map([[1, 2]])"), new Map([[1, 2]])],

@@ -53,6 +53,32 @@ describe("values that JSON lacks", () => {
     },
   );
 
+  const stripped = wire.union(
+    wire.object({ a: wire.withDefault(wire.number(), () => 1), b: wire.optional(wire.number()) }),
+    wire.object({ c: wire.optional(wire.number()) }),
+  );
+  const caught = wire.caught(wire.record({}, wire.number()), () => "caught");
+  test.each<[string, wire.Shape, unknown, string?]>([
+    [
+      "undefined that becomes a default",
+      wire.record(
+        {},
+        wire.withDefault(wire.number(), () => 3),
+      ),
+      { a: undefined },
+    ],
+    ["undefined that is replaced", caught, { a: undefined }],
+    ["an object that without undeclared keys fits an earlier option", stripped, { b: "x", c: 1 }, '{"b":"x","c":1}'],
+    ["the same with undeclared keys that JSON lacks", stripped, { b: 1n, c: 1 }],
+    ["undefined that stays", wire.record({}, wire.optional(wire.number())), { a: undefined }, "{}"],
+    ["a value that is replaced", caught, { a: "x" }, '{"a":"x"}'],
+    ["an object of the first option", stripped, { b: 1, c: 2 }, '{"b":1}'],
+  ])("%s", (_, shape, value, text) => {
+    const json = jsonOf(shape);
+    if (text === undefined) expect(refusal(() => json.write(value)).message).toContain("JSON cannot represent it");
+    else expect(json.write(value)).toBe(text);
+  });
+
   test("raw bytes are base64", () => {
     const json = jsonCodecOf(wire.bytesCodec);
     expect(json.write(new Uint8Array([1, 2]))).toBe('"AQI="');

@@ -12,7 +12,7 @@ import {
   type Shape,
 } from "@quicrpc/core/generated";
 import { toBase64 } from "@quicrpc/core/transport";
-import { checking, requireAll } from "./conversions.js";
+import { checking, jsonMode, requireAll } from "./conversions.js";
 import { hasOwnForms, objectOf, shapeAsIs } from "./own-forms.js";
 import { plainText, quote } from "./plain-text.js";
 
@@ -73,17 +73,23 @@ export class JsonWriters {
         const { element } = form;
         const entries = (value: unknown): string => {
           const all = Object.entries(value as object);
-          if (all.some(([, each]) => each === undefined) && !fits(element, undefined)) misfit();
+          if (all.some(([, each]) => each === undefined)) requireAbsence(element);
           return entriesText(all, write);
         };
         if (Object.keys(form.keys).length > 0) return fitting(shape, entries);
         return (value) => (isPlainObject(value) ? entries(value) : misfit());
       }
       case "union": {
-        const options = form.options.map((option) => ({ option, write: this.of(option) }));
+        const { options } = form;
+        const writers = options.map((option) => this.of(option));
         return (value) => {
-          const chosen = options.find(({ option }) => fits(option, value));
-          return chosen === undefined ? misfit() : chosen.write(value);
+          const chosen = options.findIndex((option) => fits(option, value));
+          const text = (writers[chosen] ?? misfit)(value);
+          const isClear = (json: string): boolean => !options.slice(0, chosen).some((each) => isJsonOf(each, json));
+          if (!/^[[{]/.test(text) || isClear(text)) return text;
+          // An earlier option matches what is left without undeclared keys.
+          const whole = asIs(options[chosen] as Shape)(value);
+          return isClear(whole) ? whole : misfit();
         };
       }
       case "discriminated": {
@@ -112,8 +118,13 @@ export class JsonWriters {
       case "caught": {
         const { inner } = form;
         const write = this.of(inner);
-        const other = hasOwnForms(inner, shapeAsIs) ? misfit : plainText;
-        return (value) => (fits(inner, value) ? write(value) : other(value));
+        const other = asIs(inner);
+        return (value) => {
+          if (fits(inner, value)) return write(value);
+          const text = other(value);
+          // Without undefined properties, it may match.
+          return isJsonOf(inner, text) ? misfit() : text;
+        };
       }
       case "pipe":
         return fitting(shape, this.of(form.from));
@@ -169,7 +180,10 @@ export class JsonWriters {
         for (const key in object) {
           const other = object[key];
           if (known.has(key) || key === "__proto__") continue;
-          if (other === undefined && others !== "strict" && fits(others, undefined)) continue;
+          if (other === undefined && others !== "strict") {
+            requireAbsence(others);
+            continue;
+          }
           text += `${text.length === 1 ? "" : ","}${quote(key)}:${writeOther(other)}`;
         }
       }
@@ -223,6 +237,22 @@ function entriesText(entries: readonly (readonly [key: unknown, value: unknown])
 
 function fits(shape: Shape, value: unknown): boolean {
   return run(shape, value, Mode.Given).issues.length === 0;
+}
+
+/** Returns the writer of values as they are, with undeclared keys, if their form in JSON does not depend on `shape`. */
+function asIs(shape: Shape): WriteJson {
+  return hasOwnForms(shape, shapeAsIs) ? misfit : plainText;
+}
+
+/** Returns true if the receiver of this JSON accepts it as a value of `shape`. */
+function isJsonOf(shape: Shape, text: string): boolean {
+  return run(shape, JSON.parse(text), jsonMode).issues.length === 0;
+}
+
+/** Throws the mismatch error unless an undefined property with this shape is the same as none, which is all that JSON can say. */
+function requireAbsence(shape: Shape): void {
+  const { value, issues } = run(shape, undefined, Mode.Given);
+  if (issues.length > 0 || value !== undefined) misfit();
 }
 
 /** Returns `write` with a check that the value matches the whole shape. */
