@@ -21,6 +21,8 @@ type Case = readonly [
 
 const A = "z.object({ a: z.int() })";
 const withB = (b: string): string => `z.object({ a: z.int(), b: ${b} })`;
+const both = (a: string): string => `z.intersection(${a}, z.object({ b: z.int() }))`;
+const property = (name: string, schema: string): string => `z.string().check(z.property("${name}", ${schema}))`;
 const CASES: readonly Case[] = [
   // Fields that may be undefined, but may not be left out.
   ...["z.undefined()", "z.void()", "z.literal(undefined)", "z.union([z.int(), z.undefined()])"].map(
@@ -79,6 +81,31 @@ const CASES: readonly Case[] = [
   // Checks of what may be absent, and of what is replaced if it does not fit.
   ["input", "z.coerce.number().max(9).optional()", "z.coerce.number().max(3).optional()", 4, "refused"],
   ["input", 'z.enum(["a", "b"]).catch("a")', "z.string()", 5, "refused"],
+  // Objects of intersections with checks of their own.
+  ["input", both(A), both(`${A}.refine(({ a }) => a !== 1)`), { a: 1, b: 1 }, "refused"],
+  ["output", both(`${A}.refine(({ a }) => a !== 1)`), both(A), { a: 1, b: 1 }, "refused"],
+  ["input", both(A), both("z.object({ a: z.int().min(2) })"), { a: 1, b: 1 }, "refused"],
+  // Functions that change a text before it is checked.
+  ["input", "z.string().trim().regex(/^[a-z ]+$/)", "z.string().toLowerCase().regex(/^[a-z]+$/)", " a", "refused"],
+  ["input", "z.string().trim().max(1)", "z.string().toLowerCase().max(1)", " a", "refused"],
+  ["input", 'z.string().normalize("NFC").max(1)', 'z.string().normalize("NFKC").max(1)', "\ufb01", "refused"],
+  ["input", "z.string().trim().max(2).toUpperCase()", "z.string().trim().toUpperCase().max(2)", "\ufb03", "refused"],
+  ["input", "z.string().min(2)", "z.string().trim().pipe(z.string().min(2))", "a ", "refused"],
+  // Items that may be undefined.
+  ["input", "z.array(z.int().optional())", "z.array(z.int().exactOptional())", [undefined], "refused"],
+  [
+    "output",
+    "z.tuple([z.int().exactOptional(), z.int()])",
+    "z.tuple([z.int().optional(), z.int()])",
+    [undefined, 1],
+    "refused",
+  ],
+  // Properties.
+  ["input", property("length", "z.int().min(1)"), property("length", "z.int().min(2)"), "a", "refused"],
+  ["output", "z.string().check(z.property('length', z.int().min(2)))", "z.string()", "a", "refused"],
+  // Words.
+  ["input", "z.stringbool()", 'z.stringbool({ truthy: ["si"], falsy: ["no"] })', "yes", "refused"],
+  ["input", "z.stringbool()", 'z.stringbool({ case: "sensitive" })', "Yes", "refused"],
   // Options of formats.
   ["input", "z.email({ pattern: z.regexes.html5Email })", "z.email()", "a@b", "refused"],
   ["input", "z.iso.datetime({ precision: -1 })", "z.iso.datetime()", "2020-01-01T06:15Z", "refused"],

@@ -24,6 +24,9 @@ const JOINED = [
   ["format", "the format", impliesFormat],
 ] as const;
 
+/** What `others` describes. */
+const OTHERS = "a conversion, an exclusive union, a loose record or the check of a property";
+
 /** Returns the checks of `after` that differ from `before`: stricter, weaker or different ones. Checks that others imply are ignored. */
 export function compareChecks(before: Checks = {}, after: Checks = {}): CheckChange[] {
   const changes: CheckChange[] = [];
@@ -73,12 +76,14 @@ export function compareChecks(before: Checks = {}, after: Checks = {}): CheckCha
   if (before.lenient !== true && after.lenient === true) add("check-loosened", "values that do not fit are replaced");
   const [oldOthers, others] = [before.others ?? [], after.others ?? []];
   if (others.some((each) => !oldOthers.includes(each)))
-    add("check-tightened", "a conversion, an exclusive union or a loose record may refuse other values than before");
+    add("check-tightened", `${OTHERS} may refuse other values than before`);
   if (oldOthers.some((each) => !others.includes(each)))
-    add("check-loosened", "a conversion, an exclusive union or a loose record may accept other values than before");
+    add("check-loosened", `${OTHERS} may accept other values than before`);
   if (before.changed === undefined && after.changed === undefined) return changes;
-  for (const { kind, message } of compareChecks(before.changed, after.changed))
-    add(kind, `after the text was changed: ${message}`);
+  const [old, now] = [before.changed, after.changed];
+  if (old !== undefined && now !== undefined && old.by !== now.by)
+    add("check-changed", `the value is changed by ${now.by ?? "a function"}, no longer by ${old.by ?? "a function"}`);
+  for (const { kind, message } of compareChecks(old, now)) add(kind, `after the value was changed: ${message}`);
   return changes;
 }
 

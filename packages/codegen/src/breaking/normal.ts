@@ -56,15 +56,17 @@ export function alternatives(shape: Shape, types: ShapeTypes, name?: string, dep
 /** Returns an intersection of objects as one object; undefined if other types are involved. */
 function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ShapeOf<"object"> | undefined {
   const fields: Record<string, Shape> = {};
+  let checks: Checks | undefined;
   for (const part of parts) {
     const [only, ...others] = alternatives(part, types);
     if (only?.shape.kind !== "object" || others.length > 0 || only.shape.others !== undefined) return undefined;
+    if (only.shape.checks !== undefined) checks = mergeChecks(checks, only.shape.checks);
     for (const [name, field] of Object.entries(only.shape.fields)) {
       const known = fields[name];
       fields[name] = known === undefined ? field : intersect(known, field, types);
     }
   }
-  return { kind: "object", fields };
+  return { kind: "object", fields, ...(checks === undefined ? {} : { checks }) };
 }
 
 /** Intersections of the types of one version, by their text, so that a recursive type leads to the same shape. */

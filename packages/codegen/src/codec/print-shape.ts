@@ -145,7 +145,7 @@ function recordKeys(node: NodeOf<"record">, of: (node: SchemaNode) => string): s
 function checkExpression(check: CheckNode, printer: CodecPrinter): string | undefined {
   if (check.kind === "pattern")
     return `wire.pattern(${printer.patternName(check.regex, check.format)}, ${quoted(check.format)})`;
-  if (check.kind === "format" || check.kind === "overwrite" || check.kind === "custom") return undefined;
+  if (["format", "overwrite", "property", "custom"].includes(check.kind)) return undefined;
   const { size, bound, least, most, step, part, position } = check as Readonly<Record<string, unknown>>;
   const args = [size, bound, least, most, step, part, position].filter((each) => each !== undefined);
   return `wire.${check.kind}(${args.map(expression).join(", ")})`;

@@ -34,6 +34,15 @@ export function checksOf(schema: AnySchema): CheckNode[] {
   });
 }
 
+/** Returns the check that `z.stringbool` makes of its words; undefined for other schemas. */
+export function wordsOf(schema: AnySchema): CheckNode | undefined {
+  const { truthy, falsy, case: letters } = schema._zod.bag as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(truthy) || !Array.isArray(falsy)) return undefined;
+  const words = [...truthy, ...falsy].map((word) => String(word).replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  const regex = new RegExp(`^(?:${words.join("|")})$`, letters === "sensitive" ? "" : "i");
+  return { kind: "pattern", regex, format: "regex", opaque: true };
+}
+
 /** Source of the function that zod creates for a message that is given as text. */
 const TEXT = /^\(\)\s*=>\s*\w+(?:\.error)?$/;
 
@@ -77,10 +86,24 @@ function checkNodes(check: zod.$ZodCheck): CheckNode[] {
     case "string_format":
       return [stringFormat(check, def)];
     case "overwrite":
-      return [{ kind: "overwrite", opaque: true }];
+      return [{ kind: "overwrite", by: nameOfOverwrite(def.tx as (text: string) => unknown), opaque: true }];
+    case "property":
+      return [{ kind: "property", name: String(def.property), schema: def.schema as AnySchema, opaque: true }];
     default:
       return [CUSTOM];
   }
+}
+
+/** Source of zod's functions that change a text. */
+const OVERWRITE = /^\(?(\w+)\)?\s*=>\s*(?:\1\.(trim|toLowerCase|toUpperCase|normalize)|\w+\.(slugify))\(\w*\)$/;
+
+/** Returns the name of zod's function that `overwrite` is; undefined for other functions. */
+function nameOfOverwrite(overwrite: (text: string) => unknown): string | undefined {
+  const [, , name, other = name] = OVERWRITE.exec(String(overwrite)) ?? [];
+  if (name !== "normalize") return other;
+  // The form is not in the source. These characters have another form in each.
+  const text = "\u00c5\u0041\u030a\ufb01";
+  return ["NFC", "NFD", "NFKC", "NFKD"].find((form) => text.normalize(form) === overwrite(text));
 }
 
 function boundNode(kind: "atLeast" | "atMost" | "moreThan" | "lessThan", bound: unknown): CheckNode[] {

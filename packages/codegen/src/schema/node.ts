@@ -44,8 +44,10 @@ type Condition =
       readonly regex?: RegExp;
       readonly options?: Readonly<Record<string, string>>;
     }
-  /** Changes the value, like `trim`. */
-  | { readonly kind: "overwrite" }
+  /** Changes the value. `by` is the name of zod's function, such as `trim`; undefined for a function of the user. */
+  | { readonly kind: "overwrite"; readonly by?: string | undefined }
+  /** A schema that a property of the value must match. */
+  | { readonly kind: "property"; readonly name: string; readonly schema: AnySchema }
   /** A function of the user, such as in `refine`. */
   | { readonly kind: "custom" };
 

@@ -1,7 +1,7 @@
 import type { SchemaRoot } from "../source/schema-root.js";
 import { bytesClass } from "../types/support.js";
 import { type AnySchema, defOf, hasTrait, isZodSchema, lazyTarget, metaOf, shapeOf } from "../types/zod.js";
-import { checksOf, toldOf } from "./checks.js";
+import { checksOf, toldOf, wordsOf } from "./checks.js";
 import { isConstantDefault, isPrintable } from "./constant.js";
 import type { CheckNode, NodeBody, SchemaNode, SchemaPath } from "./node.js";
 
@@ -195,16 +195,19 @@ export class SchemaReader {
         const isConstant = make["~constantCatch"] === true;
         return known({ kind: "caught", inner: child(def.innerType, "innerType"), value: make, isConstant });
       }
-      case "pipe":
+      case "pipe": {
+        const from = child(def.in, "in");
+        const words = wordsOf(schema);
         return [
           {
             kind: "pipe",
-            from: child(def.in, "in"),
+            from: words === undefined ? from : this.#make(from.schema, from.at, { kind: "string", checks: [words] }),
             to: child(def.out, "out"),
             preprocesses: hasTrait(schema, "$ZodPreprocess"),
           },
           hasTrait(schema, "$ZodCodec"),
         ];
+      }
       case "lazy":
         // A schema with checks, or a description.
         return known({

@@ -14,13 +14,15 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 /** Summarizes `checks`, keeping the strictest bound of each kind; undefined if there are none. */
 export function summaryOf(checks: readonly CheckNode[]): Checks | undefined {
   const summary: Mutable<Checks> = {};
-  let into = summary;
-  for (const check of checks) {
-    // Later checks apply to the result of such a function.
-    if (check.kind === "overwrite") into = summary.changed ??= {};
-    addCheck(into, check);
+  for (const [index, check] of checks.entries()) {
+    if (check.kind === "overwrite") {
+      // Later checks apply to the result of such a function.
+      const changed = summaryOf(checks.slice(index + 1));
+      if (changed !== undefined) summary.changed = check.by === undefined ? changed : { by: check.by, ...changed };
+      break;
+    }
+    addCheck(summary, check);
   }
-  if (summary.changed !== undefined && Object.keys(summary.changed).length === 0) delete summary.changed;
   return Object.keys(summary).length === 0 ? undefined : summary;
 }
 
@@ -54,7 +56,7 @@ function addCheck(checks: Mutable<Checks>, check: CheckNode): void {
   else if (check.kind === "multipleOf") checks.multipleOf = joined(checks.multipleOf, scalar(check.step));
   else if (check.kind === "custom") checks.custom = (checks.custom ?? 0) + 1;
   else if (check.kind === "integer") addFormat(checks, check.format);
-  else if (check.kind !== "overwrite") {
+  else if (check.kind === "pattern" || check.kind === "format") {
     const { regex, format, options } = check;
     if (regex !== undefined && PATTERNS.has(format)) return addPattern(checks, regex);
     addFormat(checks, format);

@@ -1,5 +1,6 @@
 import {
   canonicalNode,
+  type CheckNode,
   checksOf,
   fieldsOf,
   keyOf,
@@ -11,6 +12,7 @@ import {
   takesAnyKey,
 } from "../schema/node.js";
 import { isOptional } from "../schema/optional.js";
+import { nodeOf } from "../schema/read.js";
 import type { AnySchema, Direction } from "../types/zod.js";
 import { mergeChecks, summaryOf } from "./checks.js";
 import type { Checks, LiteralValue, Shape } from "./shape.js";
@@ -49,25 +51,33 @@ export class ShapeBuilder {
     }
     const own = checksOf(target);
     if (!WITH_CHECKS.has(ownStructure(target).kind)) {
-      const more = node === target ? undefined : summaryOf(checksOf(node).slice(own.length));
+      const more = node === target ? undefined : this.#summary(checksOf(node).slice(own.length));
       return more === undefined ? { kind: "ref", name } : { kind: "ref", name, more };
     }
-    const checks = summaryOf(checksOf(node));
-    const isOwn = checks === undefined || JSON.stringify(checks) === JSON.stringify(summaryOf(own));
+    const checks = this.#summary(checksOf(node));
+    const isOwn = checks === undefined || JSON.stringify(checks) === JSON.stringify(this.#summary(own));
     return isOwn ? { kind: "ref", name } : { kind: "ref", name, checks };
   }
 
   #define(node: SchemaNode, direction: Direction): Shape {
     const structure = ownStructure(node);
     if (direction === "input") {
-      if (node.kind === "external" && node.coerces) return coerced(structure.kind, summaryOf(checksOf(node)));
+      if (node.kind === "external" && node.coerces) return coerced(structure.kind, this.#summary(checksOf(node)));
       if (structure.kind === "pipe" && !isFunction(structure.from))
-        return withChecks(this.#pipe(structure, isExternal(node)), summaryOf(checksOf(node)));
+        return withChecks(this.#pipe(structure, isExternal(node)), this.#summary(checksOf(node)));
     }
     const shape = this.#structure(structure, direction);
-    const checks = summaryOf(checksOf(node));
+    const checks = this.#summary(checksOf(node));
     if (checks === undefined) return shape;
     return WITH_CHECKS.has(structure.kind) ? { ...shape, checks } : withChecks(shape, checks);
+  }
+
+  #summary(checks: readonly CheckNode[]): Checks | undefined {
+    const others = checks.flatMap((check) =>
+      check.kind === "property" ? [`${check.name}: ${this.#textOf([nodeOf(check.schema)], "input")}`] : [],
+    );
+    const summary = summaryOf(checks);
+    return others.length === 0 ? summary : mergeChecks(summary, { others });
   }
 
   /** Returns the shape of `node` without its checks. */
@@ -107,7 +117,6 @@ export class ShapeBuilder {
       case "intersection":
         return { kind: "intersection", left: of(node.left), right: of(node.right) };
       case "optional":
-      case "exactOptional":
         return union([of(node.inner), { kind: "undefined" }]);
       case "nullable":
         return union([of(node.inner), { kind: "null" }]);
@@ -120,6 +129,8 @@ export class ShapeBuilder {
         return withChecks(of(node.inner), { lenient: true });
       case "success":
         return direction === "input" ? of(node.inner) : { kind: "boolean" };
+      // It may be absent, but not undefined.
+      case "exactOptional":
       case "frozen":
       // A schema that is determined at its use, with checks of its own.
       case "refined":
@@ -147,7 +158,8 @@ export class ShapeBuilder {
   #pipe({ from, to }: NodeOf<"pipe">, isCodec: boolean): Shape {
     const shape = this.shape(from, "input");
     if (isFunction(to)) return shape;
-    const isConverted = isCodec || ownStructure(from).kind === "pipe";
+    const isChanged = checksOf(from).some((check) => check.kind === "overwrite");
+    const isConverted = isCodec || isChanged || ownStructure(from).kind === "pipe";
     const { kind } = ownStructure(to);
     if (!isConverted && SCALARS.has(kind) && shape.kind === kind) return withChecks(shape, summaryOf(checksOf(to)));
     return withChecks(shape, { others: [`then ${this.#textOf([to], "input")}`] });

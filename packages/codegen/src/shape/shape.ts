@@ -34,9 +34,11 @@ export interface Checks {
   readonly custom?: number;
   /** True if the receiver accepts anything, as with `catch`. */
   readonly lenient?: true;
-  /** Checks after `trim` or another function of zod has changed the value. */
+  /** Checks after `trim` or another function has changed the value. */
   readonly changed?: Checks;
-  /** Conditions that are compared as text: the shape that a converted value must match, or the alternatives that it may match. */
+  /** Among the checks of a changed value: the name of the function of zod that has changed it. */
+  readonly by?: string;
+  /** Conditions that are compared as text: the shape that a converted value or a property must match, or the alternatives that the value may match. */
   readonly others?: readonly string[];
 }
 

@@ -225,10 +225,9 @@ class Document {
   /** Returns the keywords of checks some of which zod has to run. */
   #refinement({ inner, checks }: NodeOf<"refined">): JsonSchema {
     const change = checks.findIndex(({ kind }) => kind === "overwrite");
-    // Later checks are of the changed value, such as the result of `trim`. The longer original meets the least length too.
-    const sent = checks.filter(
-      ({ kind }, at) => change === -1 || at < change || (inner.kind === "string" && kind === "minSize"),
-    );
+    // Later checks are of the changed value. What `trim` shortens meets the least length too.
+    const isLonger = checks.every((check) => check.kind !== "overwrite" || check.by === "trim");
+    const sent = checks.filter(({ kind }, at) => change === -1 || at < change || (isLonger && kind === "minSize"));
     if (sent.length === 0) return {};
     switch (inner.kind) {
       case "string":
