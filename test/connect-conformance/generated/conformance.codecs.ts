@@ -605,7 +605,12 @@ function readAnyMessage(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): AnyM
   return value;
 }
 
-function writeAnyMessageValue(b: Uint8Array, p: number, value: AnyMessageValue, depth = wire.MAX_DEPTH): number {
+function writeAnyMessageValue(
+  b: Uint8Array,
+  p: number,
+  value: Readonly<AnyMessageValue>,
+  depth = wire.MAX_DEPTH,
+): number {
   const kind = wire.kindOf(value);
   if (kind === "string") {
     const option = value as string;

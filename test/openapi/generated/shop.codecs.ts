@@ -975,7 +975,7 @@ function readShopManualInput(r: wire.Reader, p: number): ShopManualInputParsed {
 
 const readShopManualInputKeys = /* @__PURE__ */ new wire.Keys(["id", "file"]);
 
-function writeShopManualInputFile(b: Uint8Array, p: number, value: BlobSource): number {
+function writeShopManualInputFile(b: Uint8Array, p: number, value: Readonly<BlobSource>): number {
   if (!Array.isArray(value) || value.length !== 4) return wire.misfit();
   p = wire.writeArrayHeader(b, p, 4);
   if (value[0] < 0) return wire.misfit();

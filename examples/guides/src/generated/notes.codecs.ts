@@ -681,7 +681,7 @@ function readNotesUploadInput(r: wire.Reader, p: number): NotesUploadInputParsed
 
 const readNotesUploadInputKeys = /* @__PURE__ */ new wire.Keys(["note", "file"]);
 
-function writeNotesUploadInputFile(b: Uint8Array, p: number, value: BlobSource): number {
+function writeNotesUploadInputFile(b: Uint8Array, p: number, value: Readonly<BlobSource>): number {
   if (!Array.isArray(value) || value.length !== 4) return wire.misfit();
   p = wire.writeArrayHeader(b, p, 4);
   if (value[0] < 0) return wire.misfit();
@@ -794,7 +794,7 @@ function readNotesArchiveInput(r: wire.Reader, p: number): NotesArchiveInputPars
 
 const readNotesArchiveInputKeys = /* @__PURE__ */ new wire.Keys(["note", "file"]);
 
-function writeNotesArchiveInputFile(b: Uint8Array, p: number, value: BlobSource): number {
+function writeNotesArchiveInputFile(b: Uint8Array, p: number, value: Readonly<BlobSource>): number {
   if (!Array.isArray(value) || value.length !== 5) return wire.misfit();
   p = wire.writeArrayHeader(b, p, 5);
   if (value[0] < 0) return wire.misfit();

@@ -1473,7 +1473,7 @@ function readWhiteboardShareInput(r: wire.Reader, p: number): WhiteboardShareInp
 
 const readWhiteboardShareInputKeys = /* @__PURE__ */ new wire.Keys(["room", "id", "name", "file"]);
 
-function writeWhiteboardShareInputFile(b: Uint8Array, p: number, value: BlobSource): number {
+function writeWhiteboardShareInputFile(b: Uint8Array, p: number, value: Readonly<BlobSource>): number {
   if (!Array.isArray(value) || value.length !== 4) return wire.misfit();
   p = wire.writeArrayHeader(b, p, 4);
   if (value[0] < 0) return wire.misfit();

@@ -143,10 +143,7 @@ export class CodecPrinter {
   /** Returns the type that the writer of `node` accepts. The writer does not change the value. */
   givenType(node: SchemaNode): string {
     const type = this.typeOf(node, "input");
-    const isGeneric = type.kind === "generic";
-    const isTable = node.kind === "set" || node.kind === "map";
-    const isList = node.kind === "array" || node.kind === "tuple";
-    return this.layout((isTable && isGeneric) || (isList && !isGeneric) ? readonlyType(type) : type);
+    return this.layout(takesLists(node) ? readonlyType(type) : type);
   }
 
   /** Returns the expression for the user's schema of `node`. */
@@ -263,6 +260,12 @@ export class CodecPrinter {
     const head = `export const ${codecName(codec)}: MessageCodec<${layouts.join(", ")}>`;
     return `${assignment(head, made)}\n`;
   }
+}
+
+/** Returns true if values of `node` are arrays, sets or maps, or may be. */
+function takesLists(node: SchemaNode): boolean {
+  if (node.kind === "union") return node.options.some(takesLists);
+  return ["array", "tuple", "set", "map"].includes(node.kind);
 }
 
 function makerOf(write: readonly string[], read: readonly string[]): string {

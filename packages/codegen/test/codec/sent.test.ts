@@ -71,6 +71,21 @@ const CASES: readonly (readonly [name: string, source: string, value: unknown, r
     "z.union([z.array(z.object({ a: z.int().optional() })), z.array(z.object({ b: z.int() }).readonly())])",
     [{ a: "x", b: 4 }],
   ],
+  [
+    "undefined, which an earlier option refuses",
+    "z.union([z.object({ a: z.int(), b: z.int().exactOptional() }), z.object({ a: z.int().transform(String) })])",
+    { a: 1, b: undefined },
+  ],
+  [
+    "an undefined field that an earlier option does not declare",
+    "z.union([z.strictObject({ a: z.int() }), z.object({ a: z.int().transform(String) })])",
+    { a: 1, b: undefined },
+  ],
+  [
+    "an undefined field with a key that an earlier option refuses",
+    'z.union([z.partialRecord(z.enum(["a"]), z.int()), z.object({ a: z.int().transform(String) })])',
+    { a: 1, b: undefined },
+  ],
   ["a typed array where anything may be", "z.any()", new Float64Array([1, 2])],
   ["an Error where anything may be", "z.any()", new Error("late"), { message: "late" }],
   ["a Map of another realm where anything may be", "z.any()", runInNewContext("new Map([[1, 2]])"), new Map([[1, 2]])],

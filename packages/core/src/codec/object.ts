@@ -34,8 +34,9 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
         const parsed = run(field, input[key], mode);
         settle(parsed, payload, result, key, input, field);
         if (payload.issues.length > 0 && !(key in input)) mentionUndeclared(payload, key, input, names);
-        // A writer does not see these.
-        const isUnseen = input[key] === undefined ? field.optin === undefined : !isEnumerable(input, key);
+        // A writer does not see these. An undefined value may be refused where an absent one is not.
+        const isRefused = parsed.issues.length > 0;
+        const isUnseen = input[key] === undefined ? field.optin === undefined || isRefused : !isEnumerable(input, key);
         if (mode === Mode.Given && isUnseen) keep(input, key);
         if (isFull(payload)) return payload;
       }
@@ -108,8 +109,10 @@ function parseOthers(
   for (const key in input) {
     if (names.has(key)) continue;
     if (isFull(payload)) return;
-    if (others === "strict") unknown.push(key);
-    else if (key !== "__proto__") {
+    if (others === "strict") {
+      unknown.push(key);
+      if (mode === Mode.Given) keep(input, key);
+    } else if (key !== "__proto__") {
       places = placesWith(key, places);
       settle(run(others, input[key], mode), payload, result, key, input, others);
       if (mode === Mode.Given) keep(input, key);

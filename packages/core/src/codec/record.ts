@@ -58,6 +58,7 @@ export function record(keys: RecordKeys<Shape>, element: Shape): Shape {
       // those of elements come first.
       const told = inOrder.length > MAX_ISSUES ? [...elements.issues, ...inOrder] : inOrder;
       for (const issue of told) add(payload, issue);
+      if (mode === Mode.Given) for (const name of [...unknown, ...invalid]) keep(input, name);
       if (unknown.length > 0) add(payload, unrecognized(unknown));
       return payload;
     },

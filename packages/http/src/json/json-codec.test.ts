@@ -68,6 +68,11 @@ describe("values that JSON lacks", () => {
       { a: undefined },
     ],
     ["undefined that is replaced", caught, { a: undefined }],
+    [
+      "undefined that is replaced in an intersection",
+      wire.intersection(wire.object({ a: caught }), wire.object({})),
+      { a: { b: undefined } },
+    ],
     ["an object that without undeclared keys fits an earlier option", stripped, { b: "x", c: 1 }, '{"b":"x","c":1}'],
     ["the same with undeclared keys that JSON lacks", stripped, { b: 1n, c: 1 }],
     ["undefined that stays", wire.record({}, wire.optional(wire.number())), { a: undefined }, "{}"],

@@ -102,7 +102,7 @@ export class JsonWriters {
         };
       }
       case "intersection": {
-        const whole = hasOwnForms(shape, shapeAsIs) ? objectOf(shape, shapeAsIs) : undefined;
+        const whole = objectOf(shape, shapeAsIs);
         return fitting(shape, whole === undefined ? plainText : this.#object(whole.fields, whole.others));
       }
       case "nullable": {

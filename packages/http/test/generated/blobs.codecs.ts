@@ -107,7 +107,7 @@ function readBlobsPutInput(r: wire.Reader, p: number): BlobsPutInputParsed {
 
 const readBlobsPutInputKeys = /* @__PURE__ */ new wire.Keys(["note", "file"]);
 
-function writeBlobsPutInputFile(b: Uint8Array, p: number, value: BlobSource): number {
+function writeBlobsPutInputFile(b: Uint8Array, p: number, value: Readonly<BlobSource>): number {
   if (!Array.isArray(value) || value.length !== 4) return wire.misfit();
   p = wire.writeArrayHeader(b, p, 4);
   if (value[0] < 0) return wire.misfit();
@@ -226,7 +226,7 @@ function readBlobsCheckInput(r: wire.Reader, p: number): BlobsCheckInputParsed {
 
 const readBlobsCheckInputKeys = /* @__PURE__ */ new wire.Keys(["file"]);
 
-function writeBlobsCheckInputFile(b: Uint8Array, p: number, value: BlobSource): number {
+function writeBlobsCheckInputFile(b: Uint8Array, p: number, value: Readonly<BlobSource>): number {
   if (!Array.isArray(value) || value.length !== 5) return wire.misfit();
   p = wire.writeArrayHeader(b, p, 5);
   if (value[0] < 0) return wire.misfit();

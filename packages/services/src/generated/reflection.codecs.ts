@@ -524,7 +524,12 @@ function readJsonObject(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): Json
   return value;
 }
 
-function writeJsonObjectValue(b: Uint8Array, p: number, value: JsonObjectValue, depth = wire.MAX_DEPTH): number {
+function writeJsonObjectValue(
+  b: Uint8Array,
+  p: number,
+  value: Readonly<JsonObjectValue>,
+  depth = wire.MAX_DEPTH,
+): number {
   const kind = wire.kindOf(value);
   if (kind === "string") {
     const option = value as string;
