@@ -2,7 +2,7 @@ import { backoffDelay, DEFAULT_BACKOFF } from "../backoff.js";
 import type { Frame } from "../wire/frame.js";
 import { MIN_RENEWAL_INTERVAL_MS, readNotice, writeRenewal } from "../wire/credentials.js";
 import type { RawGreeting } from "../wire/hello.js";
-import type { RenewalHost } from "./late-renewal.js";
+import type { ProvingHost } from "../transport/prover.js";
 
 /**
  * Credentials are renewed when between one and two times this share of their lifetime is left: before the server drains
@@ -19,7 +19,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * `unauthenticated`.
  */
 export class ClientRenewal {
-  private readonly host: RenewalHost;
+  private readonly host: Pick<ProvingHost, "openLane">;
   /** Rejects if there are no credentials, or if they are too long. */
   private readonly ask: () => Promise<RawGreeting | undefined>;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
@@ -35,7 +35,7 @@ export class ClientRenewal {
   private nextAt: number = Number.NEGATIVE_INFINITY;
   private over = false;
 
-  constructor(host: RenewalHost, ask: () => Promise<RawGreeting | undefined>) {
+  constructor(host: Pick<ProvingHost, "openLane">, ask: () => Promise<RawGreeting | undefined>) {
     this.host = host;
     this.ask = ask;
   }

@@ -6,7 +6,7 @@ import { foreignStreams } from "../transport/foreign-stream.js";
 import type { TransportSession } from "../transport/session.js";
 import { carrierSettings } from "./carrier-settings.js";
 import { clientSideOf } from "./plain-settings.js";
-import { CarrierChooser, type CarrierChooserHost } from "./carriers/carrier-chooser.js";
+import { CarrierChooser } from "./carriers/carrier-chooser.js";
 import { sayDeparture } from "./departure.js";
 import type { SessionOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
@@ -58,6 +58,6 @@ export function createSession<Context = unknown, Transport extends TransportSess
 }
 
 /** A separate function, so that the chooser, which a session keeps, does not keep the session's options. */
-function measuredChooser(host: CarrierChooserHost): CarrierChooser {
-  return new CarrierChooser(host);
+function measuredChooser(session: LaneSession<TransportSession>): CarrierChooser {
+  return new CarrierChooser(session);
 }

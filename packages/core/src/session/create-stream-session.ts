@@ -1,9 +1,9 @@
 import { completeClientLimits } from "../client-limits.js";
-import type { WebTransportSession } from "../transport/session.js";
+import type { TransportSession, WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./plain-settings.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
 import { explainByLoaded } from "./explain-by-loaded.js";
-import type { PeerStreamsHost, StreamTaker } from "./peer-streams.js";
+import type { StreamTaker } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 import { StreamSession } from "./stream-session.js";
 import * as ResetCode from "../transport/reset-code.js";
@@ -31,11 +31,11 @@ export function createStreamSession<Transport extends WebTransportSession>(
 }
 
 /** Loads the code that accepts the peer's streams with the first of them, because the peer of a session that only calls opens few. */
-function loadPeerStreams(host: PeerStreamsHost): StreamTaker {
+function loadPeerStreams(session: StreamSession<TransportSession>): StreamTaker {
   let loading: Promise<StreamTaker> | undefined;
   return {
     accept(stream) {
-      loading ??= import("./loaded-later.js").then(({ takePeerStreams }) => takePeerStreams(host));
+      loading ??= import("./loaded-later.js").then(({ takePeerStreams }) => takePeerStreams(session));
       loading.then(
         (taker) => taker.accept(stream),
         () => {

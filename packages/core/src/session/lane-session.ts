@@ -13,7 +13,7 @@ import type { Frame } from "../wire/frame.js";
 import type { Hello } from "../wire/hello.js";
 import type { DemandOptions, ServerRenewal } from "./server-renewal.js";
 import { StreamSession } from "./stream-session.js";
-import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
+import type { CarrierChooser } from "./carriers/carrier-chooser.js";
 import type { ClosedSession, SessionDrainOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { Pings } from "./pings.js";
@@ -29,7 +29,7 @@ const NO_LANES: readonly Lane[] = [];
 /** A session whose calls share lanes, or have streams of their own. */
 export class LaneSession<Transport extends TransportSession>
   extends StreamSession<Transport>
-  implements Session<Transport>, CarrierChooserHost
+  implements Session<Transport>
 {
   /** Made with the first call that asks for it. */
   #chooser: CarrierChooser | undefined = undefined;

@@ -1,23 +1,16 @@
-import type { ClientSide } from "../transport/prover.js";
+import type { ClientSide, ProvingHost } from "../transport/prover.js";
 import type { Frame } from "../wire/frame.js";
 import type { RawGreeting } from "../wire/hello.js";
-import type { FrameWriter } from "../wire/writer.js";
 import type { ClientRenewal } from "./client-renewal.js";
-
-/** The parts of a session that the renewal of credentials needs. */
-export interface RenewalHost {
-  /** A lane to send on; undefined when the session has ended. */
-  openLane(): { sendCredentials(write: (out: FrameWriter) => void): void } | undefined;
-}
 
 /** Loads the code that renews credentials when a server has announced that it accepts new ones, so that other pages do not contain it. */
 export class LateRenewal implements ClientSide {
-  readonly #host: RenewalHost;
+  readonly #host: Pick<ProvingHost, "openLane">;
   readonly #ask: () => Promise<RawGreeting | undefined>;
   #renewal: Promise<ClientRenewal> | undefined = undefined;
   #over = false;
 
-  constructor(host: RenewalHost, ask: () => Promise<RawGreeting | undefined>) {
+  constructor(host: Pick<ProvingHost, "openLane">, ask: () => Promise<RawGreeting | undefined>) {
     this.#host = host;
     this.#ask = ask;
   }

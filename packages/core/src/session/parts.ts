@@ -3,13 +3,14 @@ import type { ExplainFault } from "../call/fault.js";
 import type { Via } from "../contract/descriptor.js";
 import type { ServingHost } from "../server/serving.js";
 import type { ClientSide, ProvingHost } from "../transport/prover.js";
-import type { DirectSessionHandler } from "../transport/session.js";
+import type { DirectSessionHandler, TransportSession } from "../transport/session.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
-import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
+import type { CarrierChooser } from "./carriers/carrier-chooser.js";
 import type { sayDeparture } from "./departure.js";
-import type { PeerStreamsHost, StreamTaker } from "./peer-streams.js";
+import type { LaneSession } from "./lane-session.js";
+import type { StreamTaker } from "./peer-streams.js";
 import type { ServerRenewal, ServerRenewalHost } from "./server-renewal.js";
-import type { ServedHost } from "./served-events.js";
+import type { StreamSession } from "./stream-session.js";
 
 /** Parts of a session other than the calling side. A part that is not passed stays out of a bundle. */
 export interface SessionParts {
@@ -20,7 +21,7 @@ export interface SessionParts {
   /** Creates the part that serves the peer's calls. Without it nothing is served. */
   readonly callee?: (host: ServingHost) => Callee;
   /** Creates the part that handles events of the transport. Without it the session handles them, and ignores datagrams. */
-  readonly events?: (host: ServedHost) => DirectSessionHandler;
+  readonly events?: (session: StreamSession<TransportSession>) => DirectSessionHandler;
   /** Creates the part that answers the server's requests to this client: for new credentials, and for a proof of its key. */
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
   /** Creates the part that receives new credentials of the peer. */
@@ -28,7 +29,7 @@ export interface SessionParts {
   /** Announces the address for further calls when this side drains. */
   readonly sayDeparture?: typeof sayDeparture | undefined;
   /** Creates the part that accepts the streams that the peer opens. */
-  readonly peerStreams: (host: PeerStreamsHost) => StreamTaker;
+  readonly peerStreams: (session: StreamSession<TransportSession>) => StreamTaker;
   /** Completes errors of the peer. */
   readonly explain: ExplainFault;
   /** Receives the peer's streams of other protocols. */
@@ -37,5 +38,5 @@ export interface SessionParts {
    * Creates the chooser that spreads calls over carriers if the transport measures loss. Without it, calls share one
    * lane.
    */
-  readonly chooser?: ((host: CarrierChooserHost) => CarrierChooser) | undefined;
+  readonly chooser?: ((session: LaneSession<TransportSession>) => CarrierChooser) | undefined;
 }

@@ -1,17 +1,12 @@
 import type { Callee } from "../call/carrier.js";
-import { type LaneHost, PeerLane } from "../call/lanes/peer-lane.js";
+import { PeerLane } from "../call/lanes/peer-lane.js";
 import { STREAM_BYTES } from "../memory-budget.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
-import type { DirectStream } from "../transport/session.js";
-import { type ForeignStreams, StreamSorter } from "../transport/stream-sorter.js";
+import type { DirectStream, TransportSession } from "../transport/session.js";
+import { StreamSorter } from "../transport/stream-sorter.js";
 import * as StreamKind from "../wire/stream-kind.js";
 import * as ResetCode from "../transport/reset-code.js";
-
-/** The session that the peer opens streams of. */
-export interface PeerStreamsHost extends LaneHost {
-  /** Takes the streams of other protocols. Without it they are refused. */
-  readonly onForeign: ForeignStreams | undefined;
-}
+import type { StreamSession } from "./stream-session.js";
 
 /** Takes the streams that the peer opens. */
 export interface StreamTaker {
@@ -21,14 +16,14 @@ export interface StreamTaker {
 /** The streams that the peer opens: each becomes a lane or a call by its first bytes, or is of another protocol. */
 class PeerStreams implements StreamTaker {
   #open = 0;
-  readonly #host: PeerStreamsHost;
+  readonly #session: StreamSession<TransportSession>;
 
-  constructor(host: PeerStreamsHost) {
-    this.#host = host;
+  constructor(session: StreamSession<TransportSession>) {
+    this.#session = session;
   }
 
   accept(stream: DirectStream): void {
-    const { settings, onForeign } = this.#host;
+    const { settings, onForeign } = this.#session;
     const { budget, limits } = settings;
     if (this.#open >= limits.maxStreams || !budget.charge(STREAM_BYTES)) {
       if (this.#open < limits.maxStreams) budget.release(STREAM_BYTES);
@@ -46,9 +41,9 @@ class PeerStreams implements StreamTaker {
   }
 
   #channelOf(kind: number, stream: DirectStream, onOver: () => void): Channel | undefined {
-    const { callee, settings } = this.#host;
+    const { callee, settings } = this.#session;
     const accept = (handler: (channel: Channel) => FrameHandler): Channel => Channel.accept(stream, handler, settings);
-    if (kind === StreamKind.Lane) return accept((channel) => new PeerLane(1, () => channel, this.#host, onOver));
+    if (kind === StreamKind.Lane) return accept((channel) => new PeerLane(1, () => channel, this.#session, onOver));
     if (kind !== StreamKind.Call || !takesStreams(callee)) return undefined;
     return accept((channel) => callee.onStream(channel, onOver));
   }
@@ -59,6 +54,6 @@ function takesStreams(callee: Callee): callee is Callee & Required<Pick<Callee, 
 }
 
 /** Takes the streams that the peer of a session opens. */
-export function takePeerStreams(host: PeerStreamsHost): StreamTaker {
-  return new PeerStreams(host);
+export function takePeerStreams(session: StreamSession<TransportSession>): StreamTaker {
+  return new PeerStreams(session);
 }

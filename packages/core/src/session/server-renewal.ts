@@ -15,7 +15,7 @@ import {
 import type { Hello } from "../wire/hello.js";
 import { newNonce, type ProofClaim } from "../wire/proof.js";
 import type { Greeting } from "../transport/greeting.js";
-import type { RenewalHost } from "./late-renewal.js";
+import type { ProvingHost } from "../transport/prover.js";
 import type { DrainOptions } from "./options.js";
 
 /** Default milliseconds that a client has to send requested credentials. */
@@ -69,7 +69,7 @@ export interface DemandOptions {
 }
 
 /** The session, as far as the renewal of its identity needs it. */
-export interface ServerRenewalHost extends RenewalHost {
+export interface ServerRenewalHost extends Pick<ProvingHost, "openLane"> {
   identify(connection: unknown): void;
   drain(options?: DrainOptions): unknown;
   readonly limits: Pick<Limits, "maxGreetingBytes" | "maxHandshakeMs">;

@@ -12,7 +12,6 @@ import { RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { ReservedMethods } from "../server/router.js";
-import type { ServingHost } from "../server/serving.js";
 import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
 import type {
   CloseInfo,
@@ -27,10 +26,9 @@ import * as FrameType from "../wire/frame-type.js";
 import { writeMisfitNotice } from "../wire/misfit-notice.js";
 import type { Drain } from "../call/lanes/drain.js";
 import type { ClosedSession, CloseOptions, SessionEnd } from "./options.js";
-import { OwnStreams, type StreamsHost } from "./carriers/own-streams.js";
+import { OwnStreams } from "./carriers/own-streams.js";
 import type { SessionParts } from "./parts.js";
-import type { PeerStreamsHost, StreamTaker } from "./peer-streams.js";
-import type { ServedHost } from "./served-events.js";
+import type { StreamTaker } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 
 /** Nothing is served. */
@@ -39,7 +37,7 @@ const UNSERVED: Callee = { calls: 0 };
 /** A session that makes each call on a stream of its own; `LaneSession` adds the lanes that calls share. */
 export class StreamSession<Transport extends TransportSession>
   extends BaseCaller
-  implements ClientSession<Transport>, CallingHost, PeerStreamsHost, ServedHost, ServingHost, StreamsHost
+  implements ClientSession<Transport>, CallingHost
 {
   readonly closed: Promise<SessionEnd>;
   readonly transport: Transport;

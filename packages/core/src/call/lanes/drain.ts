@@ -1,19 +1,5 @@
 import * as GoawayStage from "../../wire/goaway-stage.js";
-import type { Callee } from "../carrier.js";
-
-/** The parts of a session that a drain needs. */
-export interface DrainHost {
-  /** Undefined until either side starts to drain. */
-  drainage: Drain | undefined;
-  /** Calls of this side that are not over, and streams whose bytes the peer may not have. */
-  callsMade(): number;
-  readonly callee: Pick<Callee, "calls">;
-  goaway(stage: number): void;
-  /** Called when either side has started to drain. */
-  onDraining(): void;
-  /** Called when everything is over on both sides. */
-  onDrained(): void;
-}
+import type { LaneHost } from "./peer-lane.js";
 
 /**
  * Ends a session without failing calls. The draining side refuses new calls and announces that. The other side makes no
@@ -25,16 +11,16 @@ export class Drain {
   refusing = false;
   /** Whether the peer accepts no more calls. */
   refused = false;
-  readonly #host: DrainHost;
+  readonly #host: LaneHost;
   #toldFinished = false;
   #peerFinished = false;
 
-  private constructor(host: DrainHost) {
+  private constructor(host: LaneHost) {
     this.#host = host;
   }
 
   /** Returns the drain of a session, and starts it if neither side has. */
-  static of(host: DrainHost): Drain {
+  static of(host: LaneHost): Drain {
     if (host.drainage === undefined) {
       host.drainage = new Drain(host);
       host.onDraining();

@@ -15,16 +15,25 @@ import type { Callee, CarrierSettings, LaneCallee } from "../carrier.js";
 import type { SessionFormat } from "../messages/session-format.js";
 import * as FrameType from "../../wire/frame-type.js";
 import * as GoawayStage from "../../wire/goaway-stage.js";
-import { Drain, type DrainHost } from "./drain.js";
+import { Drain } from "./drain.js";
 import { UnservedLane } from "./unserved.js";
 
 /** Largest call id: a larger one would not fit a small integer of V8. */
 const MAX_CALL_ID = 0x7fff_ffff;
 
 /** The session of a lane, with the handlers of frames that concern the whole session. */
-export interface LaneHost extends DrainHost {
+export interface LaneHost {
   readonly callee: Callee;
   readonly settings: CarrierSettings;
+  /** Undefined until either side starts to drain. */
+  drainage: Drain | undefined;
+  /** Calls of this side that are not over, and streams whose bytes the peer may not have. */
+  callsMade(): number;
+  goaway(stage: number): void;
+  /** Called when either side has started to drain. */
+  onDraining(): void;
+  /** Called when everything is over on both sides. */
+  onDrained(): void;
   /** Called when the last call made on the lane is over. */
   onIdle(): void;
   /** Number of further calls that the peer accepts; undefined if no calls wait for a place. */

@@ -1,14 +1,8 @@
 import type { Carrier } from "../../call/carrier.js";
-import { LANES, type LayoutSource, MeasuredLayout } from "./measured-layout.js";
-import type { OwnStreams } from "./own-streams.js";
+import type { TransportSession } from "../../transport/session.js";
+import type { LaneSession } from "../lane-session.js";
+import { LANES, MeasuredLayout } from "./measured-layout.js";
 import type { Lane } from "../../call/lanes/lane.js";
-
-/** The session, as far as the choice of a carrier needs it. */
-export interface CarrierChooserHost extends LaneOpener, LayoutSource {
-  readonly ownStreams: OwnStreams;
-  /** The session's first lane. */
-  lane(): Carrier;
-}
 
 /**
  * Round trip in milliseconds below which one stream is as fast as several: its window, 1 MiB or more, is more than the
@@ -23,24 +17,24 @@ const HUGE_BYTES = 8 * 2 ** 20;
  * each call. Large messages have a lane of their own on short paths, which is faster than a stream for each.
  */
 export class CarrierChooser {
-  private readonly host: CarrierChooserHost;
+  private readonly session: LaneSession<TransportSession>;
   private readonly chooser: MeasuredLayout;
   private spread: ExtraLanes | undefined = undefined;
 
-  constructor(host: CarrierChooserHost) {
-    this.host = host;
-    this.chooser = new MeasuredLayout(host);
+  constructor(session: LaneSession<TransportSession>) {
+    this.session = session;
+    this.chooser = new MeasuredLayout(session);
   }
 
   /** @param bulk expected bytes of the larger message, if it is large; otherwise 0 */
   pick(bulk = 0): Carrier {
-    const { host } = this;
+    const { session } = this;
     const layout = this.chooser.next();
     const isShared = bulk === 0 ? layout !== "stream" : bulk < HUGE_BYTES && layout === "lane" && this.isPathShort();
-    if (!isShared) return host.ownStreams.open();
-    if (bulk === 0 && layout === "lane") return host.lane();
-    this.spread ??= new ExtraLanes(host);
-    return this.spread.next(bulk > 0) ?? host.lane();
+    if (!isShared) return session.ownStreams.open();
+    if (bulk === 0 && layout === "lane") return session.lane();
+    this.spread ??= new ExtraLanes(session);
+    return this.spread.next(bulk > 0) ?? session.lane();
   }
 
   private isPathShort(): boolean {
@@ -48,20 +42,14 @@ export class CarrierChooser {
   }
 }
 
-/** Opens lanes. */
-interface LaneOpener {
-  /** @param onOver called when the lane has ended */
-  newLane(onOver: (lane: Lane) => void): Lane;
-}
-
 /** Additional lanes of a session, opened on demand and used in turn. */
 class ExtraLanes {
   private readonly lanes: (Lane | undefined)[] = [];
   private turn = 0;
-  private readonly opener: LaneOpener;
+  private readonly session: LaneSession<TransportSession>;
 
-  constructor(opener: LaneOpener) {
-    this.opener = opener;
+  constructor(session: LaneSession<TransportSession>) {
+    this.session = session;
   }
 
   /** The next in turn, or the first for large messages; undefined when it is the turn of the session's first lane. */
@@ -71,7 +59,7 @@ class ExtraLanes {
     if (turn === 0) return undefined;
     const lane = lanes[turn];
     if (lane !== undefined && !lane.spent) return lane;
-    return (lanes[turn] = this.opener.newLane((over) => {
+    return (lanes[turn] = this.session.newLane((over) => {
       if (lanes[turn] === over) lanes[turn] = undefined;
     }));
   }

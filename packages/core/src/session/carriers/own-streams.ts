@@ -1,17 +1,6 @@
 import { OutgoingCallStream, type StreamOpener } from "../../call/outgoing-stream.js";
-import type { CallPlaces } from "../../call/call-places.js";
-import type { CarrierSettings } from "../../call/carrier.js";
-import type { DirectStream } from "../../transport/session.js";
-
-/** The session of the streams. */
-export interface StreamsHost {
-  readonly settings: CarrierSettings;
-  /** Opens a stream. Throws `RpcError` if that is not possible. */
-  openStream(): DirectStream;
-  /** Called when a stream is over. */
-  onIdle(): void;
-  readonly places: CallPlaces | undefined;
-}
+import type { TransportSession } from "../../transport/session.js";
+import type { StreamSession } from "../stream-session.js";
 
 /** The streams that this side opens for one call each. */
 export class OwnStreams implements StreamOpener {
@@ -23,10 +12,10 @@ export class OwnStreams implements StreamOpener {
   #unconfirmed = 0;
   /** Number of notifications on streams that ended before the peer had received them. */
   #lost = 0;
-  readonly #host: StreamsHost;
+  readonly #session: StreamSession<TransportSession>;
 
-  constructor(host: StreamsHost) {
-    this.#host = host;
+  constructor(session: StreamSession<TransportSession>) {
+    this.#session = session;
   }
 
   /** Whether the peer has received every notification that was sent on its own stream. */
@@ -58,13 +47,13 @@ export class OwnStreams implements StreamOpener {
       this.onConfirmed?.();
     }
     this.made--;
-    this.#host.places?.onCallOver();
-    this.#host.onIdle();
+    this.#session.places?.onCallOver();
+    this.#session.onIdle();
   }
 
   #carry(notifies: boolean): OutgoingCallStream {
-    const stream = this.#host.openStream();
+    const stream = this.#session.openStream();
     this.made++;
-    return new OutgoingCallStream(stream, this.#host.settings, this, notifies);
+    return new OutgoingCallStream(stream, this.#session.settings, this, notifies);
   }
 }
