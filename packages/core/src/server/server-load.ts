@@ -36,12 +36,12 @@ export class ServerLoad implements ServerBudget {
   ending = false;
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
-  private readonly members: LinkedSet<LoadMember> = new LinkedSet();
+  readonly #members: LinkedSet<LoadMember> = new LinkedSet();
   // Created on demand, because a client without a server has a load of its own.
   /** Sessions that were just closed, and are releasing their memory. */
-  private leaving: Set<MemoryBudget> | undefined = undefined;
-  private waiting: (() => void)[] | undefined = undefined;
-  private withoutSession: Set<{ giveUp(code: Code): void }> | undefined = undefined;
+  #leaving: Set<MemoryBudget> | undefined = undefined;
+  #waiting: (() => void)[] | undefined = undefined;
+  #withoutSession: Set<{ giveUp(code: Code): void }> | undefined = undefined;
 
   constructor(limits?: Partial<Limits>) {
     this.max = completeLimits(limits).maxServerBytes;
@@ -49,32 +49,32 @@ export class ServerLoad implements ServerBudget {
 
   /** Resumable calls that no session carries. */
   get suspended(): Set<{ giveUp(code: Code): void }> {
-    return (this.withoutSession ??= new Set());
+    return (this.#withoutSession ??= new Set());
   }
 
   /** Fulfils when no handler runs. */
   get idle(): Promise<void> {
     if (this.handlers === 0) return Promise.resolve();
-    const waiting = (this.waiting ??= []);
+    const waiting = (this.#waiting ??= []);
     return new Promise((resolve) => waiting.push(resolve));
   }
 
   /** Must be called when one of them has settled. */
   handlerSettled(): void {
     if (--this.handlers > 0) return;
-    const { waiting } = this;
+    const waiting = this.#waiting;
     if (waiting === undefined) return;
-    this.waiting = undefined;
+    this.#waiting = undefined;
     for (const resolve of waiting) resolve();
   }
 
   /** Adds a session. Returns its place, to be removed when it has ended; memory that it holds then is charged until it is released. */
   add(member: LoadMember): LoadPlace {
-    return this.members.add(member);
+    return this.#members.add(member);
   }
 
   remove(place: LoadPlace): void {
-    this.members.remove(place);
+    this.#members.remove(place);
     // No other code measures it again, and streams that were over before the session were not told of its end.
     place.value.budget.measure();
   }
@@ -82,12 +82,12 @@ export class ServerLoad implements ServerBudget {
   /** Called when the server accepts no more sessions. */
   end(): void {
     this.ending = true;
-    for (const call of this.withoutSession ?? []) call.giveUp("unavailable");
+    for (const call of this.#withoutSession ?? []) call.giveUp("unavailable");
   }
 
   /** Corrects `held` by measurement, if possible. */
   measure(): void {
-    for (const { value } of this.members) value.budget.measure();
+    for (const { value } of this.#members) value.budget.measure();
   }
 
   /**
@@ -97,21 +97,21 @@ export class ServerLoad implements ServerBudget {
   makeRoomFor(asking: MemoryBudget): boolean {
     this.measure();
     let { held } = this;
-    for (const budget of this.leaving ?? []) held -= budget.held;
+    for (const budget of this.#leaving ?? []) held -= budget.held;
     while (held > this.max) {
-      const largest = this.largest(asking) ?? this.largestOfOthers(asking);
+      const largest = this.#largest(asking) ?? this.#largestOfOthers(asking);
       if (largest === undefined) return false;
       held -= largest.value.budget.held;
-      this.evict(largest);
+      this.#evict(largest);
     }
     return true;
   }
 
   /** The session that holds most, if that is more than `asking` does. */
-  private largest(asking: MemoryBudget): LoadPlace | undefined {
+  #largest(asking: MemoryBudget): LoadPlace | undefined {
     let largest: LoadPlace | undefined;
     let most = asking.held;
-    for (const member of this.members) {
+    for (const member of this.#members) {
       const { held } = member.value.budget;
       if (held <= most) continue;
       most = held;
@@ -124,11 +124,11 @@ export class ServerLoad implements ServerBudget {
    * Among the other owners, finds the one that holds most. Returns its largest member if the owner holds more than
    * `asking`; otherwise undefined.
    */
-  private largestOfOthers(asking: MemoryBudget): LoadPlace | undefined {
+  #largestOfOthers(asking: MemoryBudget): LoadPlace | undefined {
     let owner: LoadOwner | undefined;
-    for (const { value } of this.members) if (value.budget === asking) ({ owner } = value);
+    for (const { value } of this.#members) if (value.budget === asking) ({ owner } = value);
     let largest: LoadPlace | undefined;
-    for (const member of this.members) {
+    for (const member of this.#members) {
       const { value } = member;
       if (value.owner === undefined || value.owner === owner || value.owner.held <= asking.held) continue;
       const most = largest?.value;
@@ -141,12 +141,12 @@ export class ServerLoad implements ServerBudget {
     return largest;
   }
 
-  private evict(place: LoadPlace): void {
+  #evict(place: LoadPlace): void {
     const { value: member } = place;
     const { budget } = member;
     const error = budget.refusal("the session");
-    this.members.remove(place);
-    const leaving = (this.leaving ??= new Set());
+    this.#members.remove(place);
+    const leaving = (this.#leaving ??= new Set());
     leaving.add(budget);
     const timer: unknown = setTimeout(() => leaving.delete(budget), GRACE_MS);
     (timer as { unref?(): void }).unref?.();

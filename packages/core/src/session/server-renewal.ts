@@ -77,126 +77,126 @@ export interface ServerRenewalHost extends Pick<ProvingHost, "openLane"> {
 
 /** The server's side of a session whose client can renew its credentials. */
 export class ServerRenewal {
-  private readonly host: ServerRenewalHost;
-  private readonly options: RenewalOptions<unknown>;
-  private expiresAt: number | undefined;
+  readonly #host: ServerRenewalHost;
+  readonly #options: RenewalOptions<unknown>;
+  #expiresAt: number | undefined;
   /** Lane on which the client announced that it renews credentials. */
-  private lane: PeerLane | undefined = undefined;
+  #lane: PeerLane | undefined = undefined;
   /** The nonce that the client's next proof must contain; undefined if the client sends no proofs. */
-  private nonce: Uint8Array | undefined = undefined;
-  private proves = false;
-  private deciding = false;
+  #nonce: Uint8Array | undefined = undefined;
+  #proves = false;
+  #deciding = false;
   /** Time that the client has to answer a demand; undefined unless credentials were demanded since the last decision began. */
-  private wantedWithinMs: number | undefined = undefined;
-  private decidedAt: number = Number.NEGATIVE_INFINITY;
+  #wantedWithinMs: number | undefined = undefined;
+  #decidedAt: number = Number.NEGATIVE_INFINITY;
   /** Earliest time at which the client renews again, by the clock that is never set. */
-  private nextAt: number = Number.NEGATIVE_INFINITY;
-  private paced: ReturnType<typeof setTimeout> | undefined = undefined;
+  #nextAt: number = Number.NEGATIVE_INFINITY;
+  #paced: ReturnType<typeof setTimeout> | undefined = undefined;
   /** Drains the session when the client has not answered a demand in time, or the server has not decided in time. */
-  private deadline: ReturnType<typeof setTimeout> | undefined = undefined;
+  #deadline: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(host: ServerRenewalHost, options: RenewalOptions<unknown>) {
-    this.host = host;
-    this.options = options;
-    this.expiresAt = options.expiresAt;
+    this.#host = host;
+    this.#options = options;
+    this.#expiresAt = options.expiresAt;
   }
 
   /** The client renews its credentials, if it knows when. */
   onHello(lane: PeerLane, { proves = false }: Pick<Hello, "proves">): void {
-    if (this.lane !== undefined) return;
-    this.lane = lane;
-    this.proves = proves;
-    this.challenge();
-    this.tellExpiry();
+    if (this.#lane !== undefined) return;
+    this.#lane = lane;
+    this.#proves = proves;
+    this.#challenge();
+    this.#tellExpiry();
   }
 
   /** Requests credentials. If none arrive in time, the session drains, and the client's next one starts with new ones. */
   demand({ withinMs = DEFAULT_WITHIN_MS }: DemandOptions = {}): void {
-    this.wantedWithinMs = withinMs;
-    if (this.lane === undefined) this.host.drain();
+    this.#wantedWithinMs = withinMs;
+    if (this.#lane === undefined) this.#host.drain();
     // A client sends nothing until the decision in progress has come.
-    else if (!this.deciding) this.want(withinMs);
+    else if (!this.#deciding) this.#want(withinMs);
   }
 
   onFrame(frame: Frame): void {
     // A proof was read before there was a session.
     if (isOfProof(frame)) return;
-    if (this.lane === undefined || this.deciding) throw new ProtocolError("credentials that were not requested");
-    if (frame.end - frame.start > this.host.limits.maxGreetingBytes) {
+    if (this.#lane === undefined || this.#deciding) throw new ProtocolError("credentials that were not requested");
+    if (frame.end - frame.start > this.#host.limits.maxGreetingBytes) {
       throw new ProtocolError("credentials longer than a greeting may be (limits.maxGreetingBytes)");
     }
     const { credentials, metadata, proof } = readRenewal(frame);
-    const { nonce } = this;
+    const nonce = this.#nonce;
     // Each is answered once.
-    this.nonce = undefined;
+    this.#nonce = undefined;
     const claim = proof && nonce && { proof, nonce };
     const greeting: RenewedGreeting = { credentials, metadata: decodeMetadata(metadata), ...(claim && { claim }) };
-    this.deciding = true;
+    this.#deciding = true;
     // The client has answered. A demand that comes before the decision leaves this deadline as it is.
-    this.drainIn(this.host.limits.maxHandshakeMs);
-    const waitMs = this.decidedAt + PACE_MS - Date.now();
-    if (waitMs <= 0) void this.decide(greeting);
-    else this.paced = setTimeout(() => void this.decide(greeting), Math.min(waitMs, PACE_MS));
+    this.#drainIn(this.#host.limits.maxHandshakeMs);
+    const waitMs = this.#decidedAt + PACE_MS - Date.now();
+    if (waitMs <= 0) void this.#decide(greeting);
+    else this.#paced = setTimeout(() => void this.#decide(greeting), Math.min(waitMs, PACE_MS));
   }
 
   stop(): void {
-    clearTimeout(this.deadline);
-    clearTimeout(this.paced);
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#paced);
   }
 
-  private async decide(greeting: RenewedGreeting): Promise<void> {
-    this.decidedAt = Date.now();
-    this.wantedWithinMs = undefined;
+  async #decide(greeting: RenewedGreeting): Promise<void> {
+    this.#decidedAt = Date.now();
+    this.#wantedWithinMs = undefined;
     try {
-      const { connection, expiresAt } = await this.options.renew(greeting);
-      this.deciding = false;
-      this.nextAt = performance.now() + MIN_RENEWAL_INTERVAL_MS;
-      clearTimeout(this.deadline);
-      this.expiresAt = expiresAt;
-      this.host.identify(connection);
-      this.challenge();
-      this.tellExpiry();
+      const { connection, expiresAt } = await this.#options.renew(greeting);
+      this.#deciding = false;
+      this.#nextAt = performance.now() + MIN_RENEWAL_INTERVAL_MS;
+      clearTimeout(this.#deadline);
+      this.#expiresAt = expiresAt;
+      this.#host.identify(connection);
+      this.#challenge();
+      this.#tellExpiry();
       // They were requested while this decision was in progress, which may be based on older information.
-      if (this.wantedWithinMs !== undefined) this.want(this.wantedWithinMs);
+      if (this.#wantedWithinMs !== undefined) this.#want(this.#wantedWithinMs);
     } catch {
-      clearTimeout(this.deadline);
+      clearTimeout(this.#deadline);
       // The next session begins with credentials, and is refused for the reason.
-      this.host.drain();
+      this.#host.drain();
     }
   }
 
-  private want(withinMs: number): void {
-    this.tell({ kind: "wanted", withinMs: Math.floor(withinMs / 2) });
-    const restMs = Math.max(0, this.nextAt - performance.now());
-    this.drainIn(restMs + withinMs);
+  #want(withinMs: number): void {
+    this.#tell({ kind: "wanted", withinMs: Math.floor(withinMs / 2) });
+    const restMs = Math.max(0, this.#nextAt - performance.now());
+    this.#drainIn(restMs + withinMs);
   }
 
-  private drainIn(ms: number): void {
-    clearTimeout(this.deadline);
-    this.deadline = setTimeout(() => this.host.drain(), ms);
-    (this.deadline as { unref?(): void }).unref?.();
+  #drainIn(ms: number): void {
+    clearTimeout(this.#deadline);
+    this.#deadline = setTimeout(() => this.#host.drain(), ms);
+    (this.#deadline as { unref?(): void }).unref?.();
   }
 
-  private tellExpiry(): void {
-    const { expiresAt } = this;
+  #tellExpiry(): void {
+    const expiresAt = this.#expiresAt;
     const leftMs = expiresAt === undefined ? undefined : Math.max(0, Math.floor(expiresAt - Date.now()));
-    this.tell({ kind: "valid", leftMs });
+    this.#tell({ kind: "valid", leftMs });
   }
 
   /** Sends the nonce for the next proof, before the request that makes the client renew its credentials. */
-  private challenge(): void {
-    if (!this.proves) return;
+  #challenge(): void {
+    if (!this.#proves) return;
     const nonce = newNonce();
-    this.nonce = nonce;
-    this.send((out) => writeOfProof(out, nonce));
+    this.#nonce = nonce;
+    this.#send((out) => writeOfProof(out, nonce));
   }
 
-  private tell(notice: CredentialsNotice): void {
-    this.send((out) => writeNotice(out, notice));
+  #tell(notice: CredentialsNotice): void {
+    this.#send((out) => writeNotice(out, notice));
   }
 
-  private send(write: (out: FrameWriter) => void): void {
-    const lane = this.lane?.ended === false ? this.lane : this.host.openLane();
+  #send(write: (out: FrameWriter) => void): void {
+    const lane = this.#lane?.ended === false ? this.#lane : this.#host.openLane();
     lane?.sendCredentials(write);
   }
 }

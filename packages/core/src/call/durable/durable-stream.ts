@@ -33,55 +33,55 @@ export class DurableStream implements DirectStream {
   received = 0;
   /** Holds the peer back by withholding acknowledgements. */
   readonly receiveFlow: ReceiveFlow = {
-    received: (bytes) => void (this.unread += bytes),
-    consumed: (bytes) => this.release(bytes),
-    end: () => this.release(this.unread),
+    received: (bytes) => void (this.#unread += bytes),
+    consumed: (bytes) => this.#release(bytes),
+    end: () => this.#release(this.#unread),
   };
-  private readonly sent: RetainedBytes = new RetainedBytes();
-  private handler: DirectStreamHandler | undefined = undefined;
-  private pipe: Pipe | undefined = undefined;
+  readonly #sent: RetainedBytes = new RetainedBytes();
+  #handler: DirectStreamHandler | undefined = undefined;
+  #pipe: Pipe | undefined = undefined;
   /** Position of the next byte that the current attempt sends. */
-  private next = 0;
-  private ended = false;
-  private endAcknowledged = false;
-  private resetBy: number | undefined = undefined;
-  private stoppedBy: number | undefined = undefined;
+  #next = 0;
+  #ended = false;
+  #endAcknowledged = false;
+  #resetBy: number | undefined = undefined;
+  #stoppedBy: number | undefined = undefined;
   /** Whether the current attempt has reported the end, the reset and the stop. */
-  private told = { end: false, reset: false, stop: false };
-  private peerOver = false;
+  #told = { end: false, reset: false, stop: false };
+  #peerOver = false;
   /** Bytes of items that have arrived and are not yet read. */
-  private unread = 0;
+  #unread = 0;
   /** The last position acknowledged. */
-  private acknowledged = 0;
-  private full = false;
-  private waiting = false;
+  #acknowledged = 0;
+  #full = false;
+  #waiting = false;
   /** Bytes received before the current attempt; undefined after the attempt has reported this side's position. */
-  private greets: number | undefined = undefined;
+  #greets: number | undefined = undefined;
   /** Received bytes that the peer will send again, because they were unread when it was told a position. */
-  private again = 0;
+  #again = 0;
   /** The kind that the peer's direction starts with, until it has arrived; it is not passed to the handler. */
-  private kind: number | undefined;
-  private readonly onChange: () => void;
+  #kind: number | undefined;
+  readonly #onChange: () => void;
 
   /**
    * @param kind kind of the stream, with which the peer's direction begins; undefined if this side has opened it
    * @param onChange called when `settled` may have changed
    */
   constructor(kind: number | undefined, onChange: () => void) {
-    this.kind = kind;
-    this.onChange = onChange;
+    this.#kind = kind;
+    this.#onChange = onChange;
   }
 
   /** Whether the peer needs nothing more of this side's direction. */
   get settled(): boolean {
-    return this.endAcknowledged || (this.resetBy !== undefined && this.told.reset);
+    return this.#endAcknowledged || (this.#resetBy !== undefined && this.#told.reset);
   }
 
   /**
    * Position of the first byte that can still be sent. Any position counts as retained if the direction was abandoned.
    */
   get retained(): number {
-    return this.resetBy === undefined ? this.sent.first : 0;
+    return this.#resetBy === undefined ? this.#sent.first : 0;
   }
 
   /**
@@ -89,40 +89,40 @@ export class DurableStream implements DirectStream {
    * held back as before. Bytes that arrive twice are dropped.
    */
   resumeFrom(arrived: number = this.received): number {
-    this.acknowledged = this.acknowledgeable;
-    this.again = Math.max(0, arrived - this.acknowledged);
-    return this.acknowledged;
+    this.#acknowledged = this.#acknowledgeable;
+    this.#again = Math.max(0, arrived - this.#acknowledged);
+    return this.#acknowledged;
   }
 
   attach(handler: DirectStreamHandler): void {
-    this.handler = handler;
+    this.#handler = handler;
   }
 
   write(bytes: Uint8Array, end = false): boolean {
-    if (this.resetBy !== undefined || this.ended) return true;
-    this.sent.write(bytes);
-    this.ended = end;
-    this.pump();
-    this.full = this.sent.length >= WINDOW;
-    return !this.full;
+    if (this.#resetBy !== undefined || this.#ended) return true;
+    this.#sent.write(bytes);
+    this.#ended = end;
+    this.#pump();
+    this.#full = this.#sent.length >= WINDOW;
+    return !this.#full;
   }
 
   pendingBytes(): number {
-    return this.sent.heldBytes;
+    return this.#sent.heldBytes;
   }
 
   reset(code: number): void {
-    if (this.ended || this.resetBy !== undefined) return;
-    this.resetBy = code;
-    this.sent.trim(this.sent.end);
-    this.next = this.sent.end;
-    this.pump();
+    if (this.#ended || this.#resetBy !== undefined) return;
+    this.#resetBy = code;
+    this.#sent.trim(this.#sent.end);
+    this.#next = this.#sent.end;
+    this.#pump();
   }
 
   stopSending(code: number): void {
-    if (this.peerOver || this.stoppedBy !== undefined) return;
-    this.stoppedBy = code;
-    this.pump();
+    if (this.#peerOver || this.#stoppedBy !== undefined) return;
+    this.#stoppedBy = code;
+    this.#pump();
   }
 
   // Received data is bounded by what the peer may send without an acknowledgement.
@@ -132,8 +132,8 @@ export class DurableStream implements DirectStream {
 
   /** Returns true if this side can continue from `position`. If it has abandoned its direction, it can from any. */
   canSendFrom(position: number): boolean {
-    if (this.resetBy !== undefined) return true;
-    return position >= this.sent.first && position <= this.sent.end + (this.ended ? 1 : 0);
+    if (this.#resetBy !== undefined) return true;
+    return position >= this.#sent.first && position <= this.#sent.end + (this.#ended ? 1 : 0);
   }
 
   /**
@@ -144,149 +144,156 @@ export class DurableStream implements DirectStream {
    */
   carriedBy(pipe: Pipe, position: number, greets: boolean): void {
     if (!this.canSendFrom(position)) throw outOfRange(position);
-    this.pipe = pipe;
-    this.waiting = false;
-    this.greets = greets ? this.received : undefined;
-    this.told = { end: false, reset: false, stop: false };
-    this.acknowledge(position);
-    this.next = Math.max(this.sent.first, Math.min(position, this.sent.end));
-    this.pump();
+    this.#pipe = pipe;
+    this.#waiting = false;
+    this.#greets = greets ? this.received : undefined;
+    this.#told = { end: false, reset: false, stop: false };
+    this.#acknowledge(position);
+    this.#next = Math.max(this.#sent.first, Math.min(position, this.#sent.end));
+    this.#pump();
   }
 
   /** Called when no attempt carries the stream. */
   detach(): void {
-    this.pipe = undefined;
+    this.#pipe = undefined;
   }
 
   /** Processes a piece, whose bytes are valid during the call only. Throws `ProtocolError`. */
   onPiece(cursor: Cursor): void {
     const { acknowledged, end, reset, stop } = readPiece(cursor);
-    this.acknowledge(acknowledged);
-    this.onBytes(cursor);
-    if (end && !this.peerOver) {
-      this.peerOver = true;
+    this.#acknowledge(acknowledged);
+    this.#onBytes(cursor);
+    if (end && !this.#peerOver) {
+      this.#peerOver = true;
       this.received++;
-      this.handler?.onEnd();
+      this.#handler?.onEnd();
     }
-    if (reset !== undefined && !this.peerOver) {
-      this.peerOver = true;
-      this.handler?.onReset(reset);
+    if (reset !== undefined && !this.#peerOver) {
+      this.#peerOver = true;
+      this.#handler?.onReset(reset);
     }
-    if (stop !== undefined && this.resetBy === undefined && !this.endAcknowledged) {
+    if (stop !== undefined && this.#resetBy === undefined && !this.#endAcknowledged) {
       // The written data is no longer needed.
-      this.ended = false;
-      this.handler?.onStopSending(stop);
+      this.#ended = false;
+      this.#handler?.onStopSending(stop);
     }
-    this.pump();
+    this.#pump();
   }
 
   /** Ends the stream as if the peer had abandoned both directions. */
   abort(code: number): void {
-    this.handler?.onReset(code);
+    this.#handler?.onReset(code);
     this.lose(undefined);
   }
 
   /** Ends the stream on this side only. */
   lose(error: Error | undefined): void {
-    const { handler } = this;
-    this.pipe = undefined;
-    this.handler = undefined;
-    this.resetBy ??= 0;
-    this.sent.trim(this.sent.end);
+    const handler = this.#handler;
+    this.#pipe = undefined;
+    this.#handler = undefined;
+    this.#resetBy ??= 0;
+    this.#sent.trim(this.#sent.end);
     handler?.onClosed(error);
   }
 
-  private onBytes(cursor: Cursor): void {
+  #onBytes(cursor: Cursor): void {
     const { end } = cursor;
-    const dropped = Math.min(this.again, end - cursor.position);
-    this.again -= dropped;
+    const dropped = Math.min(this.#again, end - cursor.position);
+    this.#again -= dropped;
     let start = cursor.position + dropped;
-    if (start === end || this.peerOver) return;
+    if (start === end || this.#peerOver) return;
     this.received += end - start;
-    if (this.stoppedBy !== undefined) return;
-    if (this.kind !== undefined) {
-      if (cursor.bytes[start++] !== this.kind) throw new ProtocolError("the stream of a call is of another kind");
-      this.kind = undefined;
+    if (this.#stoppedBy !== undefined) return;
+    if (this.#kind !== undefined) {
+      if (cursor.bytes[start++] !== this.#kind) throw new ProtocolError("the stream of a call is of another kind");
+      this.#kind = undefined;
     }
-    if (start < end) this.handler?.onData(cursor.bytes.subarray(start, end));
+    if (start < end) this.#handler?.onData(cursor.bytes.subarray(start, end));
   }
 
-  private acknowledge(position: number): void {
-    if (this.resetBy !== undefined) return;
-    const { sent } = this;
-    if (position > sent.end + (this.ended ? 1 : 0)) throw outOfRange(position);
+  #acknowledge(position: number): void {
+    if (this.#resetBy !== undefined) return;
+    const sent = this.#sent;
+    if (position > sent.end + (this.#ended ? 1 : 0)) throw outOfRange(position);
     sent.trim(Math.min(position, sent.end));
-    this.next = Math.max(this.next, sent.first);
-    if (position > sent.end && !this.endAcknowledged) {
-      this.endAcknowledged = true;
-      this.onChange();
+    this.#next = Math.max(this.#next, sent.first);
+    if (position > sent.end && !this.#endAcknowledged) {
+      this.#endAcknowledged = true;
+      this.#onChange();
     }
-    if (!this.full || sent.length >= WINDOW) return;
-    this.full = false;
-    this.handler?.onDrain();
+    if (!this.#full || sent.length >= WINDOW) return;
+    this.#full = false;
+    this.#handler?.onDrain();
   }
 
-  private release(bytes: number): void {
-    this.unread -= bytes;
-    if (this.acknowledgeable - this.acknowledged >= ACKNOWLEDGE_STEP) this.pump();
+  #release(bytes: number): void {
+    this.#unread -= bytes;
+    if (this.#acknowledgeable - this.#acknowledged >= ACKNOWLEDGE_STEP) this.#pump();
   }
 
   /** Position up to which bytes can be acknowledged. The end is acknowledged at once, because nothing follows it. */
-  private get acknowledgeable(): number {
-    return this.peerOver ? this.received : Math.max(this.acknowledged, this.received - this.unread);
+  get #acknowledgeable(): number {
+    return this.#peerOver ? this.received : Math.max(this.#acknowledged, this.received - this.#unread);
   }
 
-  private get hasNews(): boolean {
-    const { told } = this;
-    if (this.greets !== undefined || this.next < this.sent.end || (this.ended && !told.end && !this.endAcknowledged))
+  get #hasNews(): boolean {
+    const told = this.#told;
+    if (
+      this.#greets !== undefined ||
+      this.#next < this.#sent.end ||
+      (this.#ended && !told.end && !this.#endAcknowledged)
+    )
       return true;
-    if ((this.resetBy !== undefined && !told.reset) || (this.stoppedBy !== undefined && !told.stop)) return true;
-    const due = this.acknowledgeable - this.acknowledged;
-    return due >= ACKNOWLEDGE_STEP || (this.peerOver && due > 0);
+    if ((this.#resetBy !== undefined && !told.reset) || (this.#stoppedBy !== undefined && !told.stop)) return true;
+    const due = this.#acknowledgeable - this.#acknowledged;
+    return due >= ACKNOWLEDGE_STEP || (this.#peerOver && due > 0);
   }
 
   /** Sends as much as the attempt accepts. */
-  private pump(): void {
-    const { pipe } = this;
-    if (pipe === undefined || this.waiting || !this.hasNews) return;
+  #pump(): void {
+    const pipe = this.#pipe;
+    if (pipe === undefined || this.#waiting || !this.#hasNews) return;
     if (!pipe.idle) {
-      this.waiting = true;
-      queueMicrotask(() => this.goOn(pipe));
+      this.#waiting = true;
+      queueMicrotask(() => this.#goOn(pipe));
       return;
     }
-    while (this.pipe === pipe && this.hasNews) {
+    while (this.#pipe === pipe && this.#hasNews) {
       if (!pipe.flow.ready) {
-        this.waiting = true;
-        pipe.flow.wait(() => this.goOn(pipe));
+        this.#waiting = true;
+        pipe.flow.wait(() => this.#goOn(pipe));
         break;
       }
-      this.sendOne(pipe);
+      this.#sendOne(pipe);
     }
-    if (this.pipe === pipe) pipe.flush();
+    if (this.#pipe === pipe) pipe.flush();
   }
 
-  private goOn(pipe: Pipe): void {
-    if (this.pipe !== pipe) return;
-    this.waiting = false;
-    this.pump();
+  #goOn(pipe: Pipe): void {
+    if (this.#pipe !== pipe) return;
+    this.#waiting = false;
+    this.#pump();
   }
 
-  private sendOne(pipe: Pipe): void {
-    const { told, sent, resetBy, stoppedBy } = this;
-    const bytes = sent.read(this.next, MAX_PIECE);
-    this.next += bytes.length;
-    const end = this.ended && !told.end && this.next === sent.end;
+  #sendOne(pipe: Pipe): void {
+    const told = this.#told;
+    const sent = this.#sent;
+    const resetBy = this.#resetBy;
+    const stoppedBy = this.#stoppedBy;
+    const bytes = sent.read(this.#next, MAX_PIECE);
+    this.#next += bytes.length;
+    const end = this.#ended && !told.end && this.#next === sent.end;
     const reset = told.reset ? undefined : resetBy;
     const stop = told.stop ? undefined : stoppedBy;
     told.end ||= end;
     told.stop ||= stop !== undefined;
-    if (this.greets === undefined) this.acknowledged = this.acknowledgeable;
-    else this.resumeFrom(this.greets);
-    this.greets = undefined;
-    pipe.send({ acknowledged: this.acknowledged, end, reset, stop }, bytes);
+    if (this.#greets === undefined) this.#acknowledged = this.#acknowledgeable;
+    else this.resumeFrom(this.#greets);
+    this.#greets = undefined;
+    pipe.send({ acknowledged: this.#acknowledged, end, reset, stop }, bytes);
     if (reset === undefined) return;
     told.reset = true;
-    this.onChange();
+    this.#onChange();
   }
 }
 
