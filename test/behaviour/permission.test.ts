@@ -1,5 +1,5 @@
 import { authorize, interceptRouter, type Metadata, RpcError, type Session } from "@quicrpc/core";
-import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { blobCalls, createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { distinctKinds, type Pair } from "./kinds.js";
@@ -92,6 +92,27 @@ describe.each(distinctKinds)("permission: $name", (kind) => {
       const sent = pair.client.notify(called.notify, UNREADABLE, { via, metadata: { scopes: "read" } });
       expect(await failure(sent)).toMatchObject({ code: "permission_denied" });
     });
+  });
+});
+
+describe.each(distinctKinds)("permission for blobs: $name", (kind) => {
+  it("a caller without permission does not learn that its blob is too large", async () => {
+    const file = (maxBytes: number) =>
+      defineMethod(service, "unary", "file", {
+        id: 6,
+        input: uncheckedCodec<{ file: Blob }>(),
+        output: uncheckedCodec<string>(),
+        blobs: blobCalls({ input: [{ name: "file", maxBytes }] }),
+      });
+    const router = createRouter({ file: file(10) }, { file: () => "entered" });
+    const scopesOf = ({ metadata }: { metadata: Metadata }): string[] | undefined => metadata.get("scopes")?.split(" ");
+    const guard = authorize({ scopesOf, permissionOf: () => ["write"] });
+    const pair = await kind.connect({}, { server: { routers: [interceptRouter(router, [guard])] } });
+    const call = (scopes: string): Promise<unknown> =>
+      pair.client.unary(file(1000), { file: new Blob(["more than 10 bytes"]) }, { metadata: { scopes } });
+    expect(await failure(call("read"))).toMatchObject({ code: "permission_denied" });
+    expect(await failure(call("write"))).toMatchObject({ code: "resource_exhausted" });
+    await pair.close();
   });
 });
 

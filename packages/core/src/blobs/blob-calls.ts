@@ -67,13 +67,21 @@ export function blobCalls(fields: BlobFields): BlobCode {
     calling,
     call,
     observed: (message, onSent) => observed(input, message as Fields, onSent),
-    serve(dispatchSettings, handler) {
+    serve(dispatchSettings, { handler, authorize }) {
       const settings = dispatchSettings as ServedSettings;
       const { host, isCounted } = settings;
       const serve = handler as (input: unknown, context: unknown) => unknown;
       const answer = async (message: unknown, context: unknown): Promise<unknown> => {
-        const taken = received(host, input, message);
-        const leave = isCounted === true ? undefined : admitted(settings, input, message, context as CallContext);
+        let taken: unknown;
+        let leave: (() => void) | undefined;
+        try {
+          taken = received(host, input, message);
+          if (isCounted !== true) leave = admitted(settings, input, message, context as CallContext);
+        } catch (error) {
+          // A caller without permission learns that instead.
+          await authorize?.(context as never);
+          throw error;
+        }
         let result: unknown;
         try {
           result = await serve(taken, context);

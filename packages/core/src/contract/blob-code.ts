@@ -41,11 +41,17 @@ export interface BlobCode {
    */
   observed(input: unknown, onSent: (field: string, bytes: number) => void): object;
   /** Wraps the method's handler, for a session with these dispatcher settings. */
-  serve(settings: unknown, handler: BlobHandler): BlobHandler;
+  serve(settings: unknown, bound: BlobHandlers): BlobHandler;
 }
 
 /** A handler of any types. */
 type BlobHandler = (input: never, context: never) => unknown;
+
+/** The handler of a method with blobs, and the check that decides about callers whose blobs are refused. */
+interface BlobHandlers {
+  readonly handler: BlobHandler;
+  readonly authorize?: ((context: never) => Promise<void>) | undefined;
+}
 
 /** Returns the options of a schema made by `blob`; undefined for other schemas. */
 export function blobOptionsOf(schema: object): BlobRules | undefined {

@@ -194,7 +194,7 @@ class FrameRequest<Context> implements ServerRequest {
     if (!this.isAnswered) runNotification(bound, input, context, settings, bytes);
     else if (blobs === undefined) this.answer(context, bytes).serve(bound, input);
     else {
-      const handler = blobs.serve(settings, bound.handler) as BoundMethod["handler"];
+      const handler = blobs.serve(settings, bound) as BoundMethod["handler"];
       this.answer(context, bytes).serve({ ...bound, handler }, input);
     }
   }

@@ -103,7 +103,10 @@ export class CallBlobs {
   bound({ method, handler, authorize }: Bound<unknown>, admission: Admission, budget: MemoryBudget): Bound<unknown> {
     const { limits } = this.shared;
     const settings = { host: this.host(budget), limits, admission, isCounted: true };
-    const serve = method.blobs?.serve(settings, handler as never) as (input: unknown, context: unknown) => unknown;
+    const serve = method.blobs?.serve(settings, { handler, authorize }) as (
+      input: unknown,
+      context: unknown,
+    ) => unknown;
     return {
       method,
       handler: async (input, context) => {
