@@ -31,8 +31,9 @@ export function typedArray(View: TypedArrayClass): Shape {
 function viewOf(bytes: Uint8Array, View: TypedArrayClass): TypedArray | undefined {
   const size = View.BYTES_PER_ELEMENT;
   if (bytes.length % size !== 0) return undefined;
-  // A copy starts at a multiple of the items' size.
-  return new View(littleEndian(Uint8Array.from(bytes), size).buffer as ArrayBuffer);
+  // Bytes that were read have a buffer of their own; of others, a copy starts at a multiple of the items' size.
+  const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
+  return new View(littleEndian(own, size).buffer as ArrayBuffer);
 }
 
 /** Returns the bytes of a typed array, which share its memory on little-endian platforms. */

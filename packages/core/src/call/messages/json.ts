@@ -27,14 +27,10 @@ export const json: SessionCodec = {
 };
 
 /** Returns the JSON of any value of a message. Throws `TypeError` for others, such as functions. */
-export function markedJson(value: unknown): string {
-  return value === undefined ? UNDEFINED : JSON.stringify(value, tag);
-}
+export const markedJson = (value: unknown): string => JSON.stringify(value, tag) ?? UNDEFINED;
 
 /** Reverses `markedJson`. */
-export function fromMarkedJson(text: string): unknown {
-  return untag(JSON.parse(text));
-}
+export const fromMarkedJson = (text: string): unknown => untag(JSON.parse(text));
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -111,7 +107,7 @@ function untagged(key: string, value: unknown): unknown {
     case "$bigint":
       return bigint(string(key, value));
     case "$number":
-      return NUMBERS.get(string(key, value)) ?? malformed(key);
+      return NUMBERS.includes(string(key, value)) ? Number(value) : malformed(key);
     case "$bytes":
       return fromBase64(string(key, value)) ?? malformed(key);
     case "$map":
@@ -126,18 +122,16 @@ function untagged(key: string, value: unknown): unknown {
 }
 
 function string(key: string, value: unknown): string {
-  if (typeof value === "string") return value;
-  return malformed(key);
+  return typeof value === "string" ? value : malformed(key);
 }
 
 function array(key: string, value: unknown): unknown[] {
-  if (Array.isArray(value)) return value;
-  return malformed(key);
+  return Array.isArray(value) ? value : malformed(key);
 }
 
 function pair(key: string, value: unknown): [unknown, unknown] {
-  const [first, second, ...others] = array(key, value);
-  return others.length === 0 && (value as unknown[]).length === 2 ? [first, second] : malformed(key);
+  const items = array(key, value);
+  return items.length === 2 ? (items as [unknown, unknown]) : malformed(key);
 }
 
 function bigint(text: string): bigint {
@@ -154,6 +148,4 @@ function crowded(key: string): never {
   throw new RpcError("invalid_argument", `what follows ${key} has ${CROWDED}`);
 }
 
-const NUMBERS: ReadonlyMap<string, number> = new Map(
-  [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((value) => [String(value), value] as const),
-).set("-0", -0);
+const NUMBERS: readonly string[] = ["NaN", "Infinity", "-Infinity", "-0"];
