@@ -25,6 +25,8 @@ function changes(depth: number, any: fc.Arbitrary<SchemaSample>): fc.Arbitrary<S
     { weight: 5, arbitrary: fields(any) },
     { weight: 3, arbitrary: options(any) },
     { weight: 2, arbitrary: items(any) },
+    { weight: 2, arbitrary: converted() },
+    { weight: 2, arbitrary: intersections(any) },
   );
   const both = here.chain((change) => fc.boolean().map((turned) => (turned ? turn(change) : change)));
   return depth === 0
@@ -88,6 +90,66 @@ function checks(): fc.Arbitrary<SchemaChange> {
       lists.slice(0, 5),
       fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { maxLength: 6 }).map((each) => new Set(each)),
     ),
+  );
+}
+
+/** Texts that are changed or converted before, or between, checks. */
+function converted(): fc.Arbitrary<SchemaChange> {
+  const parts = fc.constantFrom(
+    ".trim()",
+    ".toLowerCase()",
+    ".toUpperCase()",
+    '.normalize("NFKC")',
+    ".min(2)",
+    ".max(2)",
+    ".regex(/^[a-z ]*$/)",
+    '.check(z.property("length", z.int().min(1)))',
+    '.check(z.property("length", z.int().min(2)))',
+    ".pipe(z.string().min(2))",
+    ".pipe(z.string().max(3))",
+    ".optional()",
+    ".exactOptional()",
+    '.catch("c")',
+  );
+  const heads = fc.constantFrom(
+    "z.string()",
+    "z.string()",
+    "z.string()",
+    "z.stringbool()",
+    'z.stringbool({ truthy: ["a"], falsy: ["AB"] })',
+    'z.stringbool({ truthy: ["a", "yes"], falsy: ["AB"], case: "sensitive" })',
+    "z.coerce.string()",
+    'z.templateLiteral([z.enum(["a", "A"]), z.string()])',
+    'z.xor([z.literal("a"), z.string().min(2)])',
+  );
+  const text = fc.constantFrom("", " ", "a", "A", "ab", " a", "a ", "AB", "\ufb01", "abcd", "yes", "Yes", "no");
+  const inArray = (source: string): string => `z.array(${source})`;
+  const version = fc.tuple(heads, fc.array(parts, { maxLength: 3 })).map(([head, more]) => {
+    // Only texts have these checks, and only before they are wrapped.
+    const own = head === "z.string()" || head === "z.coerce.string()" ? more : more.slice(0, 1).filter(isWrapper);
+    const end = own.findIndex(isWrapper);
+    const source = head + (end === -1 ? own : own.slice(0, end + 1)).join("");
+    return { source: inArray(source), valid: fc.array(text, { minLength: 1, maxLength: 2 }), lossy: false };
+  });
+  return fc.tuple(version, version).map(([before, after]) => ({ before, after }));
+}
+
+function isWrapper(part: string): boolean {
+  return /^\.(?:pipe|optional|exactOptional|catch)/.test(part);
+}
+
+/** Intersections of objects, whose parts differ. A loose part would keep a value that the other part converts. */
+function intersections(any: fc.Arbitrary<SchemaSample>): fc.Arbitrary<SchemaChange> {
+  const bounds = fc.constantFrom("", ".min(1)", ".min(2)", ".optional()");
+  const kinds = fc.constantFrom("object", "object", "strictObject");
+  const version = (sample: SchemaSample) =>
+    fc.tuple(kinds, kinds, bounds, bounds).map(([left, right, a, b]) => ({
+      ...sample,
+      source: `z.intersection(z.${left}({ n: z.int()${a}, v: ${sample.source} }), z.${right}({ n: z.int()${b} }))`,
+      valid: fc.tuple(fc.integer({ min: 0, max: 3 }), sample.valid).map(([n, v]) => ({ n, v })),
+    }));
+  return any.chain((sample) =>
+    fc.tuple(version(sample), version(sample)).map(([before, after]) => ({ before, after })),
   );
 }
 
