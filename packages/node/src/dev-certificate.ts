@@ -69,7 +69,7 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
 async function keep(path: string, hosts: readonly string[], issuer: Issuer | undefined): Promise<DevCertificate> {
   // Loaded only now: a server with a certificate of its own never needs it.
   const { makeCertificate } = await import("./make-certificate.js");
-  const made = makeCertificate(hosts, issuer);
+  const made = await makeCertificate(hosts, issuer);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomUUID()}`;
   try {

@@ -1,6 +1,7 @@
 /// <reference types="node" preserve="true" />
 export type { BindOptions, GroupMember, RelayedMember, SteeredMember } from "./bind-options.js";
 export { returnFreedMemory } from "./bind-options.js";
+export { type CertificateRequest, createCertificate } from "./certificate.js";
 export { connect, connectWebTransport } from "./connect.js";
 export { Datagrams, type DatagramStats } from "./datagrams.js";
 export type { ConnectionIdOptions } from "./connection-ids.js";

@@ -34,7 +34,7 @@ export const INDEX_BITS = 24;
 export const WEB_TRANSPORT = 8388608;
 
 /** Number of these records, flags, lists and functions: an engine is used by TypeScript of the same number only. */
-export const LAYOUT = 1332735103;
+export const LAYOUT = 2472662009;
 
 /** An accepted bidirectional stream: session index, stream index, stream generation. */
 export const STREAM = 1;

@@ -96,6 +96,7 @@ interface NativeModule {
     records: Uint32Array,
   ): NativeEndpoint | NativeFailure;
   bindGroup(host: Uint8Array, port: number, places: number, ids: Uint8Array): string | NativeFailure;
+  createCertificate(fields: Uint8Array, notBefore: number, notAfter: number): string | NativeFailure;
   claimPlaces(descriptors: number[], wanted: number): string | NativeFailure;
   unclaimPlace(descriptor: number): void;
   steerGroup(

@@ -238,7 +238,10 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       let onTaken: (() => void) | undefined;
       owner = { onTaken: () => onTaken?.(), onAbandoned };
       const pump = async (): Promise<void> => {
-        for (let next = await source.next(); next.done !== true; next = await source.next()) {
+        for (;;) {
+          // In the block, so that nothing holds an item while the next is awaited.
+          const next = await source.next();
+          if (next.done === true) return;
           const taken = new Promise<void>((resolve) => {
             onTaken = resolve;
           });

@@ -36,7 +36,7 @@ pub const INDEX_BITS: u32 = 24;
 pub const WEB_TRANSPORT: u32 = 8388608;
 
 /// Number of these records, flags, lists and functions: an engine is used by TypeScript of the same number only.
-pub const LAYOUT: u32 = 1332735103;
+pub const LAYOUT: u32 = 2472662009;
 
 /// Kinds of records, with their three words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

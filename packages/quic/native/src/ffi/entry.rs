@@ -13,6 +13,7 @@ use super::args::to_js;
 use super::event_buffer::EventBuffer;
 use super::{bound, env};
 use crate::bridge::error::Failure;
+use crate::bridge::fields::Fields;
 use crate::bridge::methods::ip_or_any;
 use crate::bridge::reactor::Reactor;
 use crate::bridge::return_value::ReturnValue;
@@ -23,6 +24,7 @@ use crate::net::relay_envelope::Token;
 use crate::net::routing::{Layout, Routing};
 use crate::net::shared_port_ids::GROUP_LAYOUT;
 use crate::net::socket::Offload;
+use crate::quic::tls::certificate::{self, Kind, Request};
 
 /// Compared by `src/engine-file.ts` before it uses anything else.
 #[napi]
@@ -164,6 +166,34 @@ pub fn steer_group<'env>(
         env,
         &steered.map_or_else(ReturnValue::from, |turn| ReturnValue::Number(turn.into())),
     )
+}
+
+/// Creates a certificate and its key, valid between two times in seconds since 1970. `fields` are the common name, one
+/// byte that is 1 for an authority, the issuer's certificate and key or nothing twice, and the hosts. Returns both as PEM,
+/// or a failure list.
+#[napi]
+pub fn create_certificate<'env>(env: &'env Env, fields: &[u8], not_before: f64, not_after: f64) -> Unknown<'env> {
+    let mut fields = Fields::new(fields);
+    let mut text = || std::str::from_utf8(fields.take()).unwrap_or_default();
+    let (common_name, authority, cert, key) = (text(), text(), text(), text());
+    let mut hosts = Vec::new();
+    while !fields.is_empty() {
+        hosts.push(std::str::from_utf8(fields.take()).unwrap_or_default());
+    }
+    let kind = match (authority, cert) {
+        ("\u{1}", _) => Kind::Authority,
+        (_, "") => Kind::SelfSigned,
+        _ => Kind::SignedBy { cert, key },
+    };
+    let created = certificate::create(&Request {
+        common_name,
+        hosts: &hosts,
+        not_before: not_before as i64,
+        not_after: not_after as i64,
+        kind,
+    });
+    let failure = |error| ReturnValue::from(Failure::option(format!("cannot create the certificate: {error}")));
+    returned(env, &created.map_or_else(failure, ReturnValue::Text))
 }
 
 /// Position of the place in the connection ids of a group; `ids` are the options of a balancer's ids, if any.

@@ -1,5 +1,6 @@
 //! TLS 1.3 for both roles.
 
+pub mod certificate;
 mod client;
 mod exporter;
 mod hashes;
