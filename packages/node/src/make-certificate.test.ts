@@ -1,12 +1,13 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import type * as quic from "@quicrpc/quic";
 import { createCertificate, QuicError } from "@quicrpc/quic";
 import { describe, expect, it, vi } from "vitest";
 import { makeAuthority, makeCertificate } from "./make-certificate.js";
 import { splitPem } from "./dev-authority.js";
 
 vi.mock("@quicrpc/quic", async (original) => {
-  const real = await original<typeof import("@quicrpc/quic")>();
-  return { ...real, createCertificate: vi.fn<typeof createCertificate>(real.createCertificate) };
+  const real = await original<typeof quic>();
+  return { ...real, createCertificate: vi.fn<typeof quic.createCertificate>(real.createCertificate) };
 });
 
 describe("makeCertificate without the engine", () => {

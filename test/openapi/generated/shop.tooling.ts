@@ -61,7 +61,6 @@ const part4 = {
     { kind: "string", checks: { max: 1024 } },
   ],
   required: 4,
-  rest: undefined,
 };
 const part5 = { kind: "object", fields: { bytes: { kind: "number", checks: { format: "integer" } }, file: part4 } };
 
@@ -226,7 +225,7 @@ export const shopTooling: ServiceTooling = {
           tags: { kind: "set", element: { kind: "string" }, checks: { min: 1, max: 20 } },
           stock: part2,
           notes: part3,
-          size: { kind: "tuple", items: [{ kind: "number" }, { kind: "number" }], required: 2, rest: undefined },
+          size: { kind: "tuple", items: [{ kind: "number" }, { kind: "number" }], required: 2 },
           color: { kind: "string", optional: true },
           old: { kind: "string", optional: true },
         },
@@ -243,7 +242,7 @@ export const shopTooling: ServiceTooling = {
           tags: { kind: "set", element: { kind: "string" }, checks: { min: 1, max: 20 } },
           stock: part2,
           notes: part3,
-          size: { kind: "tuple", items: [{ kind: "number" }, { kind: "number" }], required: 2, rest: undefined },
+          size: { kind: "tuple", items: [{ kind: "number" }, { kind: "number" }], required: 2 },
           color: { kind: "string" },
           old: { kind: "string", optional: true },
         },

@@ -27,7 +27,6 @@ const part4 = {
     { kind: "string", checks: { max: 1024 } },
   ],
   required: 4,
-  rest: undefined,
 };
 const part5 = { kind: "object", fields: { file: part4 } };
 
@@ -237,7 +236,6 @@ export const notesTooling: ServiceTooling = {
               { kind: "string", checks: { max: 32 } },
             ],
             required: 5,
-            rest: undefined,
           },
         },
       },

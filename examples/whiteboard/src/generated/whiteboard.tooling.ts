@@ -95,7 +95,6 @@ const part7 = {
     { kind: "string", checks: { max: 1024 } },
   ],
   required: 4,
-  rest: undefined,
 };
 const part8 = { kind: "object", fields: { file: part7 } };
 const part9 = {

@@ -145,7 +145,6 @@ export const protocolTooling: ServiceTooling = {
             kind: "tuple",
             items: [{ kind: "string" }, { kind: "number", checks: { format: "integer" } }],
             required: 2,
-            rest: undefined,
           },
           set: { kind: "set", element: { kind: "number", checks: { format: "integer" } } },
           map: { kind: "map", key: { kind: "number", checks: { format: "integer" } }, element: { kind: "string" } },

@@ -91,7 +91,8 @@ export class ShapeBuilder {
         return { kind: node.kind, element: of(node.element) };
       case "tuple": {
         const required = node.items.findLastIndex((item) => !isOptional(item, direction)) + 1;
-        return { kind: "tuple", items: node.items.map(of), required, rest: node.rest && of(node.rest) };
+        // A shape is sent as JSON, which lacks undefined.
+        return { kind: "tuple", items: node.items.map(of), required, ...(node.rest && { rest: of(node.rest) }) };
       }
       case "record": {
         if (node.loose === true) {

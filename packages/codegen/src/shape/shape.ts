@@ -84,8 +84,8 @@ export type Shape = ShapeFacts &
     | { readonly kind: "literal"; readonly values: readonly LiteralValue[] }
     /** `others` states how other keys are handled, unless the receiver drops them. */
     | (Omit<Stored<"object">, "others"> & { readonly others?: "strict" | Shape })
-    /** The items up to `required` must be present. */
-    | (Stored<"tuple"> & { readonly required: number })
+    /** The items up to `required` must be present; further ones match `rest`. */
+    | (Omit<Stored<"tuple">, "rest"> & { readonly required: number; readonly rest?: Shape })
     /** A value that only the schema's own code knows, and chunks of bytes that are not messages. */
     | { readonly kind: "opaque" | "raw" }
     /** A named type of the service. At a use with checks, `checks` replaces the type's own checks, or `more` adds to them. */

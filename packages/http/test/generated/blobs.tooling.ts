@@ -13,7 +13,7 @@ const part3 = [
   { kind: "string", checks: { max: 255 } },
   { kind: "string", checks: { max: 1024 } },
 ];
-const part4 = { kind: "tuple", items: part3, required: 4, rest: undefined, optional: true };
+const part4 = { kind: "tuple", items: part3, required: 4, optional: true };
 const part5 = { kind: "object", fields: { file: part4 } };
 const part6 = [
   { kind: "number", checks: { format: "integer", min: 0 } },
@@ -24,7 +24,7 @@ const part6 = [
 ];
 const part7 = {
   kind: "object",
-  fields: { first: { kind: "tuple", items: part6, required: 5, rest: undefined, optional: true }, second: part4 },
+  fields: { first: { kind: "tuple", items: part6, required: 5, optional: true }, second: part4 },
 };
 
 /** Descriptions of test.v1.HttpBlobs for tools: comments, JSON Schemas of its messages, and their shapes. */
@@ -70,14 +70,11 @@ export const blobsTooling: ServiceTooling = {
     types: {
       BlobsPutInput: {
         kind: "object",
-        fields: { note: { kind: "string" }, file: { kind: "tuple", items: part3, required: 4, rest: undefined } },
+        fields: { note: { kind: "string" }, file: { kind: "tuple", items: part3, required: 4 } },
       },
       BlobsGetOutput: part5,
       BlobsGetOutputParsed: part5,
-      BlobsCheckInput: {
-        kind: "object",
-        fields: { file: { kind: "tuple", items: part6, required: 5, rest: undefined } },
-      },
+      BlobsCheckInput: { kind: "object", fields: { file: { kind: "tuple", items: part6, required: 5 } } },
       BlobsSameInput: part7,
       BlobsSameOutput: part7,
       BlobsSameOutputParsed: part7,

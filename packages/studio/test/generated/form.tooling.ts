@@ -124,7 +124,7 @@ export const formTooling: ServiceTooling = {
           note: { kind: "string", optional: true },
           payment: { kind: "ref", name: "Payment" },
           lines: { kind: "array", element: { kind: "ref", name: "EverythingLine" }, checks: { max: 3 } },
-          pair: { kind: "tuple", items: [{ kind: "string" }, { kind: "number" }], required: 2, rest: undefined },
+          pair: { kind: "tuple", items: [{ kind: "string" }, { kind: "number" }], required: 2 },
           prices: { kind: "map", key: { kind: "string" }, element: { kind: "bigint" } },
           tags: { kind: "record", keys: { fit: { kind: "string", checks: { min: 2 } } }, element: { kind: "string" } },
           marks: { kind: "set", element: { kind: "string" } },
