@@ -26,8 +26,6 @@ export interface ServerBudget {
   readonly setting: string;
   /** Called when the maximum is exceeded. Returns true if `asking` may hold the bytes that it asks for. */
   makeRoomFor(asking: MemoryBudget): boolean;
-  /** Adds a budget, whose bytes `close` can free. Returns a function that removes it. */
-  enter?(budget: MemoryBudget, close: () => void): () => void;
 }
 
 /**

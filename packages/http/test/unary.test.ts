@@ -6,7 +6,7 @@ import { type ClientHttp2Session, connect as connectH2 } from "node:http2";
 import { type AddressInfo, connect } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createRouter, defineMethod } from "@quicrpc/core/generated";
 import { createFetchHandler, type HttpServiceOptions, toNodeHandler } from "@quicrpc/http";
 import { readStruct } from "../src/protocol/struct.js";
@@ -507,6 +507,32 @@ describe("authenticate", () => {
     expect([bad.status, await bad.json()]).toEqual([401, { code: "unauthenticated", message: "who are you?" }]);
     expect((await call("odd")).status).toBe(500);
     expect(errors).toEqual(["authenticate: Error: a secret"]);
+  });
+
+  it("takes of the caller's time: a body that is complete after the deadline reaches no handler", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
+    let entered = false;
+    const nothing = defineMethod({ name: "test.v1.Late", id: 7300 }, "unary", "nothing", { id: 1 });
+    const handler = createFetchHandler({
+      routers: [createRouter({ nothing }, { nothing: () => void (entered = true) })],
+      authenticate: () => pass(250),
+    });
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+      pass(100);
+      controller.enqueue(new TextEncoder().encode("{}"));
+      controller.close();
+    };
+    const headers = { "content-type": "application/json", "connect-timeout-ms": "300" };
+    const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
+    const request = new Request("http://localhost/test.v1.Late/nothing", {
+      method: "POST",
+      headers,
+      body,
+      duplex: "half",
+    } as RequestInit);
+    expect([(await handler(request)).status, entered]).toEqual([504, false]);
   });
 
   it("keeps answers to GET out of caches that others share, unless the handler says otherwise", async () => {

@@ -59,7 +59,9 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
     const kept = await contentOf(path);
     return fresh(kept, path, issuer) ?? (await keep(path, hosts, issuer));
   } catch (error) {
-    const { message } = error instanceof Error ? error : new Error(String(error));
+    const { message, code = "" } = error as NodeJS.ErrnoException;
+    // Errors of the file system have codes such as EACCES.
+    if (!/^E[A-Z]+$/.test(code)) throw error;
     const advice = 'set XDG_CACHE_HOME, or the option "directory", to a writable folder';
     throw new Error(`cannot store a development certificate in ${directory}: ${message}; ${advice}`, { cause: error });
   }

@@ -39,3 +39,10 @@ describe("makeCertificate without the engine", () => {
     await expect(makeCertificate(["ä.example"])).rejects.toThrow(/cannot create the certificate/);
   });
 });
+
+describe("makeAuthority", () => {
+  it("refuses names that a certificate cannot have", () => {
+    expect(() => makeAuthority("an authority", ["ä.example"])).toThrow(/cannot create the certificate/);
+    expect(() => makeAuthority("an authority", [])).toThrow("at least one host");
+  });
+});

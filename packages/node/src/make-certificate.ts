@@ -11,6 +11,12 @@ const LIFETIME = 14 * 24 * HOUR - 2 * HOUR;
 const AUTHORITY_LIFETIME = 5 * 365 * 24 * HOUR;
 const COMMON_NAME = "quicrpc development";
 
+/** Extensions of a certificate that an authority signs, as those of the engine have. */
+const SERVER_USAGES = [
+  { name: "keyUsage", critical: true, digitalSignature: true },
+  { name: "extKeyUsage", serverAuth: true },
+] as const;
+
 /** An authority that signs certificates, as PEM. */
 export interface Issuer {
   readonly cert: string;
@@ -48,7 +54,8 @@ async function createWithoutEngine(
   { commonName, hosts, issuer, validFrom, validTo }: CertificateRequest,
   cause: QuicError,
 ): Promise<string> {
-  const { generate } = await import("selfsigned").catch(() => {
+  const { generate } = await import("selfsigned").catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
     const remedy = "install the package selfsigned, or give serve() a certificate (the option tls)";
     throw new Error(`no development certificate without the QUIC engine: ${remedy}. ${cause.message}`, { cause });
   });
@@ -61,7 +68,7 @@ async function createWithoutEngine(
     algorithm: "sha256",
     notBeforeDate: validFrom,
     notAfterDate: validTo,
-    extensions: [{ name: "subjectAltName", altNames }],
+    extensions: [{ name: "subjectAltName", altNames }, ...(issuer === undefined ? [] : SERVER_USAGES)],
     ...(issuer !== undefined && { ca: { cert: issuer.cert, key: issuer.key } }),
   });
   return `${made.cert.trim()}\n${made.private.trim()}\n`;

@@ -25,7 +25,8 @@ const manifest = readFileSync(join(native, "Cargo.toml"), "utf8");
 const [, VERSION, CHECKSUM] = /^quinn-proto = \{ version = "(.+)", checksum = "(.+)" \}$/m.exec(manifest);
 const patched = join(native, /^quinn-proto = \{ path = "(.+)" \}$/m.exec(manifest)[1]);
 const patches = readdirSync(join(native, "patches"))
-  .sort()
+  .filter((name) => name.endsWith(".patch"))
+  .sort((one, other) => parseInt(one) - parseInt(other))
   .map((name) => join(native, "patches", name));
 
 function stop(message, output = "") {
@@ -71,24 +72,35 @@ export function writeEngineSources() {
   for (const patch of patches) hash.update(readFileSync(patch));
   const stamp = join(patched, "quicrpc.stamp");
   const wanted = hash.digest("hex");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  const isWritten = () => existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
+  if (isWritten()) return;
   const work = mkdtempSync(join(tmpdir(), "engine-sources-"));
-  process.on("exit", () => rmSync(work, { recursive: true, force: true }));
   const copy = `${patched}.${process.pid}`;
+  process.on("exit", () => {
+    for (const folder of [work, copy]) rmSync(folder, { recursive: true, force: true });
+  });
   cpSync(published(work), copy, { recursive: true });
+  // Git takes the paths as relative to `copy` only if it finds no repository above it, and none in its variables.
+  const outside = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_")));
+  outside.GIT_CEILING_DIRECTORIES = dirname(copy);
   for (const patch of patches) {
     const applied = spawnSync("git", ["apply", "-p1", patch], {
       cwd: copy,
       encoding: "utf8",
-      // Otherwise git takes the paths as relative to the root of this repository.
-      env: { ...process.env, GIT_CEILING_DIRECTORIES: dirname(copy) },
+      env: outside,
     });
     if (applied.status !== 0)
       stop(`${patch} does not apply to ${NAME} ${VERSION}.`, applied.stderr ?? `${applied.error}\n`);
   }
   writeFileSync(join(copy, "quicrpc.stamp"), wanted);
+  // Another process may have written it in the meantime, and cargo may be reading it.
+  if (isWritten()) return;
   rmSync(patched, { recursive: true, force: true });
-  renameSync(copy, patched);
+  try {
+    renameSync(copy, patched);
+  } catch (error) {
+    if (!isWritten()) throw error;
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

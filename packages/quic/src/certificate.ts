@@ -23,6 +23,9 @@ export interface CertificateRequest {
  */
 export function createCertificate(request: CertificateRequest): string {
   const { commonName, hosts, isAuthority = false, issuer, validFrom, validTo } = request;
+  if (hosts.length === 0) throw new TypeError("createCertificate() needs at least one host");
+  if (isAuthority && issuer !== undefined)
+    throw new TypeError("createCertificate(): an authority signs itself, without an issuer");
   const texts = [commonName, isAuthority ? "\u0001" : "", issuer?.cert ?? "", issuer?.key ?? "", ...hosts];
   const encoder = new TextEncoder();
   const fields = packFields(texts.map((text) => encoder.encode(text)));

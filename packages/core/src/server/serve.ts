@@ -2,7 +2,7 @@ import { decodeWithin } from "../call/messages/decode-within.js";
 import type { MessageCodec } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
 import { requirePositions } from "../contract/position.js";
-import { RpcError } from "../errors.js";
+import { RpcError, untracedError } from "../errors.js";
 import { CALL_BYTES } from "../memory-budget.js";
 import { callBytes, requireRoomToDecode } from "./admission.js";
 import { type ContextSettings, IncomingContext, type ReceivedMetadata } from "./context.js";
@@ -100,7 +100,12 @@ function run(
   let input: unknown;
   let bytes: number;
   try {
-    if (isLate) admission.requireRoom(client);
+    if (isLate) {
+      admission.requireRoom(client);
+      const { deadline } = context;
+      if (deadline !== undefined && Date.now() >= deadline)
+        throw untracedError("deadline_exceeded", "the deadline has passed");
+    }
     const { codec } = request;
     let decodedBytes = 0;
     if (message !== undefined && codec !== undefined) {

@@ -31,8 +31,14 @@ const DELIVERY_BYTES = 256;
 const ROOM_FOR_POSITION = 64;
 /** Encoded items that are sent to many subscribers. */
 const encoded = new WeakMap<object, Uint8Array>();
-/** Items of logged messages that are still in use, by the messages' bytes: subscribers that read one history share them. */
-const logged = new WeakMap<Uint8Array, WeakRef<TopicItem>>();
+/** A logged message that is still in use: subscribers that read one history share it. */
+interface LoggedItem {
+  readonly item: WeakRef<TopicItem>;
+  readonly codec: MessageCodec<unknown>;
+}
+
+/** Logged messages by their bytes. */
+const logged = new WeakMap<Uint8Array, LoggedItem>();
 
 /**
  * Decodes a message from a bus. A message from a log also has a position, which is not part of its bytes. Throws the
@@ -51,10 +57,12 @@ export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, posi
 
 /** Returns the item of a message that is read from a log. */
 export function loggedItem(codec: MessageCodec<unknown>, bytes: Uint8Array, position: string): TopicItem {
-  const known = logged.get(bytes)?.deref();
-  if (known !== undefined) return known;
+  const known = logged.get(bytes);
+  const shared = known?.codec === codec ? known.item.deref() : undefined;
+  // A log may store equal messages once.
+  if (shared?.position === position) return shared;
   const { item } = deliveryOf(codec, bytes, position);
-  logged.set(bytes, new WeakRef(item));
+  logged.set(bytes, { item: new WeakRef(item), codec });
   return item;
 }
 

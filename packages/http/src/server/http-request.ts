@@ -140,7 +140,7 @@ export class HttpRequest implements ServerRequest {
   }
 
   readHead(): RequestHead {
-    const { exchange, format, timeoutMs } = this;
+    const { exchange, format } = this;
     const { method } = this.bound;
     this.blobs = method.blobs && this.caller && this.shared.blobs.of(method, this.caller.requester());
     // Before anything is read: throws if the messages do not support this format.
@@ -148,10 +148,15 @@ export class HttpRequest implements ServerRequest {
     this.codec = this.blobs === undefined ? format.codecOf(method.input) : this.blobs.inputCodec(format);
     this.format = this.blobs?.answerFormat(format) ?? format;
     return {
-      timeoutMs: timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - this.arrived),
+      timeoutMs: this.remainingMs,
       metadata: () => readHeaders(exchange.headers),
       from: this.from(),
     };
+  }
+
+  /** Milliseconds that the caller still waits; undefined if it gave no timeout. */
+  private get remainingMs(): number | undefined {
+    return this.timeoutMs === undefined ? undefined : this.timeoutMs - (Date.now() - this.arrived);
   }
 
   /** Returns the cursor of the last item that the caller has received. */
@@ -166,7 +171,7 @@ export class HttpRequest implements ServerRequest {
   async readMessage(): Promise<MessageBytes> {
     const { exchange, shared } = this;
     const { framing, query } = this.match;
-    const limits = readingWithin(shared.reading, this.timeoutMs);
+    const limits = readingWithin(shared.reading, this.remainingMs);
     this.reader = new RequestReader(exchange, this.budget, limits, shared.readers);
     const bytes = await this.reader.read(framing, query);
     return { bytes, position: 0, end: bytes.length };

@@ -10,7 +10,8 @@ interface Group {
   readonly client: unknown;
   readonly calls: Set<ResumedCall>;
   readonly budget: MemoryBudget;
-  readonly leave: (() => void) | undefined;
+  /** Removes the budget from those of the server. */
+  readonly leave: () => void;
 }
 
 /** Settings of the session on which a call was lost. */
@@ -83,23 +84,24 @@ export class ResumableCalls {
     this.#settings.delete(call);
   }
 
-  #newGroup(name: unknown, { limits, budget, peer }: SuspensionSettings): Group {
+  #newGroup(name: unknown, { limits, budget: { server }, load, peer }: SuspensionSettings): Group {
     const host = HOST_AND_PORT.exec(peer ?? "")?.[1];
     const client =
       typeof name === "string" ? `principal ${name}` : host === undefined ? name : `address ${sourceOf(host)}`;
     const calls = new Set<ResumedCall>();
-    const close = (): void => {
+    const onEvicted = (): void => {
       for (const call of calls) call.giveUp("resource_exhausted");
     };
-    const own = budgetBeside(budget, limits.maxSessionBytes, "limits.maxSessionBytes", close);
-    const group: Group = { client, calls, ...own };
+    const budget = new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", server);
+    const place = load.add({ budget, onEvicted });
+    const group: Group = { client, calls, budget, leave: () => load.remove(place) };
     this.#groups.set(name, group);
     return group;
   }
 
   #dissolve(name: unknown, group: Group): void {
     this.#groups.delete(name);
-    group.leave?.();
+    group.leave();
   }
 
   #count(client: unknown, calls: number): void {
@@ -125,15 +127,4 @@ export class ResumableCalls {
 function oldest(group: Group | undefined): ResumedCall | undefined {
   const [first] = group?.calls ?? [];
   return first;
-}
-
-/** Creates another budget of the same server; `close` releases its bytes when others need them. */
-function budgetBeside(
-  { server }: MemoryBudget,
-  max: number,
-  setting: string,
-  close: () => void,
-): { budget: MemoryBudget; leave: (() => void) | undefined } {
-  const budget = new MemoryBudget(max, setting, server);
-  return { budget, leave: server?.enter?.(budget, close) };
 }

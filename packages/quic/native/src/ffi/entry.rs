@@ -171,7 +171,7 @@ pub fn steer_group<'env>(
 /// Creates a certificate and its key, valid between two times in seconds since 1970. `fields` are the common name, one
 /// byte that is 1 for an authority, the issuer's certificate and key or nothing twice, and the hosts. Returns both as PEM,
 /// or a failure list.
-#[napi]
+#[napi(catch_unwind)]
 pub fn create_certificate<'env>(env: &'env Env, fields: &[u8], not_before: f64, not_after: f64) -> Unknown<'env> {
     let mut fields = Fields::new(fields);
     let mut text = || std::str::from_utf8(fields.take()).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use rcgen::string::Ia5String;
 use rcgen::{
     BasicConstraints, CertificateParams, CidrSubnet, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, NameConstraints, PKCS_ECDSA_P256_SHA256, SanType,
@@ -27,6 +28,7 @@ pub enum Kind<'a> {
 }
 
 /// Returns the certificate and its new ECDSA P-256 key as PEM. Fails if a host name or the authority is malformed.
+/// `hosts` must not be empty: an authority without names could sign for all.
 pub fn create(request: &Request) -> Result<String, rcgen::Error> {
     let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
     let mut params = CertificateParams::default();
@@ -37,7 +39,7 @@ pub fn create(request: &Request) -> Result<String, rcgen::Error> {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         params.name_constraints = Some(NameConstraints {
-            permitted_subtrees: request.hosts.iter().map(|host| subtree(host)).collect(),
+            permitted_subtrees: request.hosts.iter().map(|host| subtree(host)).collect::<Result<_, _>>()?,
             excluded_subtrees: Vec::new(),
         });
     } else {
@@ -66,11 +68,12 @@ fn name(host: &str) -> Result<SanType, rcgen::Error> {
     })
 }
 
-fn subtree(host: &str) -> GeneralSubtree {
-    match address(host) {
+fn subtree(host: &str) -> Result<GeneralSubtree, rcgen::Error> {
+    Ok(match address(host) {
         Some(ip) => GeneralSubtree::IpAddress(CidrSubnet::from_addr_prefix(ip, if ip.is_ipv4() { 32 } else { 128 })),
-        None => GeneralSubtree::DnsName(host.to_owned()),
-    }
+        // rcgen checks names only in `Ia5String`: it panics if a subtree has others.
+        None => GeneralSubtree::DnsName(Ia5String::try_from(host)?.to_string()),
+    })
 }
 
 /// Parses an IP address, without its zone.

@@ -1,0 +1,23 @@
+import { expect, it, vi } from "vitest";
+import { completeLimits } from "../../limits.js";
+import { MemoryBudget } from "../../memory-budget.js";
+import { ServerLoad } from "../server-load.js";
+import { ResumableCalls } from "./resumable-calls.js";
+import type { ResumedCall } from "./resumed-call.js";
+
+it("ends suspended calls if the server needs their memory", () => {
+  const limits = completeLimits({ maxServerBytes: 30_000, maxSessionBytes: 10_000 });
+  const load = new ServerLoad(limits);
+  const session = new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", load);
+  const calls = new ResumableCalls();
+  const giveUp = vi.fn<ResumedCall["giveUp"]>();
+  const call = { key: "a key", principal: "", group: undefined, giveUp } as unknown as ResumedCall;
+  calls.add(call, { limits, budget: session, load, peer: undefined });
+  const suspended = calls.onSuspended(call);
+  expect(suspended?.charge(10_000)).toBe(true);
+  const others = [1, 2, 3].map(() => new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", load));
+  const members = others.map((budget) => load.add({ budget, onEvicted: () => {} }));
+  expect(others.map((budget) => budget.charge(9000))).toEqual([true, true, true]);
+  expect(giveUp).toHaveBeenCalledWith("resource_exhausted");
+  for (const member of members) load.remove(member);
+});
