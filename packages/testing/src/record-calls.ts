@@ -58,7 +58,7 @@ export function recordCalls(options: RecordOptions = {}): CallRecorder {
       }
     },
     text() {
-      if (length <= maxLength) return `${JSON.stringify({ version: 1, calls }, undefined, 1)}\n`;
+      if (length <= maxLength) return `${JSON.stringify({ version: 2, calls }, undefined, 1)}\n`;
       throw new RangeError(
         `the recorded messages exceed ${maxLength} characters: record fewer calls, or pass a larger maxLength to recordCalls`,
       );

@@ -213,3 +213,8 @@ it("request metadata is not kept", async () => {
   await interceptCaller(session(), [recorder.interceptor]).start(methods.next, 1, { metadata: { token: "secret" } });
   expect(recorder.text()).not.toContain("secret");
 });
+
+it("refuses a recording of an earlier version, whose values had other marks", () => {
+  expect(() => replayCalls('{"version":1,"calls":[]}')).toThrow("record the calls again");
+  expect(JSON.parse(recordCalls().text())).toMatchObject({ version: 2 });
+});

@@ -37,6 +37,6 @@ export interface RecordedError {
 
 /** Calls, ordered by their start. */
 export interface Recording {
-  readonly version: 1;
+  readonly version: 2;
   readonly calls: readonly RecordedCall[];
 }

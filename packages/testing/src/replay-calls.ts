@@ -21,7 +21,10 @@ const MAX_SHOWN = 200;
  */
 export function replayCalls(text: string): Caller {
   const { version, calls } = JSON.parse(text) as Partial<Recording>;
-  if (version !== 1 || !Array.isArray(calls)) throw new TypeError("the text is not a recording made by recordCalls");
+  if ((version as unknown) === 1) {
+    throw new TypeError("the recording was made by an earlier version of recordCalls: record the calls again");
+  }
+  if (version !== 2 || !Array.isArray(calls)) throw new TypeError("the text is not a recording made by recordCalls");
   const taken = new Set<RecordedCall>();
   return interceptCaller(createLocalCaller([]), [(call) => answerTo(call, new Replay(call, calls, taken))]);
 }
