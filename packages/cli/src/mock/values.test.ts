@@ -147,3 +147,8 @@ describe("data made from schemas", () => {
     expect(() => valuesOf(z.symbol() as never)).toThrow("no data is made of a symbol");
   });
 });
+
+it("makes bytes of a length that only a refinement demands", () => {
+  const schema = z.instanceof(Uint8Array).refine((bytes) => bytes.length === 16);
+  expect(valueOf(schema, valuesOf(schema), 1)).toHaveLength(16);
+});

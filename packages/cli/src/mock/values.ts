@@ -49,10 +49,14 @@ function sourceOf(whole: SchemaNode, depth: number): ValueSource {
       return fc.constant(undefined);
     case "any":
       return fc.constantFrom("anything", 1, true, null);
-    case "bytes":
+    case "bytes": {
+      const { view } = node;
+      if (view === undefined) return fc.uint8Array({ minLength: 1, maxLength: 32, size: "max" });
+      // A length that is a multiple of the item size of every class.
       return fc
         .uint8Array({ minLength: 32, maxLength: 32 })
-        .map((bytes) => (node.view === undefined ? bytes : new globalThis[node.view as "Int8Array"](bytes.buffer)));
+        .map((bytes) => new globalThis[view as "Int8Array"](bytes.buffer));
+    }
     case "custom":
       return fc.uint8Array({ minLength: 1, maxLength: 32 });
     case "template":
