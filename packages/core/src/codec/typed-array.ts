@@ -8,7 +8,7 @@ export interface TypedArrayClass {
   new (bytes: ArrayBuffer): TypedArray;
 }
 
-type TypedArray = ArrayBufferView & { readonly BYTES_PER_ELEMENT: number };
+export type TypedArray = ArrayBufferView & { readonly BYTES_PER_ELEMENT: number };
 
 /** A typed array of the class `View`: on the wire and in JSON its bytes, little-endian. */
 export function typedArray(View: TypedArrayClass): Shape {
@@ -36,8 +36,8 @@ function viewOf(bytes: Uint8Array, View: TypedArrayClass): TypedArray | undefine
   return new View(littleEndian(own, size).buffer as ArrayBuffer);
 }
 
-/** Returns the bytes of a typed array, which share its memory on little-endian platforms. */
-function bytesOf(view: TypedArray): Uint8Array {
+/** Returns the bytes of a typed array, little-endian. They share its memory on little-endian platforms. */
+export function bytesOf(view: TypedArray): Uint8Array {
   return littleEndian(new Uint8Array(view.buffer, view.byteOffset, view.byteLength), view.BYTES_PER_ELEMENT);
 }
 

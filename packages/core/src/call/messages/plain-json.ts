@@ -1,4 +1,5 @@
 import { MAX_DEPTH } from "../../fixed-limits.js";
+import { bytesOf, type TypedArray } from "../../codec/typed-array.js";
 import { nestingError } from "../../msgpack/value.js";
 import { toBase64 } from "./base64.js";
 
@@ -11,7 +12,7 @@ export function jsonOf(value: unknown, depth: number = 0): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-  if (value instanceof Uint8Array) return toBase64(value);
+  if (ArrayBuffer.isView(value) && "BYTES_PER_ELEMENT" in value) return toBase64(bytesOf(value as TypedArray));
   if (Array.isArray(value) || value instanceof Set) {
     return Array.from(value as Iterable<unknown>, (each) => jsonOf(each, depth + 1));
   }
