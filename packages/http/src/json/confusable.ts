@@ -59,10 +59,13 @@ class Comparison<Part> {
 
   #ofBases(a: Form<Part, unknown>, b: Form<Part, unknown>): string | undefined {
     const asText = AS_TEXT[a.kind];
+    if (a.kind === "bytes" && b.kind === "bytes") {
+      return a.view === b.view ? undefined : `${a.view ?? "Uint8Array"} and ${b.view ?? "Uint8Array"}`;
+    }
     if (asText !== undefined) return a.kind === b.kind ? undefined : scalarReason(a.kind, asText, b);
     if (a.kind === "literal" && a.values.some((value) => typeof value === "bigint")) return literalReason(a.values, b);
     if (LISTS.has(a.kind) && LISTS.has(b.kind)) return this.#ofParts(partsOf(a), partsOf(b));
-    if (!OBJECTS.has(a.kind) || !OBJECTS.has(b.kind) || this.#areDisjoint(a, b)) return undefined;
+    if (!OBJECTS.has(a.kind) || !OBJECTS.has(b.kind) || areDisjoint(a, b, this.#describe)) return undefined;
     const [left, right] = [fieldsOf(a), fieldsOf(b)];
     for (const [name, part] of Object.entries(left.fields)) {
       const other = right.fields[name] ?? right.others;
@@ -83,18 +86,18 @@ class Comparison<Part> {
     }
     return undefined;
   }
+}
 
-  /** Returns true if a field that both objects require distinguishes them. */
-  #areDisjoint(a: Form<Part, unknown>, b: Form<Part, unknown>): boolean {
-    if (a.kind !== "object" || b.kind !== "object") return false;
-    return Object.entries(a.fields).some(([name, part]) => {
-      const other = Object.hasOwn(b.fields, name) ? b.fields[name] : undefined;
-      if (other === undefined) return false;
-      const [left, right] = [this.#describe(part).form, this.#describe(other).form];
-      if (left.kind !== "literal" || right.kind !== "literal") return false;
-      return left.values.every((value) => typeof value !== "bigint" && !right.values.includes(value));
-    });
-  }
+/** Returns true if a field that both objects require distinguishes them. */
+export function areDisjoint<Part>(a: Form<Part, unknown>, b: Form<Part, unknown>, describe: Describe<Part>): boolean {
+  if (a.kind !== "object" || b.kind !== "object") return false;
+  return Object.entries(a.fields).some(([name, part]) => {
+    const other = Object.hasOwn(b.fields, name) ? b.fields[name] : undefined;
+    if (other === undefined) return false;
+    const [left, right] = [describe(part).form, describe(other).form];
+    if (left.kind !== "literal" || right.kind !== "literal") return false;
+    return left.values.every((value) => typeof value !== "bigint" && !right.values.includes(value));
+  });
 }
 
 function scalarReason(

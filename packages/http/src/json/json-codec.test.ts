@@ -84,6 +84,52 @@ describe("values that JSON lacks", () => {
     else expect(json.write(value)).toBe(text);
   });
 
+  test("keys that no option declares are not written, at any depth", () => {
+    const inner = (fields: Record<string, wire.Shape>): wire.Shape =>
+      wire.array(wire.object({ x: wire.object(fields) }));
+    const shape = wire.union(
+      wire.object({ list: wire.optional(inner({ b: wire.optional(wire.number()) })) }),
+      wire.object({ list: inner({ c: wire.optional(wire.number()) }) }),
+    );
+    const json = jsonOf(shape);
+    const secret = { passwordHash: "h" };
+    expect(json.write({ ...secret, list: [{ ...secret, x: { ...secret, b: "x", c: 1 } }] })).toBe(
+      '{"list":[{"x":{"b":"x","c":1}}]}',
+    );
+    const refusing = wire.union(
+      wire.record({}, wire.number()),
+      wire.object({ a: wire.optional(wire.number()), o: wire.optional(wire.object({})) }),
+    );
+    expect(refusal(() => jsonOf(refusing).write({ a: 1, passwordHash: "h" })).message).toContain("JSON cannot");
+    const strict = wire.union(
+      wire.object({ a: wire.number() }, "strict"),
+      wire.object({ a: wire.number(), b: wire.optional(wire.number()) }),
+    );
+    expect(refusal(() => jsonOf(strict).write({ a: 1, ...secret })).message).toContain("JSON cannot");
+    // With only the declared keys, the first option of the inner union would match.
+    const nested = wire.union(
+      wire.object({ n: wire.object({ a: wire.number(), k: wire.optional(wire.string()) }) }),
+      wire.object({
+        n: wire.union(wire.object({ a: wire.number(), k: wire.number() }, "strict"), wire.object({ a: wire.number() })),
+      }),
+    );
+    expect(refusal(() => jsonOf(nested).write({ n: { a: 1, k: 2, ...secret } })).message).toContain("JSON cannot");
+  });
+
+  test("options that a literal tells apart are not tried", () => {
+    let runs = 0;
+    const count = (of: wire.Shape): wire.Shape => ({ ...of, run: (...args) => (runs++, of.run(...args)) });
+    const json = jsonOf(
+      wire.union(
+        count(wire.object({ k: wire.literal("a"), v: wire.optional(wire.string()) })),
+        wire.object({ k: wire.literal("b"), v: wire.string() }),
+      ),
+    );
+    expect(json.write({ k: "b", v: "x" })).toBe('{"k":"b","v":"x"}');
+    // Once to choose the option.
+    expect(runs).toBe(1);
+  });
+
   test("raw bytes are base64", () => {
     const json = jsonCodecOf(wire.bytesCodec);
     expect(json.write(new Uint8Array([1, 2]))).toBe('"AQI="');
@@ -197,6 +243,7 @@ describe("messages that plain JSON does not say all of are refused", () => {
     [wire.nullable(wire.union(wire.bytes(), wire.string())), "a union of text and bytes"],
     [wire.union(wire.bigint(), wire.date()), "a union of bigint and date"],
     [wire.union(wire.bigint(), wire.number()), "number and bigint"],
+    [wire.union(wire.typedArray(Float64Array), wire.bytes()), "Float64Array and Uint8Array"],
     [wire.union(wire.literal("7"), wire.bigint()), "text and bigint"],
     [wire.literal("7", 7n), "a bigint and the same as text or number"],
     [wire.union(wire.object({ a: wire.string() }), wire.object({ a: wire.date() })), "text and date"],

@@ -1,10 +1,12 @@
 import {
   type Check,
+  type Form,
   isPlainObject,
   MAX_BIGINT_DIGITS,
   MAX_DEPTH,
   misfit,
   Mode,
+  placesOf,
   type PlainJson,
   requireObject,
   run,
@@ -13,7 +15,8 @@ import {
 } from "@quicrpc/core/generated";
 import { toBase64 } from "@quicrpc/core/transport";
 import { checking, jsonMode, requireAll } from "./conversions.js";
-import { hasOwnForms, objectOf, shapeAsIs } from "./own-forms.js";
+import { areDisjoint } from "./confusable.js";
+import { hasOwnForms, isPart, objectOf, shapeAsIs, unwrapped } from "./own-forms.js";
 import { plainText, quote } from "./plain-text.js";
 
 /** Returns the JSON of a value. Throws the mismatch error if the value does not match its shape, or cannot be represented. */
@@ -82,14 +85,19 @@ export class JsonWriters {
       case "union": {
         const { options } = form;
         const writers = options.map((option) => this.of(option));
+        let rivals: readonly (readonly Shape[])[] | undefined;
         return (value) => {
           const chosen = options.findIndex((option) => fits(option, value));
-          const text = (writers[chosen] ?? misfit)(value);
-          const isClear = (json: string): boolean => !options.slice(0, chosen).some((each) => isJsonOf(each, json));
-          if (!/^[[{]/.test(text) || isClear(text)) return text;
-          // An earlier option matches what is left without undeclared keys.
-          const whole = asIs(options[chosen] as Shape)(value);
-          return isClear(whole) ? whole : misfit();
+          const write = writers[chosen] ?? misfit;
+          const text = write(value);
+          rivals ??= options.map((option, at) => options.slice(0, at).filter((each) => mayBeTaken(each, option)));
+          if (!/^[[{]/.test(text) || !rivals[chosen]?.some((each) => isJsonOf(each, text))) return text;
+          // An earlier option matches what is left, so keys that other options declare are needed, too.
+          const option = options[chosen] as Shape;
+          const kept = declared(value, [option], options);
+          const whole = asIs(option)(kept);
+          const isClear = !options.slice(0, chosen).some((each) => isJsonOf(each, whole));
+          return isClear && fits(option, kept) && write(kept) === text ? whole : misfit();
         };
       }
       case "discriminated": {
@@ -242,6 +250,60 @@ function fits(shape: Shape, value: unknown): boolean {
 /** Returns the writer of values as they are, with undeclared keys, if their form in JSON does not depend on `shape`. */
 function asIs(shape: Shape): WriteJson {
   return hasOwnForms(shape, shapeAsIs) ? misfit : plainText;
+}
+
+/** Whether JSON of an object or array that `later` writes may match `earlier`. True in doubt. */
+function mayBeTaken(earlier: Shape, later: Shape): boolean {
+  const [a, b] = [unwrapped(earlier, shapeAsIs), unwrapped(later, shapeAsIs)];
+  return !SCALARS.has(a.kind) && !SCALARS.has(b.kind) && !areDisjoint(a, b, shapeAsIs);
+}
+
+const SCALARS: ReadonlySet<string> = new Set(
+  "string template number bigint boolean null literal date bytes".split(" "),
+);
+
+/**
+ * Returns a copy of `value` with the keys that `own` matches or that one of `all` names, at every depth. Throws the
+ * mismatch error if only zod knows which keys those are.
+ */
+function declared(value: unknown, own: readonly Shape[], all: readonly Shape[]): unknown {
+  const isArray = Array.isArray(value);
+  if (!isArray && !isPlainObject(value)) return value;
+  const [ownForms, forms] = [basesOf(own), basesOf(all)];
+  if (ownForms.some(({ kind }) => kind === "external" || kind === "any")) return misfit();
+  const copy = (item: unknown, key: string | number): readonly unknown[] => {
+    const inOwn = ownForms.flatMap((form) => partsAt(form, key) ?? othersOf(form));
+    const named = forms.flatMap((form) => partsAt(form, key) ?? []);
+    return inOwn.length + named.length === 0 ? [] : [declared(item, inOwn, [...inOwn, ...named])];
+  };
+  if (isArray) return value.flatMap(copy);
+  return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => copy(item, key).map((each) => [key, each])));
+}
+
+/** Returns the forms that values of `shapes` may have, without wrappers. */
+function basesOf(shapes: readonly Shape[]): Form<Shape>[] {
+  const found = new Set(shapes);
+  for (const { form } of found) {
+    if (CONTAINERS.has(form.kind)) continue;
+    for (const { slot, part } of placesOf(form)) if (slot !== "to") found.add(part);
+  }
+  return Array.from(found, ({ form }) => form);
+}
+
+const CONTAINERS: ReadonlySet<string> = new Set("object record map array set tuple external".split(" "));
+
+/** Returns the shape of an item, or of a key that an object names. */
+function partsAt(form: Form<Shape>, key: string | number): readonly Shape[] | undefined {
+  if (form.kind === "array") return [form.element];
+  const part = form.kind === "tuple" ? (form.items[Number(key)] ?? form.rest) : undefined;
+  if (form.kind !== "object") return part && [part];
+  return Object.hasOwn(form.fields, key) ? [form.fields[key] as Shape] : undefined;
+}
+
+/** Returns the shape of keys that are not named. */
+function othersOf(form: Form<Shape>): readonly Shape[] {
+  if (form.kind === "record") return [form.element];
+  return form.kind === "object" && isPart(form.others) ? [form.others] : [];
 }
 
 /** Returns true if the receiver of this JSON accepts it as a value of `shape`. */
