@@ -199,6 +199,24 @@ describe("schemas", () => {
     expect(await methods(text)).toMatchSnapshot();
   });
 
+  test.each([
+    "z.union([z.instanceof(Float64Array), z.instanceof(Uint8Array)])",
+    "z.union([z.instanceof(Float64Array).nullable(), z.instanceof(Int8Array).refine(() => true)])",
+    "z.union([z.object({ a: z.array(z.instanceof(Float64Array)) }), z.object({ a: z.array(z.instanceof(Int8Array)) })])",
+  ])("bytes of two classes in a union: %s", async (schema) => {
+    expect(await methods(`  ping: rpc({ input: z.object({ a: ${schema} }) }),`)).toMatch(
+      /\[unsupported-type\] test.v1.Bad ping input.a\nThis union has Float64Array and U?[iI]nt8Array in the same place/,
+    );
+  });
+
+  test("bytes of two classes that a literal tells apart", async () => {
+    const option = (k: string, of: string): string => `z.object({ k: z.literal("${k}"), a: z.instanceof(${of}) })`;
+    const schema = `z.union([${option("a", "Float64Array")}, ${option("b", "Uint8Array")}])`;
+    const text = `${IMPORTS}export const Good = service("test.v1.Good", { ping: rpc({ input: ${schema} }) });\n`;
+    const file = workspace.write("views/good.service.ts", text);
+    expect((await generate({ files: [file] })).diagnostics).toEqual([]);
+  });
+
   test("in a constant, shown where it is written", async () => {
     const text = `${IMPORTS}const User = z.object({\n  avatar: z.file(),\n});\nexport const Bad = service("test.v1.Bad", { ping: rpc({ input: z.array(User) }) });\n`;
     expect(await diagnose(text)).toMatchSnapshot();

@@ -1,5 +1,5 @@
 import { mayBeUndefined } from "../schema/optional.js";
-import { type NodeOf, partsOf, reaching, type SchemaNode } from "../schema/node.js";
+import { type NodeOf, partsOf, placesOf, reaching, type SchemaNode } from "../schema/node.js";
 
 /** A kind of value that is seen without reading it: of a value in a program, or of one on the wire. */
 export type ValueKind = "string" | "number" | "bigint" | "boolean" | "null" | "array" | "object" | "bytes" | "date";
@@ -103,23 +103,92 @@ export function isTellable(node: NodeOf<"union">): boolean {
 /**
  * Whether a value of `later` that `earlier` refuses may match `earlier` once it is written: undeclared keys are not sent. True in doubt.
  */
-function mayMistake(earlier: SchemaNode, later: SchemaNode, open: ReadonlySet<SchemaNode> = new Set()): boolean {
-  if (earlier === later || !dropsKeys(later) || areDisjoint(earlier, later)) return false;
-  if (open.has(later)) return true;
-  const inside = new Set([...open, later]);
+function mayMistake(earlier: SchemaNode, later: SchemaNode, compared: ComparedPairs = new Map()): boolean {
+  if (earlier === later || !dropsKeys(later) || !isNew(compared, earlier, later)) return false;
+  if (areDisjoint(earlier, later)) return false;
   const [a, b] = [withoutAbsence(earlier), withoutAbsence(later)];
-  if (a.kind === "array" && b.kind === "array") return mayMistake(a.element, b.element, inside);
+  if (a.kind === "array" && b.kind === "array") return mayMistake(a.element, b.element, compared);
   if (a.kind !== "object" || b.kind !== "object" || a.others !== "strip") return true;
   return Object.entries(a.fields).some(([name, field]) => {
     const other = b.fields[name];
-    return other === undefined ? b.others === "strip" : mayMistake(field, other, inside);
+    return other === undefined ? b.others === "strip" : mayMistake(field, other, compared);
   });
+}
+
+/** Pairs that one comparison has compared, without finding what ends it, or is comparing. */
+type ComparedPairs = Map<SchemaNode, Set<SchemaNode>>;
+
+/** Adds a pair. Returns false if it was there. */
+function isNew(compared: ComparedPairs, left: SchemaNode, right: SchemaNode): boolean {
+  const others = compared.get(left) ?? new Set();
+  if (others.has(right)) return false;
+  compared.set(left, others.add(right));
+  return true;
+}
+
+/** Returns the classes of two kinds of bytes between which a receiver could not choose; undefined if there are none. */
+export function confusedViews({ options }: NodeOf<"union">): readonly [string, string] | undefined {
+  const compared: ComparedPairs = new Map();
+  for (const [index, option] of options.entries()) {
+    for (const later of options.slice(index + 1)) {
+      const views = differingViews(option, later, compared);
+      if (views !== undefined) return views;
+    }
+  }
+  return undefined;
+}
+
+function differingViews(
+  left: SchemaNode,
+  right: SchemaNode,
+  compared: ComparedPairs,
+): readonly [string, string] | undefined {
+  if (left === right || !isNew(compared, left, right)) return undefined;
+  for (const a of withoutWrappers(left)) {
+    for (const b of withoutWrappers(right)) {
+      if (a.kind === "bytes" && b.kind === "bytes") {
+        if (a.view !== b.view) return [a.view ?? "Uint8Array", b.view ?? "Uint8Array"];
+      } else if (!areDisjoint(a, b)) {
+        for (const [one, other] of samePlaces(a, b)) {
+          const views = differingViews(one, other, compared);
+          if (views !== undefined) return views;
+        }
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Returns the parts that two containers have in the same place. */
+function samePlaces(a: SchemaNode, b: SchemaNode): (readonly [SchemaNode, SchemaNode])[] {
+  if ("element" in a && "element" in b) return [[a.element, b.element]];
+  if (a.kind === "tuple" && b.kind === "tuple") {
+    return a.items.flatMap((item, at) => (b.items[at] === undefined ? [] : [[item, b.items[at]] as const]));
+  }
+  if (a.kind !== "object" || b.kind !== "object") return [];
+  return Object.entries(a.fields).flatMap(([name, field]) => {
+    const other = b.fields[name];
+    return other === undefined ? [] : [[field, other] as const];
+  });
+}
+
+const CONTAINERS: ReadonlySet<string> = new Set("object array set tuple record map".split(" "));
+
+/** Returns the schemas of the values on the wire: those inside of wrappers, and all options of unions. */
+function withoutWrappers(node: SchemaNode): SchemaNode[] {
+  const found = new Set([node]);
+  for (const each of found) {
+    if (CONTAINERS.has(each.kind)) continue;
+    for (const { slot, part } of placesOf(each)) if (slot !== "to") found.add(part);
+  }
+  return [...found].filter((each) => CONTAINERS.has(each.kind) || each.kind === "bytes");
 }
 
 const dropsKeys = reaching((node) => node.kind === "object" && node.others === "strip");
 
 /** Whether no value of `later`, without its undeclared keys, matches `earlier`. False in doubt. */
-function areDisjoint(earlier: SchemaNode, later: SchemaNode): boolean {
+function areDisjoint(earlier: SchemaNode, later: SchemaNode, compared: ComparedPairs = new Map()): boolean {
+  if (!isNew(compared, earlier, later)) return false;
   const [a, b] = [bare(earlier), bare(later)];
   if (a.kind === "literal" && b.kind === "literal") return a.values.every((value) => !b.values.includes(value));
   const [kinds, others] = [kindsOf(a, "write"), kindsOf(b, "write")];
@@ -128,7 +197,7 @@ function areDisjoint(earlier: SchemaNode, later: SchemaNode): boolean {
   return Object.entries(a.fields).some(([name, field]) => {
     if (field.optin !== undefined || mayBeUndefined(field) || bare(field).kind === "any") return false;
     const other = b.fields[name];
-    return other === undefined ? typeof b.others === "string" && hasKinds(field) : areDisjoint(field, other);
+    return other === undefined ? typeof b.others === "string" && hasKinds(field) : areDisjoint(field, other, compared);
   });
 }
 

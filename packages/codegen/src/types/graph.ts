@@ -2,7 +2,8 @@ import type { SourceNode } from "../source/compiler.js";
 import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { isBlob } from "../blobs.js";
-import { asynchronous, notASchema, type Unsupported, unsupported } from "./support.js";
+import { confusedViews } from "../codec/kinds.js";
+import { asynchronous, confusedBytes, notASchema, type Unsupported, unsupported } from "./support.js";
 import { canonicalNode, ownStructure, type Place, placesOf, type SchemaNode, type SchemaPath } from "../schema/node.js";
 import { SchemaReader } from "../schema/read.js";
 import { labelOf } from "./naming.js";
@@ -103,6 +104,8 @@ export class SchemaGraph {
     const given = typeNameOf(metaOf(value).id ?? constant?.name ?? annotations.constants.get(value));
     const base = given === undefined ? at.label : [given];
     const structure = ownStructure(this.#reader.node(schema, found));
+    const views = structure.kind === "union" ? confusedViews(structure) : undefined;
+    if (views !== undefined) report(confusedBytes(views), at.path, node);
     for (const place of placesOf(structure)) {
       const { part } = place;
       if (structure.kind === "pipe" && part.type === "transform") continue;

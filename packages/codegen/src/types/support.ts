@@ -101,6 +101,14 @@ export function bytesClass(schema: AnySchema): string | undefined {
   return takesBytes ? "Uint8Array" : undefined;
 }
 
+/** Explains why options of a union cannot be told apart: bytes of two classes, which are the same on the wire. */
+export function confusedBytes([one, other]: readonly [string, string]): Unsupported {
+  return unsupportedType(
+    `This union has ${one} and ${other} in the same place: both are bytes on the wire, and the receiver cannot tell which.`,
+    "Use one class, or objects with a literal field that differs.",
+  );
+}
+
 /** Explains why `value`, found in the place of a schema, is not a schema. */
 export function notASchema(value: unknown, isRoot: boolean): Unsupported {
   if (typeof value === "object" && value !== null) {
