@@ -38,7 +38,7 @@ export const benchTooling: ServiceTooling = {
     pipe: part1,
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 41451,
     methods: {
       multiply: {

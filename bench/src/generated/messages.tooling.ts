@@ -111,7 +111,7 @@ export const messagesTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 23650,
     methods: {
       pair: { id: 1, kind: "unary", input: { kind: "ref", name: "Pair" } },

@@ -49,7 +49,10 @@ function parse(text: string, name: string): SchemaSnapshot {
   try {
     return parseSnapshot(text);
   } catch (error) {
-    throw new AgainstError(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+    throw new AgainstError(
+      `${name} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+      "Run quicrpc gen of this version at the old commit, and compare with the file that it writes.",
+    );
   }
 }
 

@@ -4,6 +4,9 @@ import { createReflectionClient } from "@quicrpc/services";
 import { AgainstError } from "./against.js";
 import { dialTarget, helpFor, type TargetOptions } from "./target.js";
 
+/** The first `SHAPE_FORMAT` whose shapes have the names of kinds that are compared. */
+const FIRST_FORMAT = 3;
+
 /** Returns true if the version to compare with is the URL of a server. */
 export function isServerUrl(against: string): boolean {
   // A letter alone is a drive.
@@ -25,8 +28,16 @@ export async function fetchSchema(url: string, options: TargetOptions): Promise<
     const described = await Promise.all(
       names.map(async (service) => [service, (await reflection.describe({ service }, callOptions)).snapshot] as const),
     );
-    return parseSnapshot(JSON.stringify({ version: 2, services: Object.fromEntries(described) }));
+    const snapshot = parseSnapshot(JSON.stringify({ version: 2, services: Object.fromEntries(described) }));
+    if (Object.values(snapshot.services).some(({ format = 0 }) => format < FIRST_FORMAT)) {
+      throw new AgainstError(
+        `The schemas of ${url} were written by an earlier version of quicrpc, and cannot be compared.`,
+        "Update quicrpc on the server, or compare with a file that quicrpc gen of this version writes.",
+      );
+    }
+    return snapshot;
   } catch (error) {
+    if (error instanceof AgainstError) throw error;
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
     const text = sanitizeForLog(typeof code === "string" ? `${message} (${code})` : message);
     throw new AgainstError(`${url} did not return its schema: ${text}.`, helpFor(error, options));

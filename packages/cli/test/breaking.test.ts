@@ -82,6 +82,33 @@ describe("breaking", () => {
     expect(run.stderr).toContain("unix:/nobody/is/there did not return its schema: ");
   });
 
+  test("against a server whose schemas an earlier version wrote", async () => {
+    write("shop.service.ts", schema(BEFORE));
+    quicrpc(["gen"]);
+    const snapshot = {
+      format: 2,
+      id: 1,
+      methods: { get: { id: 1, kind: "unary", input: { type: "text" } } },
+      types: {},
+    };
+    const shop = { name: "shop.v1.Shop", id: 1, tooling: async () => ({ methods: {}, snapshot }) };
+    const router = createRouter({ get: defineMethod(shop, "unary", "get", { id: 1 }) }, { get: () => {} });
+    const server = await serve({
+      listen: ["tcp://127.0.0.1:0"],
+      routers: [createReflection([router])],
+      onError: () => {},
+    });
+    try {
+      const run = start(["breaking", "--against", ...server.urls]);
+      expect(await run.says("help: Update quicrpc on the server")).toContain(
+        "written by an earlier version of quicrpc",
+      );
+      await run.stop();
+    } finally {
+      await server.close();
+    }
+  });
+
   test("against a server that wants to know who asks", async () => {
     write("shop.service.ts", schema(BEFORE));
     quicrpc(["gen"]);
@@ -156,6 +183,9 @@ describe("breaking", () => {
     );
     write("bad.json", "{}");
     expect(quicrpc(["breaking", "--against", "bad.json"]).stderr).toContain("bad.json cannot be read");
+    write("old.json", '{ "version": 1, "services": {} }');
+    const old = quicrpc(["breaking", "--against", "old.json"]).stderr;
+    expect(old).toContain("help: Run quicrpc gen of this version at the old commit");
     expect(quicrpc(["breaking"]).code).toBe(2);
   });
 });

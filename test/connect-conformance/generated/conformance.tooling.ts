@@ -124,7 +124,7 @@ export const conformanceTooling: ServiceTooling = {
     Unimplemented: { input: { type: "object", properties: {} }, output: { type: "object", properties: {} } },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 35278,
     methods: {
       Unary: {

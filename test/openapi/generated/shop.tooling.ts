@@ -156,7 +156,7 @@ export const shopTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 39570,
     methods: {
       get: {

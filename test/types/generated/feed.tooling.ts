@@ -35,7 +35,7 @@ export const feedTooling: ServiceTooling = {
     seen: { input: { type: "object", properties: { id: { type: "integer" } }, required: ["id"] } },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 40869,
     methods: {
       read: {

@@ -51,7 +51,7 @@ export const arithTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 56638,
     methods: {
       multiply: {

@@ -21,7 +21,7 @@ export const ordersTooling: ServiceTooling = {
     all: { docs: "Every order placed so far.", output: part1 },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 56348,
     methods: {
       place: { id: 1, kind: "unary", input: { kind: "ref", name: "Order" }, output: { kind: "ref", name: "Order" } },

@@ -24,7 +24,7 @@ export const greeterTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 30059,
     methods: {
       greet: {

@@ -24,7 +24,7 @@ export const arithTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 31091,
     methods: {
       multiply: {

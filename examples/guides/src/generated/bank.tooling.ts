@@ -22,7 +22,7 @@ export const bankTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 16403,
     methods: {
       transfer: {

@@ -14,7 +14,7 @@ export const chatTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 39746,
     methods: {
       messages: {

@@ -13,7 +13,7 @@ const part1 = {
 export const drawTooling: ServiceTooling = {
   methods: { strokes: { input: part1, output: part1 } },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 18686,
     methods: {
       strokes: {

@@ -110,7 +110,7 @@ export const notesTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 19692,
     methods: {
       get: {

@@ -17,7 +17,7 @@ export const ordersTooling: ServiceTooling = {
     cancel: { input: { type: "object", properties: { id: { type: "string" } }, required: ["id"], title: "OrderId" } },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 56348,
     methods: {
       list: { id: 1, kind: "server_stream", output: { kind: "ref", name: "Order" } },

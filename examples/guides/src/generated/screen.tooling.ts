@@ -12,7 +12,7 @@ export const screenTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 7149,
     methods: { show: { id: 1, kind: "notify", input: { kind: "ref", name: "ScreenShowInput" } } },
     types: { ScreenShowInput: { kind: "object", fields: { text: { kind: "string" } } } },

@@ -12,7 +12,7 @@ export const wordsTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 49718,
     methods: {
       complete: {

@@ -46,7 +46,7 @@ export const ordersTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 56348,
     methods: {
       place: {

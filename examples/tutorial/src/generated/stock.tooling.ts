@@ -17,7 +17,7 @@ export const stockTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 11342,
     methods: {
       take: {

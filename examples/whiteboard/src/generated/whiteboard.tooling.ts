@@ -257,7 +257,7 @@ export const whiteboardTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 27706,
     methods: {
       publishBoard: { id: 8, kind: "unary", input: { kind: "ref", name: "WhiteboardPublishBoardInput" } },
@@ -470,7 +470,7 @@ export const pageTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 18673,
     methods: {
       cursor: { id: 1, kind: "notify", delivery: "datagram", input: { kind: "ref", name: "PageCursorInput" } },
@@ -521,7 +521,7 @@ export const serversTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 11407,
     methods: {
       publishVisits: { id: 1, kind: "unary", input: { kind: "ref", name: "ServersPublishVisitsInput" } },

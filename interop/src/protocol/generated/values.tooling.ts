@@ -92,7 +92,7 @@ export const protocolTooling: ServiceTooling = {
     leave: {},
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 36754,
     methods: {
       echo: { id: 1, kind: "unary", input: { kind: "ref", name: "Values" }, output: { kind: "ref", name: "Values" } },

@@ -145,8 +145,8 @@ export interface ServiceSnapshot {
   readonly types: ShapeTypes;
 }
 
-/** Increased whenever shapes describe schemas in more detail, such as by a new check. */
-export const SHAPE_FORMAT: number = 2;
+/** Increased whenever shapes change, such as by a new check. Shapes before format 3 have other names for their kinds. */
+export const SHAPE_FORMAT: number = 3;
 
 /** All services of a project at one time. */
 export interface SchemaSnapshot {

@@ -47,7 +47,7 @@ export const blobsTooling: ServiceTooling = {
     same: { docs: "Gives back what was sent, and asks for its digest.", input: part1, output: part1 },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 47154,
     methods: {
       put: { id: 1, kind: "unary", input: { kind: "ref", name: "BlobsPutInput" }, output: { kind: "string" } },

@@ -103,7 +103,7 @@ export const httpTooling: ServiceTooling = {
     upload: { output: { type: "integer" } },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 27865,
     methods: {
       echo: {

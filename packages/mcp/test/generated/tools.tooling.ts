@@ -51,7 +51,7 @@ export const shopTooling: ServiceTooling = {
     empty: { docs: "For people only." },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 21294,
     methods: {
       find: {

@@ -31,7 +31,7 @@ export const healthTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 31271,
     methods: {
       check: {

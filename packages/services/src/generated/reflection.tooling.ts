@@ -115,7 +115,7 @@ export const reflectionTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 35473,
     methods: {
       list: {

@@ -18,7 +18,7 @@ export const timingsTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 49140,
     methods: {
       of: {

@@ -98,7 +98,7 @@ export const formTooling: ServiceTooling = {
   docs: "A message with a field of every kind.",
   methods: { echo: { docs: "Answers with what it was given.", input: part1, output: part1 } },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 42030,
     methods: {
       echo: {

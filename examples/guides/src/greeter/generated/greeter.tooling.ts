@@ -17,7 +17,7 @@ export const greeterTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 36276,
     methods: {
       greet: {

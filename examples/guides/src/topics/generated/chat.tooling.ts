@@ -60,7 +60,7 @@ export const chatTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 2,
+    format: 3,
     id: 61425,
     methods: {
       publishRoom: { id: 1, kind: "unary", input: { kind: "ref", name: "ChatPublishRoomInput" } },
