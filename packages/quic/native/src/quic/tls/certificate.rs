@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use rcgen::string::Ia5String;
 use rcgen::{
-    BasicConstraints, CertificateParams, CidrSubnet, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, NameConstraints, PKCS_ECDSA_P256_SHA256, SanType,
+    BasicConstraints, CertificateParams, CidrSubnet, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, NameConstraints, PKCS_ECDSA_P256_SHA256, SanType,
 };
 use time::OffsetDateTime;
 
@@ -24,7 +24,10 @@ pub enum Kind<'a> {
     /// The certificate of an authority that may only sign for its hosts and their subdomains (RFC 5280 §4.2.1.10).
     Authority,
     /// A certificate for servers, signed by the authority with this certificate and key, in PEM.
-    SignedBy { cert: &'a str, key: &'a str },
+    SignedBy {
+        cert: &'a str,
+        key: &'a str,
+    },
 }
 
 /// Returns the certificate and its new ECDSA P-256 key as PEM. Fails if a host name or the authority is malformed.
@@ -39,7 +42,11 @@ pub fn create(request: &Request) -> Result<String, rcgen::Error> {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         params.name_constraints = Some(NameConstraints {
-            permitted_subtrees: request.hosts.iter().map(|host| subtree(host)).collect::<Result<_, _>>()?,
+            permitted_subtrees: request
+                .hosts
+                .iter()
+                .map(|host| subtree(host))
+                .collect::<Result<_, _>>()?,
             excluded_subtrees: Vec::new(),
         });
     } else {
