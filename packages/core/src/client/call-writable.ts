@@ -21,16 +21,23 @@ export interface WrittenCall {
  * cancels the call. When the call is over, writes fail with its error.
  */
 export function callWritable(call: WrittenCall): WritableStream<unknown> {
+  let failure: RpcError | undefined;
+  // The stream takes no error from its controller during a write or close: these must reject themselves.
+  const ready = async (): Promise<void> => {
+    if (!isStarted(call)) await new Promise<void>((resolve) => (call.onStarted = resolve));
+    if (failure !== undefined) throw failure;
+  };
   const send = (item: unknown): Promise<void> | undefined => {
-    const { items, relay } = call;
+    const { relay } = call;
     if (relay !== undefined) return relay.write(item);
-    if (items === undefined) return undefined;
+    const items = call.items as ItemTarget;
     return items.rawPiece === undefined ? write(items, item) : writeRaw(items, item, items.rawPiece);
   };
   return new WritableStream<unknown>({
     start(controller) {
       call.onOver = young((error) => {
-        controller.error(error ?? new RpcError("cancelled", "the call is over"));
+        failure = error ?? new RpcError("cancelled", "the call is over");
+        controller.error(failure);
         // A pending write must settle, or the stream never errors.
         call.onStarted?.();
       });
@@ -43,9 +50,9 @@ export function callWritable(call: WrittenCall): WritableStream<unknown> {
       };
       signal.addEventListener("abort", () => queueMicrotask(giveUp));
     },
-    write: (item) => (isStarted(call) ? send(item) : started(call).then(() => send(item))),
+    write: (item) => (isStarted(call) ? send(item) : ready().then(() => send(item))),
     async close() {
-      if (!isStarted(call)) await started(call);
+      await ready();
       call.items?.end();
       await call.relay?.close();
     },
@@ -54,12 +61,6 @@ export function callWritable(call: WrittenCall): WritableStream<unknown> {
 
 function isStarted({ items, relay }: WrittenCall): boolean {
   return items !== undefined || relay !== undefined;
-}
-
-function started(call: WrittenCall): Promise<void> {
-  return new Promise((resolve) => {
-    call.onStarted = resolve;
-  });
 }
 
 /** Sends one item. If it returns a promise, the next item may follow when it has resolved. */
