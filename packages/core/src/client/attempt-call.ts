@@ -1,3 +1,4 @@
+import type { Caller } from "../call/caller.js";
 import type { Carrier } from "../call/carrier.js";
 import { flushPieces, type Pipe, pieceCursor, sendPiece } from "../call/durable/pipe.js";
 import type { Fault } from "../call/fault.js";
@@ -24,6 +25,8 @@ export interface AttemptOwner {
   onPiece(pipe: AttemptCall, cursor: Cursor): void;
   /** Called when the attempt is over; `made` is false if there was no session for it. `told` is true if the callee ended it. */
   onAttemptOver(pipe: AttemptCall, error: RpcError | undefined, made: boolean, told: boolean): void;
+  /** Makes the call without resumption, by a caller that cannot make attempts. */
+  plain(caller: Caller): void;
 }
 
 /** One attempt of a resumable call: carries pieces of its byte stream, both ways. */
@@ -127,6 +130,11 @@ export class AttemptCall extends Call implements Pipe {
 const attemptCalls: Calling<"duplex"> = {
   kind: "duplex",
   create: (method, _options, resumable) => new AttemptCall(method, resumable as AttemptOwner),
+  /** Called for a session that does not carry attempts itself, such as one with interceptors. */
+  around(caller, _method, resumable) {
+    (resumable as AttemptOwner).plain(caller as Caller);
+    return undefined;
+  },
 };
 
 const attemptMethods = new WeakMap<AnyMethod, AnyMethod>();

@@ -1,4 +1,5 @@
-import type { AnyAnswer, BaseCaller, BeginCall, Resumption } from "../call/base-caller.js";
+import type { AnyAnswer, BaseCaller, Resumption } from "../call/base-caller.js";
+import type { Caller } from "../call/caller.js";
 import type { Carrier, CarrierSettings } from "../call/carrier.js";
 import { DurableStream } from "../call/durable/durable-stream.js";
 import type { ReceiveFlow } from "../call/items/flow.js";
@@ -185,10 +186,10 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     else this.lost(error ?? new RpcError("internal", "the callee ended the call before its answer"), told, made);
   }
 
-  /** Makes one call without resumption, over a carrier that has no sessions to lose, such as HTTP. */
-  plain(begin: BeginCall): void {
+  /** Makes one call without resumption, on a session that cannot carry attempts: over HTTP, or with interceptors. */
+  plain(caller: Caller): void {
     this.over = true;
-    followAnswer(this.call, begin(this.method, this.input, { ...this.options, ...this.remaining() }));
+    followAnswer(this.call, caller.start(this.method, this.input, this.remaining()));
     this.finish();
   }
 
@@ -218,7 +219,9 @@ class ResumableCall implements AttemptOwner, StreamOpener {
       carrierFor,
       datagramsForCalls: () => undefined,
     };
-    this.call.start(own, this.input, { ...this.options, ...this.remaining() });
+    this.call.start(own, this.input, this.remaining());
+    // The call may fail before it has its stream, which would report its end.
+    if (this.stream === undefined) this.fail(new RpcError("cancelled", "the call is over"));
   }
 
   /** Called when the caller has its answer, or wants none. */
@@ -239,7 +242,6 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     this.running = undefined;
     // This object receives the outcome.
     void this.caller.begin(attemptMethod(this.method), this, {
-      ...options,
       ...this.remaining(),
       // The first attempt has it in the request that it carries.
       metadata: resumes ? options.metadata : undefined,
@@ -252,9 +254,10 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     });
   }
 
-  private remaining(): Pick<CallOptions, "timeoutMs"> {
+  /** Returns the call's options with the time that is left. */
+  private remaining(): CallOptions {
     const { timeoutMs } = this.options;
-    return { timeoutMs: timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - this.since) };
+    return { ...this.options, timeoutMs: timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - this.since) };
   }
 
   /** @param made whether there was a session for the attempt */
@@ -280,7 +283,11 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     // A started call has its own watch.
     const end =
       this.stream === undefined
-        ? { options: this.options, ...this.remaining(), giveUp: (reason: RpcError) => this.fail(reason) }
+        ? {
+            options: this.options,
+            timeoutMs: this.remaining().timeoutMs,
+            giveUp: (reason: RpcError) => this.fail(reason),
+          }
         : undefined;
     const stop = scheduleAttempt(
       this.failures++,

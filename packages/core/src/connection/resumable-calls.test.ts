@@ -358,6 +358,8 @@ class Intruder implements AttemptOwner {
     this.pieces.push(cursor.end - cursor.position);
   }
 
+  plain(): void {}
+
   onAttemptOver(_: AttemptCall, error: RpcError | undefined): void {
     this.over = error ?? "ended";
   }

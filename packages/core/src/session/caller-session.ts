@@ -1,4 +1,4 @@
-import { type AnyAnswer, BaseCaller, type BeginCall } from "../call/base-caller.js";
+import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
 import type { Caller } from "../call/caller.js";
 import type { CallPlaces } from "../call/call-places.js";
 import { whenOver } from "../call/when-over.js";
@@ -77,12 +77,7 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
     const { client, objection } = this;
-    if (objection === undefined) {
-      if (options?.resume === undefined) return this.counted(method, client.start(method, input, options) as AnyAnswer);
-      const begin: BeginCall = (own, given, rest) => client.start(own, given, rest) as AnyAnswer;
-      (input as { plain(begin: BeginCall): void }).plain(begin);
-      return undefined as never;
-    }
+    if (objection === undefined) return this.counted(method, client.start(method, input, options) as AnyAnswer);
     options?.attempt?.onMade();
     const error = new RpcError("unavailable", objection, { refused: true });
     return failedCall(method, undefined, input, error) as AnyAnswer;
