@@ -15,9 +15,6 @@ export const clientStreamCalls: Calling<"client_stream"> = {
 };
 
 class ClientStreamCall extends AnsweredCall {
-  /** The source, until somebody reads it. */
-  private source: unknown;
-
   constructor(method: AnyMethod, source: unknown) {
     super(method);
     this.source = source;
@@ -25,13 +22,12 @@ class ClientStreamCall extends AnsweredCall {
 
   override start(host: CallingHost, source: unknown, options: CallOptions | undefined): void {
     super.start(host, undefined, options);
-    if (this.items === undefined) return;
-    this.source = undefined;
-    void sendItems(this.items, source);
+    if (this.items !== undefined) void sendItems(this.items, source);
   }
 
   protected override onCarrier(carrier: Carrier, id: number): void {
     super.onCarrier(carrier, id);
+    this.source = undefined;
     this.items = new OutgoingItems(this, carrier, id, this.host.limits, this.options?.compress);
   }
 

@@ -65,16 +65,14 @@ class FollowingPromise extends FollowingCall {
 }
 
 class FollowingSource extends FollowingPromise {
-  readonly #source: unknown;
-
   constructor(method: AnyMethod, source: unknown) {
     super(method);
-    this.#source = source;
+    this.source = source;
   }
 
   protected override conclude(error: RpcError | undefined, result: unknown): void {
     super.conclude(error, result);
-    if (error !== undefined) leave(this.#source);
+    if (error !== undefined && this.source !== undefined) leave(this.source);
   }
 }
 
@@ -87,6 +85,10 @@ class FollowingItems extends FollowingCall {
 
   get answer(): AnyAnswer {
     return this.#queue.stream;
+  }
+
+  override received(): boolean {
+    return this.#queue.used;
   }
 
   override follow(answer: unknown): void {

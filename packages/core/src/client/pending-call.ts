@@ -24,11 +24,17 @@ export abstract class PendingCall {
     this.method = method;
   }
 
+  /** The source of the items that the caller streams, until another object reads and stops it. */
+  declare source?: unknown;
+
   /** Makes the call on a session. Never throws. */
   abstract start(host: CallingHost, input: unknown, options: CallOptions | undefined): void;
 
   /** Takes the answer of a call that another caller makes in place of this one. Absent if the answer is a promise. */
   follow?(answer: unknown): void;
+
+  /** Whether items of the answer, or their end, have arrived. Absent if the answer is a promise. */
+  received?(): boolean;
 
   /** Ends the call, unless it is over. The program receives the error as it is. */
   end(error: RpcError | undefined, result?: unknown): void {
@@ -62,6 +68,7 @@ export function atEnd(call: PendingCall, stop: () => void): void {
 
 /** Has a call take the answer of one that another caller makes in its place. */
 export function followAnswer(call: PendingCall, answer: unknown): void {
+  call.source = undefined;
   if (call.follow === undefined) {
     (answer as Promise<unknown>).then(
       (result) => call.end(undefined, result),

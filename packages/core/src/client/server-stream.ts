@@ -35,6 +35,10 @@ export class StreamedCall extends Call {
     return this.receiver.stream;
   }
 
+  override received(): boolean {
+    return this.receiver.queue.used;
+  }
+
   override follow(answer: unknown): void {
     atEnd(
       this,

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { uncheckedCodec } from "../call/messages/codec.js";
 import { createCaller } from "../call/base-caller.js";
 import { itemQueue } from "../call/items/item-stream.js";
@@ -11,6 +11,7 @@ import type { Session } from "../session/session.js";
 import { turnedAway } from "../transport/close-codes.js";
 import { createMemoryPair } from "../transport/memory.js";
 import { type Connection, type ConnectionOptions, createConnection } from "./connection.js";
+import { RawPeer, SERVER_HELLO } from "../../test/raw-peer.js";
 import { pass, startVirtualTime } from "../../test/virtual-time.js";
 
 const service = { name: "test.v1.Refused", id: 78 };
@@ -24,14 +25,16 @@ class Refusing {
   readonly session: Session;
   private readonly begun = deferred<void>();
 
-  constructor(session: Session, refusal: () => RpcError) {
+  /** @param items the items of each stream before it is refused */
+  constructor(session: Session, refusal: () => RpcError, items: readonly string[]) {
     const refuse = (): RpcError => {
       this.refused++;
       return refusal();
     };
     const refused = createCaller((method) => {
       if (method.kind === "unary") return Promise.resolve().then(() => Promise.reject(refuse()));
-      const queue = itemQueue<never>({ onTaken() {}, onAbandoned() {} });
+      const queue = itemQueue<string>({ onTaken() {}, onAbandoned() {} });
+      for (const item of items) queue.push(item, 1);
       queueMicrotask(() => queue.end(refuse()));
       return queue.stream;
     });
@@ -91,6 +94,7 @@ function connected(
   refusing: number,
   refusal: () => RpcError = () => turnedAway("the session is being drained"),
   options: ConnectionOptions = {},
+  items: readonly string[] = [],
 ): Connection {
   connection = createConnection(async () => {
     const next = session();
@@ -98,7 +102,7 @@ function connected(
       made.push(next);
       return next;
     }
-    const one = new Refusing(next, refusal);
+    const one = new Refusing(next, refusal, items);
     made.push(one);
     return one.session;
   }, options);
@@ -224,4 +228,45 @@ it("a peer that drains each session at once is not dialled without a pause", asy
   }
   // In 200 ms: at once, then after 100, 160, …
   expect(made.length).toBeLessThanOrEqual(4);
+});
+
+describe("a stream that is refused after its first item is not made again", () => {
+  it("on a session that another caller carries", async () => {
+    await connected(1, undefined, {}, ["first"]).ready();
+    const items = connection.serverStream(repeat, "a").values();
+    expect((await items.next()).value).toBe("first");
+    const end = failure(items.next());
+    await pass(0);
+    refusingAt(0).drain();
+    await pass(100);
+    expect(await end).toMatchObject({ refused: true });
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    ["an item", "4004 05 00 a161", ["a"]],
+    ["the end of the items", "4002 0e 00", []],
+  ])("on a lane, after %s", async (_, frames, expected) => {
+    let peer: RawPeer | undefined;
+    connection = createConnection(async () => {
+      if (peer !== undefined) return session();
+      const [ours, theirs] = createMemoryPair();
+      peer = new RawPeer(theirs);
+      return createSession(ours);
+    });
+    const items: string[] = [];
+    const call = (async () => {
+      for await (const item of connection.serverStream(repeat, "a", { via: "lane" })) items.push(item);
+    })();
+    const end = Promise.allSettled([call]);
+    await pass(0);
+    const lane = await (peer as unknown as RawPeer).first();
+    lane.write(`${SERVER_HELLO} ${frames} 4008 14 00 03 090101 0e 00`);
+    await pass(0);
+    (peer as unknown as RawPeer).close();
+    await pass(1000);
+    await end;
+    expect(items).toEqual(expected);
+    expect(seen).toEqual([]);
+  });
 });

@@ -31,7 +31,12 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
   /** Callbacks that end the streams that have lost their session and wait to be resumed. */
   #suspended: Set<(error: RpcError) => void> | undefined = undefined;
   readonly #limits: ClientLimits;
-  readonly #onPlace: () => void = () => this.#startNext();
+  /** Called when a place may be free. */
+  readonly #onPlace: () => void = () => {
+    if (this.waiting.size === 0) return;
+    this.waiting.progressed();
+    this.waiting.startAll(this.picksDiffer);
+  };
   /** The name of the peer, or of all that may be it, in errors. */
   protected peer: string | undefined;
 
@@ -105,7 +110,7 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     // Whatever wraps a session, such as interceptors, replaces `start`.
     if (own.carrierFor !== undefined && own.start === this.start) call.start(own as CallingHost, input, options);
     else followAnswer(call, own.start(call.method, input, options));
-    const { attempt } = options ?? {};
+    const attempt = options?.attempt;
     if (attempt === undefined || call.method.kind !== "server_stream") return;
     this.#moves ??= new Moves(() => this.takesCalls);
     this.#moves.made(session, own.draining, attempt);
@@ -124,7 +129,7 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     this.onCallOver(session, call, error);
     const { kind } = call.method;
     const mayRepeat = (kind === "unary" || kind === "server_stream") && options?.waitForReady !== false;
-    if (!mayRepeat || !neverRan(error)) return false;
+    if (!mayRepeat || call.received?.() || !neverRan(error)) return false;
     // As late as the program would receive it: the session may be ending, and counts the call until its stream has ended.
     rejectionAtCaller(error).catch(() => {
       if (!call.over) this.#repeat(placed, session, error);
@@ -141,17 +146,10 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
    * wait is made all the same: the peer decides.
    */
   protected hasPlace(session: Session, options: CallOptions | undefined): boolean {
-    const places = session.places ?? placesOf(session);
+    const places = placesOf(session);
     if (places === undefined || places.take() || options?.waitForReady === false) return true;
     places.whenFree(this.#onPlace);
     return false;
-  }
-
-  /** A place may be free. */
-  #startNext(): void {
-    if (this.waiting.size === 0) return;
-    this.waiting.progressed();
-    this.waiting.startAll(this.picksDiffer);
   }
 
   /** Makes a call again that was refused on `session`: on another, on the same, or on the next. */
@@ -229,17 +227,15 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
 
   /** The session for a call that was refused on another, or undefined: it waits for one. Throws what ends it. */
   #afterRefusal(error: RpcError, session: C, placed: PlacedCall<C>): C | undefined {
-    const { call, input, options } = placed;
-    const { method } = call;
     placed.refusal = error;
-    if (error.code === "resource_exhausted") {
+    const isFull = error.code === "resource_exhausted";
+    if (isFull) {
       if (++placed.full > MOST_REFUSALS) throw error;
       placesOf(this.sessionOf(session))?.onRefused(this.#onPlace);
-      const next = this.pick(method, input, options);
-      // Without a budget for repeats elsewhere the call waits.
-      return next === session || this.mayRepeat() ? next : undefined;
     }
-    const next = this.pick(method, input, options);
+    const next = this.pick(placed.call.method, placed.input, placed.options);
+    // Without a budget for repeats elsewhere the call waits.
+    if (isFull) return next === session || this.mayRepeat() ? next : undefined;
     if (isRejectedEarly(error)) return next;
     // The connection may not know yet that the session accepts no more calls.
     if (isEndOfSession(error)) return next === session ? undefined : next;
@@ -252,8 +248,8 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
 
 /** Counts the calls that the peer of a session takes; undefined for a session that cannot tell how many are in progress. */
 function placesOf(session: Session): CallPlaces | undefined {
-  if (session.places === undefined && session.callsMade !== undefined) {
-    session.places = new CallPlaces({ callsMade: () => session.callsMade?.() ?? 0 }, session.peerCalls);
+  if (session.callsMade !== undefined) {
+    session.places ??= new CallPlaces(session as Required<Pick<Session, "callsMade">>, session.peerCalls);
   }
   return session.places;
 }
@@ -311,7 +307,7 @@ export function closedError(cause: Error | undefined): RpcError {
   });
 }
 
-function neverRan(error: unknown): error is RpcError {
-  if (!(error instanceof RpcError) || !error.refused) return false;
+function neverRan(error: RpcError | undefined): error is RpcError {
+  if (error?.refused !== true) return false;
   return error.code === "unavailable" || error.code === "resource_exhausted";
 }

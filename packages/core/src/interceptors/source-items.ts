@@ -4,6 +4,7 @@ import { type ItemSource, itemSource } from "../call/items/item-source.js";
 export class SourceItems implements AsyncIterable<unknown> {
   private readonly items: unknown;
   private source: ItemSource | undefined = undefined;
+  private stopped = false;
 
   constructor(items: unknown) {
     this.items = items;
@@ -15,7 +16,7 @@ export class SourceItems implements AsyncIterable<unknown> {
     return {
       next: async () => source.next(),
       return: async () => {
-        await source.stop();
+        await this.stopOnce(source);
         return { done: true, value: undefined };
       },
     };
@@ -24,10 +25,16 @@ export class SourceItems implements AsyncIterable<unknown> {
   /** Stops the producer. */
   stop(): void {
     try {
-      void this.open().stop();
+      void this.stopOnce(this.open());
     } catch {
       // Not a valid source: the call's own error already reports it.
     }
+  }
+
+  private stopOnce(source: ItemSource): Promise<void> | undefined {
+    if (this.stopped) return undefined;
+    this.stopped = true;
+    return source.stop();
   }
 
   private open(): ItemSource {

@@ -48,6 +48,7 @@ export async function callStream(call: HttpClientCall, input: unknown, pending: 
     pending.end(callFailureOf(error, method, call.client.peer));
     items.fail(error);
   };
+  pending.source = undefined;
   void sendItems(upload, input);
   pending.end(undefined, await items.only());
 }

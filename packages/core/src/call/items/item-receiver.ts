@@ -19,7 +19,7 @@ export class ItemReceiver {
   private compression: SessionCompression | undefined = undefined;
   /** Undefined for a call that has no carrier yet. */
   limits: ClientLimits | undefined;
-  private readonly queue: ItemQueue<unknown>;
+  readonly queue: ItemQueue<unknown>;
   flow: ReceiveFlow | undefined = undefined;
   private budget: MemoryBudget | undefined = undefined;
   /** Bytes charged for unread items. */

@@ -108,6 +108,8 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
   answer: AnswerMetadata | undefined;
   /** The cursor of the last item that was taken. */
   cursor: Position | undefined;
+  /** Whether an item or the end has arrived. */
+  used: boolean;
   /** @param held bytes that it takes, by estimate */
   push(item: Item, size: number, held?: number): void;
   /** Ends the stream. The error, if there is one, is thrown after the received items were read. */
@@ -179,7 +181,9 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
     },
     [Symbol.asyncIterator]: () => queue.iterate({ releaseLock() {} }),
     cursor: undefined,
+    used: false,
     push(item, size, bytes = 0) {
+      queue.used = true;
       if (fed !== undefined) {
         fed.push(item, size, bytes);
         return;
@@ -195,6 +199,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
     },
     end(error) {
       if (ending !== undefined) return;
+      queue.used = true;
       const listener = onOver;
       onOver = undefined;
       listener?.(error);
