@@ -12,7 +12,7 @@ const CLIENT = `
   globalThis.attempt = async (url, hash) => {
     const serverCertificateHashes = [{ algorithm: "sha-256", value: new Uint8Array(hash) }];
     try {
-      const connection = await connect(url, { serverCertificateHashes, timeoutMs: 500 });
+      const connection = await connect(url, { serverCertificateHashes, timeoutMs: 3000 });
       const { text } = await connection.unary(methods.echo, { text: "through" });
       await connection.close();
       return text;
