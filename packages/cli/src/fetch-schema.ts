@@ -1,4 +1,4 @@
-import { parseSnapshot, type SchemaSnapshot } from "@quicrpc/codegen";
+import { parseSnapshot, type SchemaSnapshot, SNAPSHOT_VERSION } from "@quicrpc/codegen";
 import { sanitizeForLog, type Session } from "@quicrpc/core";
 import { createReflectionClient } from "@quicrpc/services";
 import { AgainstError } from "./against.js";
@@ -28,7 +28,9 @@ export async function fetchSchema(url: string, options: TargetOptions): Promise<
     const described = await Promise.all(
       names.map(async (service) => [service, (await reflection.describe({ service }, callOptions)).snapshot] as const),
     );
-    const snapshot = parseSnapshot(JSON.stringify({ version: 2, services: Object.fromEntries(described) }));
+    const snapshot = parseSnapshot(
+      JSON.stringify({ version: SNAPSHOT_VERSION, services: Object.fromEntries(described) }),
+    );
     if (Object.values(snapshot.services).some(({ format = 0 }) => format < FIRST_FORMAT)) {
       throw new AgainstError(
         `The schemas of ${url} were written by an earlier version of quicrpc, and cannot be compared.`,

@@ -21,7 +21,7 @@ import { codecsFileOf, toolingFileOf } from "./print/paths.js";
 import { isClient, type Target } from "./print/service.js";
 import { findStale } from "./prune.js";
 import { printTooling } from "./print/tooling.js";
-import type { SchemaSnapshot, ServiceSnapshot } from "./shape/shape.js";
+import { type SchemaSnapshot, type ServiceSnapshot, SNAPSHOT_VERSION } from "./shape/shape.js";
 import { formatSnapshot, parseSnapshot } from "./shape/snapshot.js";
 import { SourceReader } from "./source/source-file.js";
 import { openModule, type SchemaModule } from "./survey.js";
@@ -140,7 +140,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const services = Object.fromEntries(
     models.filter(isWanted).flatMap((model) => model.services.map(({ name, snapshot }) => [name, snapshot])),
   );
-  const snapshot: SchemaSnapshot = { version: 2, services };
+  const snapshot: SchemaSnapshot = { version: SNAPSHOT_VERSION, services };
   const kept =
     lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete, report);
   if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, warnings: [], sources, snapshot };

@@ -20,6 +20,7 @@ export {
   type Shape,
   SHAPE_FORMAT,
   type ShapeTypes,
+  SNAPSHOT_VERSION,
 } from "./shape/shape.js";
 export { parseSnapshot } from "./shape/snapshot.js";
 export { type Bounds, boundsOf } from "./schema/bounds.js";

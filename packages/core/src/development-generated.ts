@@ -36,7 +36,7 @@ function refuseOptions(method: plain.AnyMethod, input: unknown, options: object 
     try {
       checkOptions("a call", options as CallOptions, CALL);
     } catch (error) {
-      return failedCall(method, undefined, input, RpcError.from(error, "invalid_argument"));
+      return failedCall(method, input, RpcError.from(error, "invalid_argument"));
     }
   }
   return undefined;

@@ -69,7 +69,7 @@ async function createWithoutEngine(
     notBeforeDate: validFrom,
     notAfterDate: validTo,
     extensions: [{ name: "subjectAltName", altNames }, ...(issuer === undefined ? [] : SERVER_USAGES)],
-    ...(issuer !== undefined && { ca: { cert: issuer.cert, key: issuer.key } }),
+    ...(issuer !== undefined && { ca: issuer }),
   });
   return `${made.cert.trim()}\n${made.private.trim()}\n`;
 }

@@ -9,7 +9,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameS
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeEngineSources } from "./engine-sources.mjs";
+import { stop, writeEngineSources } from "./engine-sources.mjs";
 import { libraryName, PLATFORMS, platformName } from "./platforms.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -32,11 +32,6 @@ function fingerprint() {
   ];
   for (const file of files) hash.update(relative(crate, file)).update("\0").update(readFileSync(file)).update("\0");
   return hash.digest("hex");
-}
-
-function stop(message) {
-  console.error(`native engine: ${message}`);
-  process.exit(1);
 }
 
 /** For an engine that is published. They are passed one by one, since the paths in them may contain spaces. */

@@ -29,7 +29,7 @@ const patches = readdirSync(join(native, "patches"))
   .sort((one, other) => parseInt(one) - parseInt(other))
   .map((name) => join(native, "patches", name));
 
-function stop(message, output = "") {
+export function stop(message, output = "") {
   console.error(`${output}native engine: ${message}`);
   process.exit(1);
 }

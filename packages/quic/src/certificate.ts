@@ -19,7 +19,7 @@ export interface CertificateRequest {
 
 /**
  * Creates an ECDSA P-256 key and its certificate, as one PEM text. Throws `QuicError`: `ERR_QUIC_NATIVE_MISSING` if
- * there is no engine for this platform, `ERR_QUIC_INVALID_OPTION` if a host or the issuer is malformed.
+ * this platform has no engine, `ERR_QUIC_INVALID_OPTION` if a host or the issuer is malformed.
  */
 export function createCertificate(request: CertificateRequest): string {
   const { commonName, hosts, isAuthority = false, issuer, validFrom, validTo } = request;

@@ -24,7 +24,7 @@ const JOINED = [
   ["format", "the format", impliesFormat],
 ] as const;
 
-/** What `others` describes. */
+/** Name of the conditions in `others`, for messages. */
 const OTHERS = "a conversion, an exclusive union, a loose record or the check of a property";
 
 /** Returns the checks of `after` that differ from `before`: stricter, weaker or different ones. Checks that others imply are ignored. */

@@ -1,4 +1,4 @@
-import { constantOf, type NodeOf, type SchemaNode, takesAnyKey } from "../schema/node.js";
+import { constantOf, type NodeOf, type SchemaNode, takesAnyKey, unwrapped } from "../schema/node.js";
 import { isTellable } from "./kinds.js";
 
 /** Kinds of absence, defaults and values to fall back on. */
@@ -9,7 +9,7 @@ const ABSENCE: ReadonlySet<string> = new Set("optional exactOptional default pre
  * defaults and fallbacks.
  */
 export function present(node: SchemaNode): SchemaNode {
-  return ABSENCE.has(node.kind) && "inner" in node ? present(node.inner) : node;
+  return unwrapped(node, ABSENCE);
 }
 
 /** The node under `null`, freezing or checks of zod's; undefined for other nodes. */

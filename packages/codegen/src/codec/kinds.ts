@@ -1,5 +1,5 @@
 import { mayBeUndefined } from "../schema/optional.js";
-import { type NodeOf, partsOf, placesOf, reaching, type SchemaNode } from "../schema/node.js";
+import { type NodeOf, partsOf, placesOf, reaching, type SchemaNode, unwrapped } from "../schema/node.js";
 
 /** A kind of value that is seen without reading it: of a value in a program, or of one on the wire. */
 export type ValueKind = "string" | "number" | "bigint" | "boolean" | "null" | "array" | "object" | "bytes" | "date";
@@ -115,7 +115,7 @@ function mayMistake(earlier: SchemaNode, later: SchemaNode, compared: ComparedPa
   });
 }
 
-/** Pairs that one comparison has compared, without finding what ends it, or is comparing. */
+/** Pairs that one comparison has visited. Each is compared once, which also ends the comparison of recursive schemas. */
 type ComparedPairs = Map<SchemaNode, Set<SchemaNode>>;
 
 /** Adds a pair. Returns false if it was there. */
@@ -127,7 +127,9 @@ function isNew(compared: ComparedPairs, left: SchemaNode, right: SchemaNode): bo
 }
 
 /** Returns the classes of two kinds of bytes between which a receiver could not choose; undefined if there are none. */
-export function confusedViews({ options }: NodeOf<"union">): readonly [string, string] | undefined {
+export function confusedViews(node: NodeOf<"union">): readonly [string, string] | undefined {
+  if (!holdsViews(node)) return undefined;
+  const { options } = node;
   const compared: ComparedPairs = new Map();
   for (const [index, option] of options.entries()) {
     for (const later of options.slice(index + 1)) {
@@ -138,14 +140,17 @@ export function confusedViews({ options }: NodeOf<"union">): readonly [string, s
   return undefined;
 }
 
+const holdsViews = reaching((node) => node.kind === "bytes" && node.view !== undefined);
+
 function differingViews(
   left: SchemaNode,
   right: SchemaNode,
   compared: ComparedPairs,
 ): readonly [string, string] | undefined {
   if (left === right || !isNew(compared, left, right)) return undefined;
+  const others = withoutWrappers(right);
   for (const a of withoutWrappers(left)) {
-    for (const b of withoutWrappers(right)) {
+    for (const b of others) {
       if (a.kind === "bytes" && b.kind === "bytes") {
         if (a.view !== b.view) return [a.view ?? "Uint8Array", b.view ?? "Uint8Array"];
       } else if (!areDisjoint(a, b)) {
@@ -207,16 +212,17 @@ function hasKinds(node: SchemaNode): boolean {
 
 /** Returns the schema inside of wrappers that do not change what matches. */
 function bare(node: SchemaNode): SchemaNode {
-  return node.kind === "frozen" || node.kind === "refined" ? bare(node.inner) : node;
+  return unwrapped(node, SAME_VALUES);
 }
+
+const SAME_VALUES: ReadonlySet<string> = new Set(["frozen", "refined"]);
 
 /** Returns the schema of a value that is present and not null. */
 function withoutAbsence(node: SchemaNode): SchemaNode {
-  const isWrapper = ABSENCE.has(node.kind) && "inner" in node;
-  return isWrapper ? withoutAbsence(node.inner) : node;
+  return unwrapped(node, MAYBE_ABSENT);
 }
 
-const ABSENCE: ReadonlySet<string> = new Set("optional exactOptional nullable default frozen".split(" "));
+const MAYBE_ABSENT: ReadonlySet<string> = new Set("optional exactOptional nullable default frozen".split(" "));
 
 const TRANSPARENT: ReadonlySet<string> = new Set(["nullable", "frozen", "refined", "union"]);
 

@@ -125,12 +125,13 @@ export class CodecPlan {
     const base = name === undefined ? label : [name];
     const checked = node.kind === "refined" && use === "write" ? checkedBy(node) : "value";
     const partUse = isDone && checked !== undefined ? use : undefined;
+    const coded =
+      node.kind === "union" && partUse !== undefined
+        ? new Set(codedOptions(node, partUse).map(({ option }) => option))
+        : undefined;
     for (const [index, place] of codecPlaces(node).entries()) {
       const partLabel = [...base, ...labelOf(place, node)];
-      const isReached =
-        node.kind !== "union" ||
-        use === undefined ||
-        codedOptions(node, use).some(({ option }) => option === place.part);
+      const isReached = coded?.has(place.part) ?? true;
       this.#visit(place.part, partLabel, isReached ? partUse : undefined, `${this.#numberOf(node)}.${index}`);
       // Later: a node that is open may be inside.
       if (checked === "reading") this.#readBack.push([place.part, partLabel]);

@@ -1,5 +1,5 @@
 import { fingerprintOf, formatFingerprint } from "../shape/fingerprint.js";
-import type { SchemaSnapshot, ServiceSnapshot } from "../shape/shape.js";
+import { type SchemaSnapshot, type ServiceSnapshot, SNAPSHOT_VERSION } from "../shape/shape.js";
 import { type Lock, type LockedMethod, serviceOf } from "./lock.js";
 
 /**
@@ -31,5 +31,5 @@ export function updateSnapshot(
   services: Readonly<Record<string, ServiceSnapshot>>,
   complete: boolean,
 ): SchemaSnapshot {
-  return { version: 2, services: complete ? services : { ...before?.services, ...services } };
+  return { version: SNAPSHOT_VERSION, services: complete ? services : { ...before?.services, ...services } };
 }

@@ -1,6 +1,7 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import { generate, type GenerateResult } from "../generate.js";
 import { packageOf } from "../packages.js";
+import { SNAPSHOT_VERSION } from "../shape/shape.js";
 import type { Config } from "./config.js";
 import { findSchemaFiles } from "./files.js";
 import { findProject, infoOf, lockOf, patternsOf } from "./project.js";
@@ -32,7 +33,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
       files: [],
       stale: [],
       sources: [],
-      snapshot: { version: 2, services: {} },
+      snapshot: { version: SNAPSHOT_VERSION, services: {} },
       root: cwd,
       openapi: false,
       lockFile: undefined,

@@ -34,7 +34,7 @@ export function checksOf(schema: AnySchema): CheckNode[] {
   });
 }
 
-/** Returns the check that `z.stringbool` makes of its words; undefined for other schemas. */
+/** Returns the words that a `z.stringbool` accepts, as a check; undefined for other schemas. */
 export function wordsOf(schema: AnySchema): CheckNode | undefined {
   const { truthy, falsy, case: letters } = schema._zod.bag as Readonly<Record<string, unknown>>;
   if (!Array.isArray(truthy) || !Array.isArray(falsy)) return undefined;

@@ -211,6 +211,11 @@ export function innerNodes(node: SchemaNode): SchemaNode[] {
   return inside !== undefined && inside.schema === node.schema ? innerNodes(inside) : partsOf(node);
 }
 
+/** Returns the node inside wrappers of these kinds. */
+export function unwrapped(node: SchemaNode, kinds: ReadonlySet<string>): SchemaNode {
+  return kinds.has(node.kind) && "inner" in node ? unwrapped(node.inner, kinds) : node;
+}
+
 /** Returns true if a node is the function of a transform, whose input and output only zod knows. */
 export function isFunction(node: SchemaNode): boolean {
   return node.kind === "external" && node.structure.kind === "transform";

@@ -148,8 +148,11 @@ export interface ServiceSnapshot {
 /** Increased whenever shapes change, such as by a new check. Shapes before format 3 have other names for their kinds. */
 export const SHAPE_FORMAT: number = 3;
 
+/** Version of the file with snapshots, whose parts it names. */
+export const SNAPSHOT_VERSION = 2;
+
 /** All services of a project at one time. */
 export interface SchemaSnapshot {
-  readonly version: 2;
+  readonly version: typeof SNAPSHOT_VERSION;
   readonly services: Readonly<Record<string, ServiceSnapshot>>;
 }

@@ -10,6 +10,7 @@ import {
   type MethodSnapshot,
   type SchemaSnapshot,
   type ServiceSnapshot,
+  SNAPSHOT_VERSION,
   type Shape,
   SHAPE_FORMAT,
 } from "./shape.js";
@@ -88,7 +89,7 @@ export function formatSnapshot(snapshot: SchemaSnapshot): string {
       "    }",
     ].join("\n"),
   );
-  return `{\n  "version": 2,\n  "services": {\n${services.join(",\n")}\n  }\n}\n`;
+  return `{\n  "version": ${SNAPSHOT_VERSION},\n  "services": {\n${services.join(",\n")}\n  }\n}\n`;
 }
 
 function lines(table: Readonly<Record<string, unknown>>): string {
@@ -106,6 +107,7 @@ export function parseSnapshot(text: string): SchemaSnapshot {
   if (typeof value !== "object" || value === null || typeof value.services !== "object") {
     throw new SyntaxError("it is not a schema snapshot");
   }
-  if (value.version !== 2) throw new SyntaxError(`its version is ${String(value.version)}, and this is version 2`);
+  if (value.version !== SNAPSHOT_VERSION)
+    throw new SyntaxError(`its version is ${String(value.version)}, and this is version ${SNAPSHOT_VERSION}`);
   return value as SchemaSnapshot;
 }

@@ -1,4 +1,6 @@
+import type { DuplexStream } from "../call/caller.js";
 import { cut } from "../call/items/byte-pieces.js";
+import type { ItemStream } from "../call/items/item-stream.js";
 import type { ItemTarget } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
 import { young } from "../young.js";
@@ -10,7 +12,7 @@ export interface WrittenCall {
   /** Undefined for a call that has not started. */
   readonly items: ItemTarget | undefined;
   /** Set if another caller makes the call. */
-  readonly relay?: WritableStreamDefaultWriter<unknown> | undefined;
+  relay?: WritableStreamDefaultWriter<unknown> | undefined;
   /** Called when `items` or `relay` is set, or never will be. */
   onStarted?: (() => void) | undefined;
   giveUp(error: RpcError): void;
@@ -57,6 +59,15 @@ export function callWritable(call: WrittenCall): WritableStream<unknown> {
       await call.relay?.close();
     },
   });
+}
+
+/** Passes what is written to the duplex call that another caller makes in place of `call`. Returns its items. */
+export function relayTo(call: WrittenCall, answer: unknown): ItemStream<unknown> {
+  const { readable, writable } = answer as DuplexStream<unknown, unknown>;
+  call.relay = writable.getWriter();
+  call.relay.closed.catch((error: unknown) => call.onOver?.(error as RpcError));
+  call.onStarted?.();
+  return readable;
 }
 
 function isStarted({ items, relay }: WrittenCall): boolean {

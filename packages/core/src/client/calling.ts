@@ -1,3 +1,4 @@
+import type { AnyAnswer } from "../call/base-caller.js";
 import type { Carrier, CarrierSettings } from "../call/carrier.js";
 import type { ExplainFault } from "../call/fault.js";
 import type { CallOptions } from "../call/options.js";
@@ -36,14 +37,14 @@ export interface CallingHost {
 }
 
 /** Creates a call that fails with `error`, and returns its answer. */
-export function failedCall(method: AnyMethod, peer: string | undefined, input: unknown, error: RpcError): unknown {
+export function failedCall(method: AnyMethod, input: unknown, error: RpcError): AnyAnswer {
   const call = (method.calling as Calling).create(method, undefined, input);
-  call.end(failureOf(error, method, peer));
+  call.end(failureOf(error, method, undefined));
   return call.answer;
 }
 
 /** Makes the calls of one kind. Descriptors refer to it, so that a bundle contains only the kinds that its services use. */
 export interface Calling<Kind extends MethodKind = MethodKind> extends CallingCode<Kind> {
-  /** Creates a call, which is made by `start`. The input is passed again then; here it serves a call that fails before. */
+  /** Creates a call; `start` makes it, and receives the input again. A call that fails before needs it to stop its source. */
   create(method: AnyMethod, options: CallOptions | undefined, input: unknown): PendingCall;
 }

@@ -1,10 +1,8 @@
 import type { AnyAnswer } from "../call/base-caller.js";
-import type { DuplexStream } from "../call/caller.js";
 import type { Carrier } from "../call/carrier.js";
 import type { CallOptions } from "../call/options.js";
 import type { AnyMethod } from "../contract/descriptor.js";
-import type { RpcError } from "../errors.js";
-import { callWritable, type WrittenCall } from "./call-writable.js";
+import { callWritable, relayTo, type WrittenCall } from "./call-writable.js";
 import type { Calling } from "./calling.js";
 import { OutgoingItems } from "./outgoing-items.js";
 import { StreamedCall } from "./server-stream.js";
@@ -30,11 +28,7 @@ class DuplexCall extends StreamedCall implements WrittenCall {
   }
 
   override follow(answer: unknown): void {
-    const { readable, writable } = answer as DuplexStream<unknown, unknown>;
-    this.relay = writable.getWriter();
-    this.relay.closed.catch((error: unknown) => this.onOver?.(error as RpcError));
-    super.follow(readable);
-    this.onStarted?.();
+    super.follow(relayTo(this, answer));
   }
 
   protected override onCarrier(carrier: Carrier, id: number): void {

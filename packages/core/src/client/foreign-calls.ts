@@ -1,11 +1,10 @@
 import type { AnyAnswer } from "../call/base-caller.js";
-import type { DuplexStream } from "../call/caller.js";
 import { leave } from "../call/items/item-source.js";
 import { type ItemQueue, itemQueue, type ItemStream } from "../call/items/item-stream.js";
 import { rejectionAtCaller } from "../callers-line.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError, untracedError } from "../errors.js";
-import { callWritable, type WrittenCall } from "./call-writable.js";
+import { callWritable, relayTo, type WrittenCall } from "./call-writable.js";
 import type { Calling, CallingHost } from "./calling.js";
 import { failureOf } from "./failure.js";
 import { atEnd, PendingCall } from "./pending-call.js";
@@ -120,10 +119,6 @@ class FollowingDuplex extends FollowingItems implements WrittenCall {
   }
 
   override follow(answer: unknown): void {
-    const { readable, writable } = answer as DuplexStream<unknown, unknown>;
-    this.relay = writable.getWriter();
-    this.relay.closed.catch((error: unknown) => this.onOver?.(error as RpcError));
-    super.follow(readable);
-    this.onStarted?.();
+    super.follow(relayTo(this, answer));
   }
 }

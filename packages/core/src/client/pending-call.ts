@@ -19,13 +19,12 @@ export abstract class PendingCall {
   readonly method: AnyMethod;
   /** Ends what must end with the call: a wait for a session, or the watch on signals and timeout. */
   unwatch: (() => void) | undefined = undefined;
+  /** The source of the items that the caller streams, until another object reads and stops it. */
+  declare source?: unknown;
 
   constructor(method: AnyMethod) {
     this.method = method;
   }
-
-  /** The source of the items that the caller streams, until another object reads and stops it. */
-  declare source?: unknown;
 
   /** Makes the call on a session. Never throws. */
   abstract start(host: CallingHost, input: unknown, options: CallOptions | undefined): void;

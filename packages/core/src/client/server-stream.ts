@@ -28,7 +28,7 @@ export class StreamedCall extends Call {
     super(method);
     // No stack: the caller stops reading deliberately, and capturing it takes longer than the rest.
     const leave = (): void => this.giveUp(untracedError("cancelled", "the caller wants no more items"));
-    this.receiver = new ItemReceiver(undefined, leave, options?.attempt !== undefined);
+    this.receiver = new ItemReceiver(leave, options?.attempt !== undefined);
   }
 
   get answer(): AnyAnswer {
@@ -40,9 +40,10 @@ export class StreamedCall extends Call {
   }
 
   override follow(answer: unknown): void {
+    const items = answer as ItemStream<unknown>;
     atEnd(
       this,
-      this.receiver.follow(answer as ItemStream<unknown>, (error) => this.end(error as RpcError | undefined)),
+      this.receiver.queue.follow(items, items, (error) => this.end(error as RpcError | undefined)),
     );
   }
 
@@ -75,8 +76,7 @@ export class StreamedCall extends Call {
 
   protected override onCarrier(carrier: Carrier, id: number): void {
     super.onCarrier(carrier, id);
-    this.receiver.limits = this.host.limits;
-    this.receiver.carriedBy(carrier, id, codecIn(carrier.format, this.method.output));
+    this.receiver.carriedBy(carrier, id, codecIn(carrier.format, this.method.output), this.host.limits);
   }
 
   protected override onMetadata(head: Head | undefined): void {

@@ -89,6 +89,6 @@ function incomingCall(
 function itemStream(items: AsyncIterable<unknown>): ItemStream<unknown> {
   if (items instanceof ItemStream) return items;
   const queue = itemQueue<unknown>({ onTaken() {}, onAbandoned: () => leave() });
-  const leave = queue.follow(items, { responseMetadata: new Metadata(), trailers: new Metadata() });
+  const leave = queue.follow(items, undefined);
   return queue.stream;
 }

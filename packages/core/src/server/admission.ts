@@ -63,7 +63,7 @@ const TURN_MS = 5;
 const MAX_WAITING_FOR_TURN = 4096;
 /** Bytes of memory of one value, by estimate. */
 const VALUE_BYTES = 32;
-/** Bytes of memory for which sessions that hold more may be closed before a message is decoded. */
+/** Most bytes for which other sessions are closed before a message is decoded. */
 const MADE_ROOM = 65_536;
 /** Handlers that return within this many milliseconds are timed less often. */
 const QUICK_MS = 1;
@@ -101,11 +101,7 @@ export class Admission {
 
   /** Number of calls and notifications in progress, including those that wait for their turn. */
   get calls(): number {
-    return this.#inProgress + this.#waitingCalls;
-  }
-
-  get #waitingCalls(): number {
-    return this.#waiting === undefined ? 0 : this.#waiting.size;
+    return this.#inProgress + (this.#waiting?.size ?? 0);
   }
 
   /** Whether an accepted call has to wait. */
@@ -273,8 +269,8 @@ function refusal(code: "unavailable" | "resource_exhausted", text: string): RpcE
 }
 
 /**
- * Does as `requireRoom` for the values of a message of this many bytes, or of the first of them, if the server has no
- * room. The decoder checks the session's own limit, which closing other sessions does not change.
+ * Closes sessions that hold more if the server has no room for the values of a message of this many bytes, or for the
+ * first of them. Throws `RpcError`, with `refused`, if that is not enough. The decoder checks the session's own limit.
  */
 export function requireRoomToDecode(budget: MemoryBudget, bytes: number): void {
   const { server } = budget;

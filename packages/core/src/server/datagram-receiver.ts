@@ -48,8 +48,7 @@ export class DatagramReceiver {
 
   #read(bytes: Uint8Array, start: number): void {
     const requests = this.#requests;
-    const limits = this.#limits;
-    const reader = new FrameReader(limits.maxFrameBytes, new MemoryBudget(bytes.length, "the datagram"));
+    const reader = new FrameReader(this.#limits.maxFrameBytes, new MemoryBudget(bytes.length, "the datagram"));
     const onFrame = (frame: Frame): void => {
       // A datagram has one frame, and nothing after it.
       reader.stop();

@@ -7,8 +7,8 @@ import { streamsInput } from "../contract/directions.js";
 import { asError, ProtocolError, RpcError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { SessionCompression } from "../transport/compression.js";
-import { expand } from "../transport/expand.js";
-import { Cursor } from "../wire/cursor.js";
+import { expanded } from "../transport/expand.js";
+import type { Cursor } from "../wire/cursor.js";
 import { FLAG_COMPRESSED, type Frame } from "../wire/frame.js";
 import * as FrameType from "../wire/frame-type.js";
 import { type Head, readOptionalHead } from "../wire/head.js";
@@ -185,8 +185,7 @@ class FrameRequest<Context> implements ServerRequest {
     const { cursor } = this;
     if ((this.frame.flags & FLAG_COMPRESSED) === 0 || this.bound.method.input === undefined) return cursor;
     requireRoomToDecode(this.settings.budget, cursor.end - cursor.position);
-    const message = expand(this.settings.compression, cursor.bytes, cursor.position, cursor.end);
-    return new Cursor(message, 0, message.length);
+    return expanded(this.settings.compression, cursor);
   }
 
   respond(context: IncomingContext<unknown>, input: unknown, bytes: number): void {

@@ -100,7 +100,8 @@ export class Reply extends ServedCall implements IncomingCall {
   }
 
   protected startItems(input: ItemReceiver): void {
-    input.carriedBy(this.carrier, this.id, codecIn(this.carrier.peerFormat, this.context?.method.input));
+    const codec = codecIn(this.carrier.peerFormat, this.context?.method.input);
+    input.carriedBy(this.carrier, this.id, codec, this.settings.limits);
   }
 
   protected stopItems(): void {

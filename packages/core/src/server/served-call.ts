@@ -179,7 +179,7 @@ export abstract class ServedCall implements ItemTarget {
     this.fail(error);
   }
 
-  /** Called when both the call and its handler have ended, so that its place is free. */
+  /** Called when the handler has settled. If the call is already over, its place becomes free. */
   onSettled(): void {
     if (this.settled) return;
     this.settled = true;
@@ -204,7 +204,7 @@ export abstract class ServedCall implements ItemTarget {
   /** Returns the caller's items, for the handler. */
   private receiveItems({ authorize }: BoundMethod): ItemStream<unknown> {
     this.authorize = authorize;
-    this.input = new ItemReceiver(this.settings.limits, () => this.stopItems());
+    this.input = new ItemReceiver(() => this.stopItems());
     this.startItems(this.input);
     this.goesOn();
     return this.input.stream;

@@ -135,11 +135,7 @@ export class Serving<Context> implements Callee, AdmissionSettings {
   }
 
   onDatagram(bytes: Uint8Array): void {
-    const dispatcher = this.#dispatcher;
-    const prefix = this.#prefix;
-    const onForeignDatagram = this.#onForeignDatagram;
-    const { limits } = this;
-    this.#datagrams ??= new DatagramReceiver(dispatcher, prefix, limits, onForeignDatagram);
+    this.#datagrams ??= new DatagramReceiver(this.#dispatcher, this.#prefix, this.limits, this.#onForeignDatagram);
     this.#datagrams.onDatagram(bytes);
   }
 }

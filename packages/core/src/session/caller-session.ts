@@ -80,7 +80,7 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
     if (objection === undefined) return this.counted(method, client.start(method, input, options) as AnyAnswer);
     options?.attempt?.onMade();
     const error = new RpcError("unavailable", objection, { refused: true });
-    return failedCall(method, undefined, input, error) as AnyAnswer;
+    return failedCall(method, input, error);
   }
 
   /** Counts a call until it is over, if a connection needs to know. */

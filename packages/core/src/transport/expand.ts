@@ -1,15 +1,21 @@
 import { COMPRESSION_NUMBERS } from "../contract/compression.js";
 import { ProtocolError, RpcError } from "../errors.js";
+import { Cursor } from "../wire/cursor.js";
+
+interface Expander {
+  expand(bytes: Uint8Array, start: number, end: number): Uint8Array;
+}
 
 /** Decompresses for a session that may have no compression. */
-export function expand(
-  compression: { expand(bytes: Uint8Array, start: number, end: number): Uint8Array } | undefined,
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): Uint8Array {
+export function expand(compression: Expander | undefined, bytes: Uint8Array, start: number, end: number): Uint8Array {
   if (compression === undefined) throw unknownCompression(bytes, start, end);
   return compression.expand(bytes, start, end);
+}
+
+/** Decompresses what `cursor` has not read of a frame. Returns a cursor over the result. */
+export function expanded(compression: Expander | undefined, { bytes, position, end }: Cursor): Cursor {
+  const message = expand(compression, bytes, position, end);
+  return new Cursor(message, 0, message.length);
 }
 
 /** Makes the error of a message that is compressed as this side cannot read. Throws `ProtocolError` for one of no bytes. */

@@ -4,7 +4,6 @@ import {
   atEnd,
   callWritable,
   fullName,
-  callFailureOf,
   type PendingCall,
   requirePositions,
   sendItems,
@@ -44,8 +43,9 @@ export async function callStream(call: HttpClientCall, input: unknown, pending: 
     startDuplex(call, items, upload, pending);
     return;
   }
+  const { onFailed } = call;
   call.onFailed = (error) => {
-    pending.end(callFailureOf(error, method, call.client.peer));
+    onFailed(error);
     items.fail(error);
   };
   pending.source = undefined;

@@ -91,7 +91,8 @@ export class JsonWriters {
           const write = writers[chosen] ?? misfit;
           const text = write(value);
           rivals ??= options.map((option, at) => options.slice(0, at).filter((each) => mayBeTaken(each, option)));
-          if (!/^[[{]/.test(text) || !rivals[chosen]?.some((each) => isJsonOf(each, text))) return text;
+          const earlier = rivals[chosen] ?? [];
+          if (earlier.length === 0 || !/^[[{]/.test(text) || !earlier.some((each) => isJsonOf(each, text))) return text;
           // An earlier option matches what is left, so keys that other options declare are needed, too.
           const option = options[chosen] as Shape;
           const kept = declared(value, [option], options);

@@ -51,11 +51,8 @@ export class HttpService<Context> {
   private readonly ownAdmission: Admission;
   private readonly routes: Routes<Context>;
   private readonly shared: SharedSettings;
-  private readonly calls: LinkedSet<HttpCall> = new LinkedSet();
   private readonly authentication: RequestAuthentication<Context> | undefined;
   private readonly guard: OverloadGuard | undefined;
-  /** Readers of requests' messages. */
-  private readonly readers: LinkedSet<RequestReader> = new LinkedSet();
   private readonly requests: RequestsInProgress;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
@@ -107,8 +104,8 @@ export class HttpService<Context> {
       methods.map(({ method }) => method),
       stored,
     );
-    const { calls, readers } = this;
     const cacheControl = authentications && "private";
+    const [calls, readers] = [new LinkedSet<HttpCall>(), new LinkedSet<RequestReader>()];
     this.shared = { compressFrom, cacheControl, calls, readers, reading, blobs, limits, once };
     this.ownAdmission = new Admission({ ...counted, loadShedder: undefined, isRefusing: () => this.draining });
   }
@@ -125,11 +122,11 @@ export class HttpService<Context> {
   async drain(timeoutMs: number = this.limits.maxDrainMs): Promise<void> {
     this.draining = true;
     const refusal = new RpcError("unavailable", "the server is being drained", { refused: true });
-    for (const { value } of Array.from(this.readers)) value.give(refusal);
+    for (const { value } of Array.from(this.shared.readers)) value.give(refusal);
     const { requests } = this;
     const isIdle = (): boolean => this.admission.calls === 0 && requests.none;
     if (!(await requests.reaches(isIdle, timeoutMs))) {
-      for (const { value } of Array.from(this.calls))
+      for (const { value } of Array.from(this.shared.calls))
         value.abort(new RpcError("unavailable", "the server is being drained"));
       // Handlers that continue after their calls are not waited for.
       await requests.reaches(() => requests.none, this.limits.maxCloseMs);
@@ -210,7 +207,7 @@ export class HttpService<Context> {
       whole?.abort(error);
       if (request.unsent.some) exchange.cutOff(error);
     });
-    const reader = new RequestReader(exchange, budget, this.shared.reading, this.readers);
+    const reader = new RequestReader(exchange, budget, this.shared.reading, this.shared.readers);
     try {
       await this.authentication?.run(exchange, DESCRIBE);
       this.admission.requireRoom();

@@ -40,8 +40,9 @@ export class InputReader {
       },
       end: () => {},
     };
-    const { budget } = inputSettings.settings;
-    input.carriedBy({ channel: { compression: undefined, budget }, receiveFlow: () => flow }, 0, inputSettings.codec);
+    const { codec, settings } = inputSettings;
+    const { budget, limits } = settings;
+    input.carriedBy({ channel: { compression: undefined, budget }, receiveFlow: () => flow }, 0, codec, limits);
   }
 
   /** Reads to the end. Rejects with the `RpcError` that the call fails with. */

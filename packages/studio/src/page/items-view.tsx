@@ -160,11 +160,11 @@ function Message({ value, label }: { readonly value: unknown; readonly label: st
         <button type="button" onClick={() => void navigator.clipboard?.writeText(text)}>
           Copy
         </button>
-        <button type="button" onClick={() => downloadItems(text, "message.json")}>
+        <button type="button" onClick={() => downloadFile(text, "message.json")}>
           Save
         </button>
         {value instanceof Uint8Array && (
-          <button type="button" onClick={() => downloadItems(value)}>
+          <button type="button" onClick={() => downloadFile(value)}>
             Save {value.length} bytes
           </button>
         )}
@@ -188,7 +188,7 @@ export function jsonText(value: unknown, most: number, indent?: number): string 
 }
 
 /** Downloads bytes as a file. */
-export function downloadItems(bytes: Uint8Array | string, name: string = "message.bin"): void {
+export function downloadFile(bytes: Uint8Array | string, name: string = "message.bin"): void {
   const url = URL.createObjectURL(new Blob([bytes as BlobPart]));
   const link = document.createElement("a");
   link.href = url;

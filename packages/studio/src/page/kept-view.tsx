@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { addFile, forget, forgetHistory, keptAsFile, type KeptRequest, requestsOf } from "./history.js";
-import { downloadItems } from "./items-view.js";
+import { downloadFile } from "./items-view.js";
 
 /** Properties of the lists of requests. */
 export interface KeptViewProps {
@@ -20,7 +20,7 @@ export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
       <p class="actions">
         <button
           type="button"
-          onClick={() => downloadItems(keptAsFile(), "studio.requests.json")}
+          onClick={() => downloadFile(keptAsFile(), "studio.requests.json")}
           disabled={kept.length === 0}
         >
           Save as a file

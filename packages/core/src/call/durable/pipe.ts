@@ -1,6 +1,6 @@
 import type { Channel } from "../../transport/channel.js";
 import type { SessionCompression } from "../../transport/compression.js";
-import { expand } from "../../transport/expand.js";
+import { expanded } from "../../transport/expand.js";
 import { Cursor } from "../../wire/cursor.js";
 import { FLAG_COMPRESSED, type Frame } from "../../wire/frame.js";
 import { type PieceFields, writePiece } from "../../wire/piece.js";
@@ -33,7 +33,5 @@ export function pieceCursor(
   const { bytes, start, end } = frame;
   const cursor = new Cursor(bytes, start, end);
   readOptionalHead(frame, cursor, maxMetadataBytes);
-  if ((frame.flags & FLAG_COMPRESSED) === 0) return cursor;
-  const expanded = expand(compression, bytes, cursor.position, end);
-  return new Cursor(expanded, 0, expanded.length);
+  return (frame.flags & FLAG_COMPRESSED) === 0 ? cursor : expanded(compression, cursor);
 }

@@ -31,8 +31,9 @@ function unread(
   payload: Uint8Array,
 ): { readonly taken: number; readonly counted: number } {
   const budget = new MemoryBudget(2 ** 30, "a test");
-  const receiver = new ItemReceiver(completeLimits(), () => {});
-  receiver.carriedBy({ channel: { compression: undefined, budget }, receiveFlow: () => unlimited }, 0, codec);
+  const receiver = new ItemReceiver(() => {});
+  const carrier = { channel: { compression: undefined, budget }, receiveFlow: () => unlimited };
+  receiver.carriedBy(carrier, 0, codec, completeLimits());
   const { length } = payload;
   const place = { bytes: payload, start: 0, end: length, size: length };
   const frame: Frame = { type: FrameType.Item, flags: 0, callId: 0, oversized: false, ...place };

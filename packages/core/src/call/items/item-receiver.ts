@@ -17,8 +17,7 @@ import { decodePayload } from "../messages/payload.js";
 export class ItemReceiver {
   private codec: MessageCodec<unknown> | undefined = undefined;
   private compression: SessionCompression | undefined = undefined;
-  /** Undefined for a call that has no carrier yet. */
-  limits: ClientLimits | undefined;
+  private limits: ClientLimits | undefined = undefined;
   readonly queue: ItemQueue<unknown>;
   flow: ReceiveFlow | undefined = undefined;
   private budget: MemoryBudget | undefined = undefined;
@@ -28,12 +27,10 @@ export class ItemReceiver {
   private ended = false;
 
   /**
-   * @param limits set later for a call that is made later
    * @param onAbandoned called when the application wants no more items
    * @param ofAttempt true if the items belong to an attempt of a resumable call
    */
-  constructor(limits: ClientLimits | undefined, onAbandoned: () => void, ofAttempt?: boolean) {
-    this.limits = limits;
+  constructor(onAbandoned: () => void, ofAttempt?: boolean) {
     const owner = {
       onTaken: (size: number, held: number) => {
         this.release(held);
@@ -52,20 +49,17 @@ export class ItemReceiver {
   }
 
   /** @param codec codec of the items on this carrier */
-  carriedBy(carrier: CallChannel | FlowCarrier, id: number, codec: MessageCodec<unknown> | undefined): void {
+  carriedBy(
+    carrier: CallChannel | FlowCarrier,
+    id: number,
+    codec: MessageCodec<unknown> | undefined,
+    limits: ClientLimits,
+  ): void {
     this.codec = codec;
+    this.limits = limits;
     this.compression = carrier.channel.compression;
     this.flow = receiveFlowOf(carrier, id);
     this.budget = carrier.channel.budget;
-  }
-
-  /**
-   * Takes the items of another stream. Returns a function that leaves it.
-   *
-   * @param onEnd called at its end
-   */
-  follow(items: ItemStream<unknown>, onEnd: (error: Error | undefined) => void): () => void {
-    return this.queue.follow(items, items, onEnd);
   }
 
   /** Takes an item frame. Throws `ProtocolError` when it came without credit, `RpcError` when it cannot be read. */

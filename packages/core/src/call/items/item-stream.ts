@@ -121,7 +121,11 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
    *
    * @param onEnd called at the end, in place of `end`
    */
-  follow(items: AsyncIterable<Item>, answer: AnswerMetadata, onEnd?: (error: Error | undefined) => void): () => void;
+  follow(
+    items: AsyncIterable<Item>,
+    answer: AnswerMetadata | undefined,
+    onEnd?: (error: Error | undefined) => void,
+  ): () => void;
   /** Passes on the items that have arrived and those that arrive later; the stream then has no other reader. */
   feed(sink: ItemSink<Item>): void;
   /**
@@ -228,16 +232,16 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
         onEnd(error);
       };
       if ("feed" in items) {
-        let fed!: FedItems;
+        let fedBy!: FedItems;
         (items as ItemStream<Item>).feed({
           start: (source) => {
-            fed = source;
+            fedBy = source;
             owner = { onTaken: (size, bytes) => source.taken(size, bytes), onAbandoned };
           },
           push: (item, size, bytes) => queue.push(item, size, bytes),
           end,
         });
-        return () => fed.leave();
+        return () => fedBy.leave();
       }
       const source = items[Symbol.asyncIterator]();
       let onTaken: (() => void) | undefined;

@@ -30,15 +30,10 @@ export class ResumableCalls {
   readonly #calls: Map<string, ResumedCall> = new Map();
   readonly #settings: Map<ResumedCall, SuspensionSettings> = new Map();
   readonly #groups: Map<unknown, Group> = new Map();
-  /** Suspended calls, in the order in which they were suspended. */
+  /** Suspended calls. */
   readonly #waiting: Set<ResumedCall> = new Set();
   /** Number of suspended calls, by client. */
   readonly #clients: Map<unknown, number> = new Map();
-
-  /** Number of suspended calls. */
-  get suspended(): number {
-    return this.#waiting.size;
-  }
 
   find(key: string): ResumedCall | undefined {
     return this.#calls.get(key);

@@ -162,10 +162,7 @@ export class ResumedCall {
   /** Ends the call if it is over and its caller knows it. */
   #check(): void {
     const attempt = this.#attempt;
-    const over = this.#over;
-    const served = this.#served;
-    const durable = this.#durable;
-    if (over || attempt === undefined || !served || !durable.settled) return;
+    if (this.#over || attempt === undefined || !this.#served || !this.#durable.settled) return;
     this.#attempt = undefined;
     attempt.end();
     this.#finish("cancelled");

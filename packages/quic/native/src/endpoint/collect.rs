@@ -105,15 +105,13 @@ impl Endpoint {
                 match chunks.next(room) {
                     Ok(Some(chunk)) => fault = take(&mut stream.exchange, &chunk.bytes, batch).err(),
                     Ok(None) => {
-                        let trailers = stream.exchange.as_mut().map(|it| it.body.finish()).transpose();
-                        let fields = trailers.unwrap_or_else(|error| {
-                            fault = Some(error);
-                            None
-                        });
-                        let fields = fields.filter(|fields| !fields.is_empty());
-                        end = Some((Kind::End, u32::from(fields.is_some())));
-                        if let Some(fields) = fields {
-                            self.trailers.insert(handle.index, fields);
+                        match stream.exchange.as_mut().map_or(Ok(Vec::new()), |it| it.body.finish()) {
+                            Err(error) => fault = Some(error),
+                            Ok(fields) if fields.is_empty() => end = Some((Kind::End, 0)),
+                            Ok(fields) => {
+                                self.trailers.insert(handle.index, fields);
+                                end = Some((Kind::End, 1));
+                            }
                         }
                         break;
                     }

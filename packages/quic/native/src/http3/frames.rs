@@ -30,8 +30,9 @@ pub enum Piece<'a> {
     Unknown,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum State {
+    #[default]
     Kind,
     Length(u64),
     Buffering { kind: u64, left: usize, payload: Vec<u8> },
@@ -39,19 +40,10 @@ enum State {
     Skipping { left: u64 },
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct FrameReader {
     integer: Partial,
     state: State,
-}
-
-impl Default for FrameReader {
-    fn default() -> Self {
-        FrameReader {
-            integer: Partial::default(),
-            state: State::Kind,
-        }
-    }
 }
 
 impl FrameReader {
