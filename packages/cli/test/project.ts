@@ -63,7 +63,7 @@ export function useProject(): TestProject {
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
-      if (until !== false && until.test(stdout)) child.kill("SIGINT");
+      if (until !== false && !child.killed && until.test(stdout)) child.kill("SIGINT");
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => void (stderr += text));
     const [code] = (await once(child, "close")) as [number | null];
