@@ -110,7 +110,7 @@ export class Reply extends ServedCall implements IncomingCall {
   }
 
   onItem(frame: Frame): void {
-    if (this.isInputBad) return;
+    if (this.itemError !== undefined) return;
     if (this.input === undefined) {
       // According to the caller's schema the method may stream, so only this call fails.
       this.giveUp(new RpcError("unimplemented", `${this.methodName()} takes one message here, not a stream`), false);
@@ -125,13 +125,13 @@ export class Reply extends ServedCall implements IncomingCall {
   }
 
   onBadItem(error: RpcError): void {
-    if (!this.isInputBad) this.refuseItem(error);
+    if (this.itemError === undefined) this.refuseItem(error);
   }
 
   onItemsEnd(): void {
     this.inputEnded = true;
     this.input?.end(undefined);
-    if (this.halfEnded && !this.isInputBad) this.endCall();
+    if (this.halfEnded && this.itemError === undefined) this.endCall();
   }
 
   onCredit(bytes: number): void {
@@ -139,7 +139,7 @@ export class Reply extends ServedCall implements IncomingCall {
   }
 
   onFinished(): void {
-    if (this.input === undefined || this.inputEnded || this.isInputBad) return;
+    if (this.input === undefined || this.inputEnded || this.itemError !== undefined) return;
     this.giveUp(new RpcError("invalid_argument", "the caller's stream ended before its items did"), false);
   }
 

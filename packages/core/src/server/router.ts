@@ -1,3 +1,4 @@
+import type { RpcError } from "../errors.js";
 import type { StreamSource } from "../call/items/item-source.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
@@ -43,6 +44,15 @@ export interface BoundMethod<Context = unknown> {
    * cannot be read. Rejects if one of them refuses, or responds itself. Undefined if no interceptor checks permission.
    */
   readonly authorize?: ((context: CallContext<Context>) => Promise<void>) | undefined;
+}
+
+/** Returns a method whose handler rejects with `error`, because the input cannot be read, unless the caller lacks permission. */
+export function refusing({ method, authorize }: BoundMethod, error: RpcError): BoundMethod {
+  const handler = async (_: unknown, context: CallContext): Promise<never> => {
+    await authorize?.(context);
+    throw error;
+  };
+  return { method, handler };
 }
 
 /** Handlers of one or more services, for `serve` or a session. */

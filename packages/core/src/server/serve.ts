@@ -3,11 +3,10 @@ import type { MessageCodec } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
 import { requirePositions } from "../contract/position.js";
 import { RpcError, untracedError } from "../errors.js";
-import { CALL_BYTES } from "../memory-budget.js";
 import { callBytes, requireRoomToDecode } from "./admission.js";
 import { type ContextSettings, IncomingContext, type ReceivedMetadata } from "./context.js";
 import { inputFingerprint } from "./once/fingerprint.js";
-import type { BoundMethod } from "./router.js";
+import { type BoundMethod, refusing } from "./router.js";
 import type { ServedCall, ServedCallSettings } from "./served-call.js";
 
 /** The part of a request that precedes its message. */
@@ -129,17 +128,21 @@ function run(
  * a request that cannot be read does not reach.
  */
 function refuse(request: ServerRequest, context: IncomingContext<unknown> | undefined, thrown: unknown): void {
-  const { method, authorize } = request.bound;
+  const { bound, settings } = request;
   const error = request.explain(thrown);
-  if (context === undefined || authorize === undefined || error.refused || !request.isAnswered) {
+  if (context === undefined || bound.authorize === undefined || error.refused || !request.isAnswered) {
     request.refuse(error);
     return;
   }
-  const handler = async (): Promise<never> => {
-    await authorize(context);
-    throw error;
-  };
-  request.answer(context, CALL_BYTES).serve({ method, handler }, undefined);
+  let bytes: number;
+  try {
+    // The context keeps the metadata, but not the message.
+    bytes = callBytes(settings.budget, Math.min(request.size, settings.limits.maxMetadataBytes), 0);
+  } catch (full) {
+    request.refuse(request.explain(full));
+    return;
+  }
+  request.answer(context, bytes).serve(refusing(bound, error), undefined);
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
-import type { BoundMethod } from "./router.js";
+import { type BoundMethod, refusing } from "./router.js";
 
 /** Milliseconds by which a timer may fire early, compared with `Date`. */
 const CLOCK_SLACK_MS = 2;
@@ -41,8 +41,8 @@ export abstract class ServedCall implements ItemTarget {
   protected readonly settings: ServedCallSettings;
   protected input: ItemReceiver | undefined = undefined;
   protected inputEnded = false;
-  /** Whether an item of the caller's could not be read, so that the call is about to end. */
-  protected isInputBad = false;
+  /** The error of an item that could not be read: the call is about to end with it. */
+  protected itemError: RpcError | undefined = undefined;
   /** Follows the handler's items, if they have cursors. */
   positions: Positions | undefined = undefined;
   private expiry: Expiry | undefined = undefined;
@@ -109,7 +109,7 @@ export abstract class ServedCall implements ItemTarget {
 
   private serveLater(bound: BoundMethod, message: unknown): void {
     let input = message;
-    this.wait(() => this.runInTurn(bound, input));
+    this.wait(() => this.runInTurn(this.itemError === undefined ? bound : refusing(bound, this.itemError), input));
     if (streamsInput(bound.method)) input = this.receiveItems(bound);
   }
 
@@ -212,7 +212,7 @@ export abstract class ServedCall implements ItemTarget {
 
   /**
    * Ends the call because an item of the caller's cannot be read. A caller without permission for the method receives
-   * that error instead.
+   * that error instead. A call that waits ends in its turn, so that pending permission checks count as calls.
    */
   protected refuseItem(reason: RpcError): void {
     const { authorize, context } = this;
@@ -220,8 +220,9 @@ export abstract class ServedCall implements ItemTarget {
       this.giveUp(reason, false);
       return;
     }
-    this.isInputBad = true;
+    this.itemError = reason;
     this.input?.end(reason);
+    if (this.unwait !== undefined) return;
     authorize(context).then(
       () => this.giveUp(reason, false),
       (refusal: unknown) => {
