@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 export { BLACKOUT, type Conditions, FAIR } from "./conditions.js";
 export type { Link, LinkOptions } from "./link.js";
 export { type NetworkOptions, openNetwork, type Outages } from "./network.js";
