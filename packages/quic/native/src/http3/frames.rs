@@ -35,9 +35,17 @@ enum State {
     #[default]
     Kind,
     Length(u64),
-    Buffering { kind: u64, left: usize, payload: Vec<u8> },
-    Data { left: u64 },
-    Skipping { left: u64 },
+    Buffering {
+        kind: u64,
+        left: usize,
+        payload: Vec<u8>,
+    },
+    Data {
+        left: u64,
+    },
+    Skipping {
+        left: u64,
+    },
 }
 
 #[derive(Debug, Default)]
