@@ -1,6 +1,6 @@
 import { TransportError } from "@quicrpc/core";
 
-/** How a page did not reach its server; docs/error-codes.md is written from the comments. */
+/** How a page did not reach its server; docs/error-codes.md lists the codes. */
 interface UnreachedCodes {
   /** In a page: nothing answered in time. */
   readonly ETIMEDOUT: "page";

@@ -7,7 +7,7 @@ import type { DevCertificate, DialOptions, TransportProvider } from "@quicrpc/no
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
-/** Exit codes of the command. docs/error-codes.md is generated from these comments. */
+/** Exit codes of the command. docs/error-codes.md lists them. */
 export const EXIT = {
   /** Success. */
   ok: 0,

@@ -1,7 +1,7 @@
 /**
  * The status codes: gRPC's sixteen, spelled as in Connect. A code's index is its number on the wire, in error frames
  * and in stream resets; 0 is success. Each comment states when a call fails with the code, and then what the caller can
- * do: docs/error-codes.md is generated from them.
+ * do; docs/error-codes.md has the same texts.
  */
 const CODES = [
   "ok",

@@ -123,7 +123,7 @@ export const FAILS_STREAMS: Readonly<Record<string, number>> = {
   initialUnidirectionalStreams: 1,
 };
 
-/** Error codes of this package. docs/error-codes.md is generated from these comments. */
+/** Error codes of this package. docs/error-codes.md lists them. */
 interface FailsErrorCodes {
   /**
    * `@fails-components/webtransport` is not installed, or cannot be loaded.

@@ -1,6 +1,5 @@
 /**
- * Error codes of this package, each with the place where it arises. docs/error-codes.md is generated from these
- * comments.
+ * Error codes of this package, each with the place where it arises. docs/error-codes.md lists them.
  */
 export interface QuicErrorCodes {
   /**

@@ -12,7 +12,7 @@ const MAX_ADDRESSES = 16;
 /** Addresses to which a server that drains may send its client: URLs, or a test of one. */
 export type TrustedAddresses = readonly (string | URL)[] | ((url: string) => boolean);
 
-/** Why an address that a server names is not followed; docs/error-codes.md is written from the comments. */
+/** Why an address that a server names is not followed; docs/error-codes.md lists the codes. */
 interface RouteErrorCodes {
   /** The address that a draining server named is not a URL. */
   readonly ERR_GOAWAY_ADDRESS: "goaway";

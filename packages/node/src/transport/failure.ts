@@ -1,6 +1,6 @@
 import { TransportError } from "@quicrpc/core";
 
-/** Codes of this package for failures to connect or listen. docs/error-codes.md is generated from these comments. */
+/** Codes of this package for failures to connect or listen. docs/error-codes.md lists them. */
 export interface NodeErrorCodes {
   /** A failure whose cause has no code, usually of a custom transport. `cause` is the original error. */
   readonly ERR_TRANSPORT: "transport";

@@ -1,6 +1,6 @@
 import { type Code, RpcError } from "../../errors.js";
 
-/** Reasons why a call of a `once` method has no result, with their codes; docs/error-codes.md is generated from this. */
+/** Reasons why a call of a `once` method has no result, with their codes; docs/error-codes.md lists them. */
 const FAILURES: Readonly<Record<OnceFailure, Code>> = {
   /** The call may have taken effect; the result is unknown, because the process that ran it or its record is gone. */
   unknown: "aborted",
