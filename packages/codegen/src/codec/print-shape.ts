@@ -89,8 +89,10 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
       if (isFunction(node.from) && saysLess(node.to))
         return call("preprocessed", printer.schema(node.from), of(node.to));
       break;
-    case "refined":
-      return call("refined", of(node.inner), printer.schema(node));
+    case "refined": {
+      const done = node.inner.schema === node.schema && "checks" in node.inner ? node.inner.checks.length : 0;
+      return call("refined", of(node.inner), printer.schema(node), ...(done > 0 ? [`${done}`] : []));
+    }
     case "external": {
       const given = givenOf(node);
       const taken = takenOf(node);

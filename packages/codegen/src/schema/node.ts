@@ -83,7 +83,7 @@ interface InsideNodes {
 
 export type NodeBody =
   | Structure<InsideNodes>
-  /** Checks on the result of `inner`, at least one of which zod has to run. */
+  /** Checks on the result of `inner`, at least one of which zod has to run. `inner` may have the first of them, too. */
   | { readonly kind: "refined"; readonly inner: SchemaNode; readonly checks: readonly CheckNode[] }
   /**
    * A schema that zod runs as a whole; `structure` is what is known of it. If it `coerces`, it accepts anything and

@@ -92,7 +92,10 @@ export class SchemaReader {
       return { kind: "external", structure: this.#make(schema, at, structure), coerces };
     }
     if (checks.length === 0 || (hasChecks && !checks.some(({ opaque }) => opaque))) return body;
-    return refine(hasChecks ? { ...body, checks: [] } : body);
+    if (!hasChecks) return refine(body);
+    // Bounds are checked before the elements.
+    const first = "element" in body ? checks.findIndex(({ kind }) => !kind.endsWith("Size")) : 0;
+    return refine({ ...body, checks: checks.slice(0, first) });
   }
 
   /** Reads the structure of `schema` without its checks, and whether zod has to run it. */

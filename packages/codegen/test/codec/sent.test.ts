@@ -86,6 +86,11 @@ const CASES: readonly (readonly [name: string, source: string, value: unknown, r
     'z.union([z.partialRecord(z.enum(["a"]), z.int()), z.object({ a: z.int().transform(String) })])',
     { a: 1, b: undefined },
   ],
+  [
+    "an undefined field that an option run by zod refuses",
+    "z.union([z.record(z.literal([0, 1]), z.looseRecord(z.string(), z.strictObject({}))), z.object({ a: z.int().default(1) })])",
+    { 0: {}, 1: { b: { c: undefined } } },
+  ],
   ["a typed array where anything may be", "z.any()", new Float64Array([1, 2])],
   ["an Error where anything may be", "z.any()", new Error("late"), { message: "late" }],
   ["a Map of another realm where anything may be", "z.any()", runInNewContext("new Map([[1, 2]])"), new Map([[1, 2]])],

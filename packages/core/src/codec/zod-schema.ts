@@ -2,6 +2,7 @@
 // stable for libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
+import { keep } from "../msgpack/write-value.js";
 import { costlyForCheck, costlyText } from "./costly-texts.js";
 import type { PlainJson, Refused } from "./form.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
@@ -9,7 +10,7 @@ import { restored } from "./restored.js";
 import { ASYNCHRONOUS } from "./misfit-error.js";
 import { pipe } from "./wrappers.js";
 import { firstText, zodConfig } from "./zod-config.js";
-import { add, isAborted, isExplicitlyAborted, isFull, refuse, type Shape, type ShapePayload } from "./shape.js";
+import { add, isAborted, isExplicitlyAborted, isFull, Mode, refuse, type Shape, type ShapePayload } from "./shape.js";
 
 interface ZodIssue {
   readonly code?: string;
@@ -85,9 +86,19 @@ export function external(schema: unknown, input?: Shape | PlainJson, takes?: Pla
       const result = settled(internals.run({ value, issues: [] }, { async: false }));
       payload.value = result.value;
       if (result.aborted !== undefined) payload.aborted = result.aborted;
+      if (!isLeaf && mode === Mode.Given && result.issues.length > 0) keepUndefined(value);
       return adopt(payload, result.issues);
     },
   };
+}
+
+/** Has the undefined properties of a refused value sent: without them it might match here, before another option of a union. */
+function keepUndefined(value: unknown): void {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return;
+  for (const [key, each] of Object.entries(value)) {
+    if (each === undefined) keep(value, key);
+    else keepUndefined(each);
+  }
 }
 
 /** A zod preprocess function before `inner`. Values that match `inner` are passed in the form that `inner` accepts. */
@@ -95,14 +106,18 @@ export function preprocessed(schema: unknown, inner: Shape): Shape {
   return pipe(external(schema, inner), inner);
 }
 
-/** Runs `inner`, and then the checks of a schema that are not compiled, such as refinements. */
-export function refined(inner: Shape, schema: unknown): Shape {
+/**
+ * Runs `inner`, and then the checks of a schema that are not compiled, such as refinements.
+ *
+ * @param done number of the schema's first checks that `inner` has run
+ */
+export function refined(inner: Shape, schema: unknown, done: number = 0): Shape {
   // Only when it runs, because the schema inside a lazy one may not exist earlier.
   let checks: readonly ZodCheck[] | undefined;
   return {
     ...inner,
     form: { kind: "refined", inner, schema },
-    run: (payload, mode) => runChecks(inner.run(payload, mode), (checks ??= checksOf(schema))),
+    run: (payload, mode) => runChecks(inner.run(payload, mode), (checks ??= checksOf(schema).slice(done))),
   };
 }
 
