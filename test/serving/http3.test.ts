@@ -10,7 +10,7 @@ import { RpcError } from "@quicrpc/core";
 import { createFetchHandler, httpTransport, toNodeHandler } from "@quicrpc/http";
 import { devCertificate, dial, type Peer, serve, type Server, type ServeOptions } from "@quicrpc/node";
 import { connect, type QuicSession } from "@quicrpc/quic";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createHttpClient, httpMethods } from "../../packages/http/test/generated/http.js";
 import { newRouter, type Seen } from "../../packages/http/test/service.js";
 import { frame } from "../../packages/quic/test/http3-bytes.js";
@@ -158,6 +158,16 @@ describe("a server with http: true over HTTP/3", () => {
     await expect(cut.answer()).rejects.toThrow(RESET_MALFORMED);
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, at) => [`x-${at}`, "1"]));
     expect((await client.connect(post("change", many), json({}), true).answer()).fields.get(":status")).toBe("431");
+  });
+
+  it("holds nothing of a body that does not end after its answer", async () => {
+    await serving();
+    const [client] = await raw();
+    const head = post("sum", { "content-type": "application/connect+json", "connect-timeout-ms": "50" });
+    // The begin of an envelope of 50 bytes.
+    const request = client.connect(head, frame(0, [0, 0, 0, 0, 50, 1, 2, 3]));
+    expect((await request.answer()).body.toString()).toContain("deadline_exceeded");
+    await vi.waitUntil(() => server.stats().heldBytes === 0, { timeout: 10_000 });
   });
 
   it("drains: calls in progress end and their answers arrive, others are refused", async () => {

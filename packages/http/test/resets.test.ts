@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { connect, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
 import { type Interceptor, RpcError, ServerLoad } from "@quicrpc/core";
 import { describe, expect, it, vi } from "vitest";
-import type { UploadStore } from "@quicrpc/http";
+import { createFetchHandler, type UploadStore } from "@quicrpc/http";
 import { createBlobsRouter } from "./generated/blobs.js";
 import { closedAfterEach } from "../../../test/open.js";
 import { headersFrame, RawHttp2, resetFrame } from "./raw-http2.js";
-import { type AnswerOfNode, HTTP2_WAYS, type Http2Way, servingInTests } from "./service.js";
+import { type AnswerOfNode, HTTP2_WAYS, type Http2Way, newRouter, servingInTests } from "./service.js";
 
 const NO_ERROR = 0;
 const INTERNAL_ERROR = 2;
@@ -209,5 +209,28 @@ describe.each(HTTP2_WAYS)("requests over HTTP/2 by %s that are reset with their 
     await until(() => streams > 0);
     await until(() => load.handlers === 0 && load.held === 0);
     expect(errors).toEqual([]);
+  });
+});
+
+describe("a body that does not end", () => {
+  it.each([
+    ["a stream of items", "sum", {}],
+    ["the message of a stream of answers", "items", { maxBodyMs: 20 }],
+  ])("of %s is dropped with its call", async (_, method, options) => {
+    const load = new ServerLoad();
+    const seen = { aborted: [], notes: [], waiting: 0, given: 0, onChange: undefined };
+    const handler = createFetchHandler({ routers: [newRouter(seen)], load, ...options });
+    let cancelled = 0;
+    const body = new ReadableStream<Uint8Array>({
+      // The begin of an envelope of 50 bytes.
+      start: (controller) => controller.enqueue(Uint8Array.of(0, 0, 0, 0, 50, 1, 2, 3)),
+      cancel: () => void cancelled++,
+    });
+    const headers = { "content-type": "application/connect+json", "connect-timeout-ms": "100" };
+    const init = { method: "POST", body, headers, duplex: "half" };
+    const answer = await handler(new Request(`http://localhost/test.v1.Http/${method}`, init));
+    expect(await answer.text()).toContain("deadline_exceeded");
+    await until(() => load.handlers === 0 && load.held === 0);
+    expect(cancelled).toBe(1);
   });
 });

@@ -422,7 +422,7 @@ describe("a server stream", () => {
 
 /** The numbers that a request streams. */
 async function* numbersOf({ body }: FetchInit): AsyncGenerator<number> {
-  for await (const { flags, bytes } of readEnvelopes(body as ReadableStream<Uint8Array>, 1e6)) {
+  for await (const { flags, bytes } of readEnvelopes((body as ReadableStream<Uint8Array>).getReader(), 1e6)) {
     const plain = flags === ENVELOPE_COMPRESSED ? await gzip.decompress(bytes, 1e6) : bytes;
     yield unpack(plain, 0, plain.length) as number;
   }

@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import type { UnsharedBytes } from "@quicrpc/core/transport";
-import { type ByteBody, messageTooLarge } from "./body.js";
+import { messageTooLarge } from "./body.js";
 import { Gathered } from "./gathered.js";
 
 /** Flag of a compressed message. */
@@ -87,13 +87,12 @@ export class EnvelopeReader {
  * @param hold called with the change in the number of bytes held; if it throws, reading ends
  */
 export async function* readEnvelopes(
-  body: ByteBody | null,
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   maxBytes: number,
   hold: (change: number) => void = (): void => {},
 ): AsyncGenerator<Envelope, void> {
-  if (body === null) return;
+  if (reader === undefined) return;
   const envelopes = new EnvelopeReader(maxBytes);
-  const reader = body.getReader();
   let held = 0;
   const tell = (): void => {
     const change = envelopes.held - held;

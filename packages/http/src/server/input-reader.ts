@@ -21,15 +21,16 @@ export interface InputSettings {
 
 /** Reads a body's envelopes as the items of a call, as fast as its handler reads them. */
 export class InputReader {
-  private readonly body: ByteBody | null;
+  private readonly body: ReadableStreamDefaultReader<Uint8Array> | undefined;
   private readonly input: ItemReceiver;
   private readonly inputSettings: InputSettings;
   private unread = 0;
   private onTaken: (() => void) | undefined = undefined;
-  private stopped = false;
+  /** Whether the rest is no longer wanted. */
+  stopped = false;
 
   constructor(body: ByteBody | null, input: ItemReceiver, inputSettings: InputSettings) {
-    this.body = body;
+    this.body = body?.getReader();
     this.input = input;
     this.inputSettings = inputSettings;
     const flow = {
@@ -66,9 +67,10 @@ export class InputReader {
     if (!this.stopped) this.input.end(undefined);
   }
 
-  /** Called when the rest is no longer wanted. */
+  /** Drops the rest, without waiting for more of the body: `read` then ends or rejects. */
   stop(): void {
     this.stopped = true;
+    this.body?.cancel().catch(() => {});
     this.wake();
   }
 

@@ -50,6 +50,8 @@ export class RequestReader {
   /** Reason why the message is no longer wanted. */
   private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
+  /** Reads the envelope of a stream's request. */
+  private body: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private readonly readers: LinkedSet<RequestReader>;
 
   /** @param readers contains this one while it reads */
@@ -61,12 +63,13 @@ export class RequestReader {
   }
 
   /** Rejects the read in progress, and releases the bytes read. */
-  give(error: RpcError): void {
-    this.ended = error;
+  give(reason: RpcError): void {
+    this.ended = reason;
     if (this.reject === undefined) return;
-    this.reject(error);
+    this.reject(reason);
     this.held.release();
-    this.exchange.dropBody(error);
+    this.body?.cancel().catch(() => {});
+    this.exchange.dropBody(reason);
   }
 
   /** Reads the message. Rejects with an `RpcError`, or with any other error of the body. */
@@ -160,8 +163,9 @@ export class RequestReader {
   private async ofEnvelope(): Promise<Uint8Array> {
     const { exchange, limits } = this;
     const coding = codingNamed(exchange.header("connect-content-encoding"), CODINGS);
+    this.body = exchange.body?.getReader();
     let only: Uint8Array | undefined;
-    for await (const envelope of readEnvelopes(exchange.body, limits.maxBytes, (change) => this.hold(change))) {
+    for await (const envelope of readEnvelopes(this.body, limits.maxBytes, (change) => this.hold(change))) {
       if (only !== undefined) throw new RpcError("unimplemented", "the method takes one message, and there are more");
       this.hold(envelope.bytes.length);
       only = await envelopeMessageOf(envelope, coding, limits.maxDecompressedBytes, (more) => this.hold(more));

@@ -25,11 +25,12 @@ export class StreamCall extends HttpStreamedCall {
     const { exchange, settings, format, context } = this;
     const codec = format.codecOf(context?.method.input);
     const coding = exchange.header("connect-content-encoding");
-    this.reader = new InputReader(exchange.body, input, { codec, coding, settings, known: CODINGS });
-    this.reader.read().then(
+    const reader = new InputReader(exchange.body, input, { codec, coding, settings, known: CODINGS });
+    this.reader = reader;
+    reader.read().then(
       () => (this.inputEnded = true),
       (error: unknown) => {
-        if (!this.over) this.refuseItem(this.request.explain(error));
+        if (!reader.stopped) this.refuseItem(this.request.explain(error));
       },
     );
   }
