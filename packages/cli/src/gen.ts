@@ -38,7 +38,6 @@ export function genCommand(): Command {
       "do not link comments to the schema, which requires generated files to import its types; clients never link",
     )
     .option("--docs <file>", "write a Markdown reference of the services too")
-    .option("--asyncapi <file>", "write an AsyncAPI 3 document of the services too")
     .option("--openapi <file>", "write an OpenAPI 3.1 document of the services over HTTP too")
     .option("--no-lock", "do not store ids in quicrpc.lock.json")
     .option("-w, --watch", "generate again whenever a schema changes")
@@ -53,7 +52,7 @@ Examples:
   $ quicrpc gen
   $ quicrpc gen src/arith.service.ts --out src/generated
   $ quicrpc gen --watch
-  $ quicrpc gen --docs docs/api.md --asyncapi docs/asyncapi.json
+  $ quicrpc gen --docs docs/api.md
   $ quicrpc gen --openapi docs/openapi.json
   $ quicrpc gen "services/**/*.service.ts" --check
 

@@ -4,8 +4,7 @@ import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FileModel } from "./model.js";
-import { type DocumentInfo, printAsyncApi } from "./docs/asyncapi.js";
-import { printOpenApi, withoutJson } from "./docs/openapi.js";
+import { type DocumentInfo, printOpenApi, withoutJson } from "./docs/openapi.js";
 import { printMarkdown } from "./docs/markdown.js";
 import { importExtensionOf } from "./import-extension.js";
 import { declarationOrder, type IdAssigner, lockedIds } from "./lock/ids.js";
@@ -58,8 +57,6 @@ export interface GenerateOptions {
   readonly lock?: string;
   /** File for a Markdown reference of the services. Default: none. */
   readonly docs?: string;
-  /** File for an AsyncAPI 3 document of the services, as JSON. Default: none. */
-  readonly asyncapi?: string;
   /** File for an OpenAPI 3.1 document of the services over HTTP, as JSON. Default: none. */
   readonly openapi?: string;
   /** Title and version in the documents. Default: `Services`, `0.0.0`. */
@@ -69,7 +66,6 @@ export interface GenerateOptions {
 }
 
 const OPTIONS: OptionNames<GenerateOptions> = {
-  asyncapi: true,
   complete: true,
   cwd: true,
   docs: true,
@@ -189,9 +185,6 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     ...(options.docs === undefined
       ? []
       : [outputFile(resolve(cwd, options.docs), printMarkdown(packages, info.title))]),
-    ...(options.asyncapi === undefined
-      ? []
-      : [outputFile(resolve(cwd, options.asyncapi), printAsyncApi(models, info))]),
     ...(options.openapi === undefined ? [] : [outputFile(resolve(cwd, options.openapi), printOpenApi(models, info))]),
   ];
   return {

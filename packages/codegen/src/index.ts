@@ -1,7 +1,7 @@
 export { type Change, CHANGE_CLASSES, type ChangeClass, type ChangeKind } from "./breaking/change.js";
 export { type CompareOptions, compareSnapshots } from "./breaking/compare.js";
 export type { Diagnostic, DiagnosticCode } from "./diagnostics.js";
-export type { DocumentInfo } from "./docs/asyncapi.js";
+export type { DocumentInfo } from "./docs/openapi.js";
 export { SNAPSHOT_FILE, generate, type GeneratedFile, type GenerateOptions, type GenerateResult } from "./generate.js";
 export { declarationOrder, type IdAssigner } from "./lock/ids.js";
 export { formatLock, type Lock, type LockedMethod, renameLocked } from "./lock/lock.js";

@@ -19,31 +19,22 @@ test("meta is in descriptors and documents", async () => {
     "good",
     `a: rpc({ meta: shared }), b: notify({ meta: { "a key": [true, null, 'it is "so"'], ratio: 0.5, in: { deep: {} } } }), c: rpc()`,
   );
-  const { files, diagnostics } = await generate({
-    files: [file],
-    docs: "docs.md",
-    asyncapi: "api.json",
-    cwd: workspace.path,
-  });
+  const { files, diagnostics } = await generate({ files: [file], docs: "docs.md", cwd: workspace.path });
   expect(diagnostics).toEqual([]);
   const text = (name: string): string => files.find(({ path }) => path.endsWith(name))?.text ?? "";
   expect(text("one.ts")).toContain('meta: { auth: "user", cost: 3 }');
   expect(text("one.ts")).toContain(`meta: { "a key": [true, null, 'it is "so"'], ratio: 0.5, in: { deep: {} } }`);
   expect(text("docs.md")).toContain("| `auth` | `user` |\n| `cost` | `3` |\n");
-  const { operations } = JSON.parse(text("api.json")) as { operations: Record<string, Record<string, unknown>> };
-  expect(operations["demo.v1.One.a"]?.["x-quicrpc-meta"]).toEqual({ auth: "user", cost: 3 });
-  expect(operations["demo.v1.One.c"]).not.toHaveProperty("x-quicrpc-meta");
 });
 
 test("once is in descriptors and documents", async () => {
   const file = write("once", "a: rpc({ once: true }), b: rpc()");
-  const given = { files: [file], docs: "docs.md", asyncapi: "api.json", openapi: "openapi.json", cwd: workspace.path };
+  const given = { files: [file], docs: "docs.md", openapi: "openapi.json", cwd: workspace.path };
   const { files, diagnostics } = await generate(given);
   expect(diagnostics).toEqual([]);
   const text = (name: string): string => files.find(({ path }) => path.endsWith(name))?.text ?? "";
   expect(text("one.ts").match(/once: onceCalls/g)).toHaveLength(1);
   expect(text("docs.md")).toContain("Unary, id 1, once.");
-  expect(text("/api.json")).toContain('"x-quicrpc-once": true');
   expect(text("openapi.json").match(/"name": "Idempotency-Key"/g)).toHaveLength(1);
 });
 

@@ -7,7 +7,12 @@ import {
 } from "@quicrpc/http/openapi";
 import { type Diagnostic, sourcePlaceOf } from "../diagnostics.js";
 import type { FileModel, JsonPlace, MessageModel, MethodModel } from "../model.js";
-import type { DocumentInfo } from "./asyncapi.js";
+
+/** Fields of a document that concern all services. */
+export interface DocumentInfo {
+  readonly title: string;
+  readonly version: string;
+}
 
 /** Prints an OpenAPI document of the services over HTTP. Methods reported by `withoutJson` are left out. */
 export function printOpenApi(models: readonly FileModel[], info: DocumentInfo): string {

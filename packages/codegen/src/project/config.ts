@@ -25,8 +25,6 @@ export interface Config {
   readonly links?: boolean;
   /** File for a Markdown reference of the services. Default: none. */
   readonly docs?: string;
-  /** File for an AsyncAPI 3 document of the services. Default: none. */
-  readonly asyncapi?: string;
   /** File for an OpenAPI 3.1 document of the services over HTTP. Default: none. */
   readonly openapi?: string;
   /** The lock file, or false for none. Default: `quicrpc.lock.json` next to this file. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { nearest } from "@quicrpc/core/generated";
 import type { Diagnostic } from "../diagnostics.js";
-import type { DocumentInfo } from "../docs/asyncapi.js";
+import type { DocumentInfo } from "../docs/openapi.js";
 import { ModuleLoader } from "../load.js";
 import { type Config, DEFAULT_PATTERN } from "./config.js";
 
@@ -100,7 +100,6 @@ const OPTIONS: { readonly [Option in keyof Required<Config>]: true } = {
   explain: true,
   links: true,
   docs: true,
-  asyncapi: true,
   openapi: true,
   lock: true,
 };

@@ -45,11 +45,11 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : all;
   const maxFolders = config.include === undefined ? options.maxFolders : undefined;
   const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude, maxFolders);
-  const path = (option: "out" | "docs" | "asyncapi" | "openapi"): string | undefined => {
+  const path = (option: "out" | "docs" | "openapi"): string | undefined => {
     const given = options[option];
     return given === undefined ? config[option] : resolve(cwd, given);
   };
-  const [out, docs, asyncapi, openapi] = [path("out"), path("docs"), path("asyncapi"), path("openapi")];
+  const [out, docs, openapi] = [path("out"), path("docs"), path("openapi")];
   // Schemas of one package share code, which is generated for all of them even if only some are requested.
   const packages = new Set(found.files.map(packageOf));
   const others =
@@ -72,7 +72,6 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     info: infoOf(project),
     ...(out === undefined ? {} : { out }),
     ...(docs === undefined ? {} : { docs }),
-    ...(asyncapi === undefined ? {} : { asyncapi }),
     ...(openapi === undefined ? {} : { openapi }),
     ...(lockFile === undefined ? {} : { lock: lockFile }),
     ...(target === undefined ? {} : { target }),
