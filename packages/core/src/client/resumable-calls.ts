@@ -201,7 +201,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
       prefix: NOTHING,
       greeting: undefined,
       compression: undefined,
-      traffic: { sentBytes: 0, extraCredit: 0 },
+      traffic: { extraCredit: 0 },
       budget: budgetOf(this.caller, limits),
     };
     const carrierFor = (): Carrier => {

@@ -9,7 +9,7 @@ export type { MessageCodec, PayloadWriter, PlainCodec } from "./codec.js";
 /**
  * How a call travels: on a lane, shared with other calls, or on its own stream. "auto" gives streams of messages
  * their own stream. Methods whose last call was large share a second lane on a short path, or have their own streams.
- * Other calls share one lane or several, or have their own stream, depending on measured loss and packets in flight.
+ * Other calls share one lane.
  */
 export type Via = "auto" | "lane" | "stream";
 

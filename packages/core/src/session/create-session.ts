@@ -6,7 +6,7 @@ import { foreignStreams } from "../transport/foreign-stream.js";
 import type { TransportSession } from "../transport/session.js";
 import { carrierSettings } from "./carrier-settings.js";
 import { clientSideOf } from "./plain-settings.js";
-import { CarrierChooser } from "./carriers/carrier-chooser.js";
+import { BulkLane } from "./carriers/bulk-lane.js";
 import { sayDeparture } from "./departure.js";
 import type { SessionOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
@@ -50,14 +50,14 @@ export function createSession<Context = unknown, Transport extends TransportSess
       foreignStreams(onForeignStream, (thrown) =>
         errorHook(options.onError, peer)(thrown, { method: "onForeignStream" }),
       ),
-    chooser: sole === undefined ? measuredChooser : undefined,
+    bulkLane: sole === undefined ? newBulkLane : undefined,
   };
   const session =
     sole === undefined ? new LaneSession(transport, parts) : new SoleSession(transport, sole, keepAlive, parts);
   return session.open();
 }
 
-/** A separate function, so that the chooser, which a session keeps, does not keep the session's options. */
-function measuredChooser(session: LaneSession<TransportSession>): CarrierChooser {
-  return new CarrierChooser(session);
+/** A separate function, because the session keeps it, and should not keep the session's options. */
+function newBulkLane(session: LaneSession<TransportSession>): BulkLane {
+  return new BulkLane(session);
 }

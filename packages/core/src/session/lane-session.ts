@@ -13,7 +13,7 @@ import type { Frame } from "../wire/frame.js";
 import type { Hello } from "../wire/hello.js";
 import type { DemandOptions, ServerRenewal } from "./server-renewal.js";
 import { StreamSession } from "./stream-session.js";
-import type { CarrierChooser } from "./carriers/carrier-chooser.js";
+import type { BulkLane } from "./carriers/bulk-lane.js";
 import type { ClosedSession, SessionDrainOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { Pings } from "./pings.js";
@@ -31,10 +31,9 @@ export class LaneSession<Transport extends TransportSession>
   extends StreamSession<Transport>
   implements Session<Transport>
 {
-  /** Made with the first call that asks for it. */
-  #chooser: CarrierChooser | undefined = undefined;
-  /** Undefined if nothing is measured: then all calls share one lane. */
-  readonly #newChooser: SessionParts["chooser"];
+  /** Created for the first large call. */
+  #bulkLane: BulkLane | undefined = undefined;
+  readonly #newBulkLane: SessionParts["bulkLane"];
   #pings: Pings | undefined = undefined;
   /** Bytes of the last call of methods for which it was large: the next does not use the lane. */
   #bulk: Map<AnyMethod, number> | undefined = undefined;
@@ -53,7 +52,7 @@ export class LaneSession<Transport extends TransportSession>
 
   constructor(transport: Transport, parts: SessionParts) {
     super(transport, parts);
-    this.#newChooser = this.direct.stats === undefined ? undefined : parts.chooser;
+    this.#newBulkLane = parts.bulkLane;
     this.#via = parts.via;
     this.#sayDeparture = parts.sayDeparture;
     this.#clientSide = parts.clientSide?.(this);
@@ -134,10 +133,11 @@ export class LaneSession<Transport extends TransportSession>
     const { kind } = method;
     if (via === "stream") return super.pick(method, via);
     if (via === "lane" || kind === "notify") return this.lane();
-    const bulk = this.#bulk?.get(method);
     if (kind !== "unary") return super.pick(method, via);
-    if (this.#newChooser !== undefined) return (this.#chooser ??= this.#newChooser(this)).pick(bulk);
-    return bulk === undefined ? this.lane() : super.pick(method, via);
+    const bulk = this.#bulk?.get(method);
+    if (bulk === undefined) return this.lane();
+    this.#bulkLane ??= this.#newBulkLane?.(this);
+    return this.#bulkLane?.pick(bulk) ?? super.pick(method, via);
   }
 
   protected override notifier(): Carrier {

@@ -5,7 +5,7 @@ import type { ServingHost } from "../server/serving.js";
 import type { ClientSide, ProvingHost } from "../transport/prover.js";
 import type { DirectSessionHandler, TransportSession } from "../transport/session.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
-import type { CarrierChooser } from "./carriers/carrier-chooser.js";
+import type { BulkLane } from "./carriers/bulk-lane.js";
 import type { sayDeparture } from "./departure.js";
 import type { LaneSession } from "./lane-session.js";
 import type { StreamTaker } from "./peer-streams.js";
@@ -34,9 +34,6 @@ export interface SessionParts {
   readonly explain: ExplainFault;
   /** Receives the peer's streams of other protocols. */
   readonly onForeign?: ForeignStreams | undefined;
-  /**
-   * Creates the chooser that spreads calls over carriers if the transport measures loss. Without it, calls share one
-   * lane.
-   */
-  readonly chooser?: ((session: LaneSession<TransportSession>) => CarrierChooser) | undefined;
+  /** Creates the lane for large messages on short paths. Without it, each such call has its own stream. */
+  readonly bulkLane?: ((session: LaneSession<TransportSession>) => BulkLane) | undefined;
 }

@@ -29,7 +29,7 @@ export function plainSettings(
     greeting,
     limits,
     budget: new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", server),
-    traffic: { sentBytes: 0, extraCredit: 0 },
+    traffic: { extraCredit: 0 },
     prefix: prefix === undefined ? NO_PREFIX : prefix.slice(),
     compression: undefined,
   };

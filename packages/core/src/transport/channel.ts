@@ -35,8 +35,6 @@ export interface FrameHandler extends FrameReceiver {
 
 /** Counters of all channels of a session. */
 export interface Traffic {
-  /** Bytes handed to the transport. */
-  sentBytes: number;
   /** Bytes of credit that streams of messages on lanes have beyond their first. */
   extraCredit: number;
 }
@@ -317,7 +315,6 @@ export class Channel implements DirectStreamHandler, Measured {
     try {
       if (isOpen) {
         this.sendingOver = end;
-        this.traffic.sentBytes += bytes.length;
         this.writable = this.stream.write(bytes, end);
       }
     } catch (error) {

@@ -42,7 +42,7 @@ function receiving(
     budget,
     compression,
     prefix: new Uint8Array(0),
-    traffic: { sentBytes: 0, extraCredit: 0 },
+    traffic: { extraCredit: 0 },
   };
   const channel =
     opened === "by this side"

@@ -49,7 +49,7 @@ class Stream {
 beforeEach(startVirtualTime);
 afterEach(() => void vi.useRealTimers());
 
-const traffic = (): Traffic => ({ sentBytes: 0, extraCredit: 0 });
+const traffic = (): Traffic => ({ extraCredit: 0 });
 
 describe("credit of a stream on a lane", () => {
   it("doubles up to 2 MiB while a window is read within a quarter of a second", () => {

@@ -68,7 +68,7 @@ export function serveAttempt(
       prefix: NO_PREFIX,
       compression: undefined,
       budget,
-      traffic: { sentBytes: 0, extraCredit: 0 },
+      traffic: { extraCredit: 0 },
     };
     begun.begin(attempt, fields, dispatcher(ownSettings(bound, settings, moving)), channel);
     return;
