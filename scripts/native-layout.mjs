@@ -23,11 +23,12 @@ const kinds = {
   Datagram: [14, "A datagram: session index, offset into the slab, length."],
   DatagramDrain: [15, "Datagrams may be sent again: session index, generation."],
   Asked: [16, "A client asks for a WebTransport session: session index, generation, connection index."],
-  Draining: [17, "The peer asks to wind the session up: session index, generation."],
+  Draining: [17, "The peer asks to wind the session up (a server also a connection): session index, generation."],
   Silent: [18, "A dialled session's peer is silent: session index, generation, PINGs it did not answer."],
   HandshakeFailed: [20, "An accepted connection failed before it became a session, by TLS: failure number."],
   Requested: [22, "A client's request of plain HTTP: connection index, stream index, stream generation."],
-  Sent: [23, "The client has all of an answer: stream index, freed."],
+  Sent: [23, "The peer has acknowledged all of a message: stream index, freed."],
+  Answered: [24, "The head of a response: stream index, status."],
   Ready: [21, "A session that began early is established: session index, generation, early data taken."],
 };
 

@@ -7,10 +7,12 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
 	"github.com/quic-go/webtransport-go"
 )
 
@@ -50,6 +52,9 @@ func (c *client) connect(ctx context.Context, path string) (session, int, error)
 func (c *client) run(scenario string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
+	if scenario == "requests" {
+		return c.requests(ctx)
+	}
 	path := "/"
 	if scenario == "reject" {
 		path = "/status/403"
@@ -77,6 +82,43 @@ func (c *client) run(scenario string) error {
 	}
 	defer other.close(0, "")
 	return answers(ctx, other, "last\n", "81 bye")
+}
+
+// Posts 100 bodies of plain HTTP/3 at once, each with a trailer that comes back.
+func (c *client) requests(ctx context.Context) error {
+	transport := &http3.Transport{TLSClientConfig: c.tls, QUICConfig: quicConfig}
+	defer transport.Close()
+	results := make(chan error)
+	for index := range 100 {
+		go func() { results <- c.post(ctx, transport, pattern(500*index), fmt.Sprint("sum ", index)) }()
+	}
+	for range 100 {
+		if err := <-results; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *client) post(ctx context.Context, transport *http3.Transport, body []byte, sum string) error {
+	url := "https://127.0.0.1:" + c.port + "/requests"
+	request, err := http.NewRequestWithContext(ctx, "POST", url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Trailer = http.Header{"X-Sum": {sum}}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	all, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(all, body) {
+		return fmt.Errorf("wrong bytes, %d of them", len(all))
+	}
+	return expect(response.Trailer.Get("x-sum"), sum)
 }
 
 func expect[T comparable](seen, wanted T) error {

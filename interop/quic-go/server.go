@@ -47,6 +47,16 @@ func serve(directory string) error {
 		status, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/status/"))
 		w.WriteHeader(status)
 	})
+	mux.HandleFunc("/requests", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "x-sum")
+		all, err := io.ReadAll(r.Body)
+		if err != nil {
+			fmt.Fprintln(logs, "request:", err)
+			return
+		}
+		w.Write(all)
+		w.Header().Set("x-sum", r.Trailer.Get("x-sum"))
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		accepted, err := server.Upgrade(w, r)
 		if err != nil {

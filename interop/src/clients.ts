@@ -1,4 +1,4 @@
-import { Endpoint, WebTransportError } from "@quicrpc/quic";
+import { Endpoint, type Http3Session, WebTransportError } from "@quicrpc/quic";
 import type { Browser } from "playwright-core";
 import { launchChromium, openPage } from "../../packages/quic/test/chromium.js";
 import { type Outcome, timeLimited } from "./outcome.js";
@@ -15,9 +15,21 @@ export function engineClient(port: number, mode: Mode, trust: { ca: string; hash
   return async (names, report) => {
     for (const name of names) {
       const endpoint = Endpoint.bind({ host: "127.0.0.1" });
+      let http3: Promise<Http3Session> | undefined;
       const client: Client = {
         tellsStatus: true,
         failure: (streamErrorCode) => new WebTransportError("", { streamErrorCode }),
+        async post(body, sum) {
+          http3 ??= endpoint.connectHttp3(`https://127.0.0.1:${port}`, {
+            serverName: "localhost",
+            tls: { ca: trust.ca },
+          });
+          const request = (await http3).request({ method: "POST", path: "/requests" });
+          request.write(body);
+          request.end({ "x-sum": sum });
+          const all = new Uint8Array(await new Response(request.readable).arrayBuffer());
+          return { body: all, sum: new Map(await request.trailers).get("x-sum") };
+        },
         async connect(path, { wrongHash = false } = {}): Promise<Session> {
           const value = wrongHash ? new Uint8Array(32) : trust.hash;
           const tls =

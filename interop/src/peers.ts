@@ -25,13 +25,14 @@ const folder = join(import.meta.dirname, "../../..");
 const cache = join(folder, ".cache");
 
 const noPinning = { hash: "trusts authorities only" };
+const noRequests = "its program makes and answers no plain requests";
 
 export const peers: readonly Peer[] = [
   {
     name: "aioquic",
     modes: ["quic", "webtransport"],
     absent: {
-      both: { webtransport: { close_sent: "no capsules", close_received: "no capsules" } },
+      both: { webtransport: { requests: noRequests, close_sent: "no capsules", close_received: "no capsules" } },
       client: { quic: noPinning, webtransport: noPinning },
     },
     async prepare() {
@@ -60,6 +61,7 @@ export const peers: readonly Peer[] = [
     absent: {
       both: {
         webtransport: {
+          requests: noRequests,
           close_sent: "closes connections, not sessions",
           close_received: "closes connections, not sessions",
         },
@@ -94,7 +96,7 @@ export async function preparePython(): Promise<string> {
 
 /** Why the peer in this role cannot do this, if so. */
 export function absence(peer: Peer, role: "client" | "server", mode: Mode, scenario: string): string | undefined {
-  if (mode === "quic" && scenario === "reject") return "raw QUIC has no requests";
+  if (mode === "quic" && ["reject", "requests"].includes(scenario)) return "raw QUIC has no requests";
   return peer.absent[role]?.[mode]?.[scenario] ?? peer.absent.both?.[mode]?.[scenario];
 }
 

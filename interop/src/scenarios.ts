@@ -23,6 +23,8 @@ interface Bidirectional {
 export interface Client {
   /** A session that is ready. */
   connect(path: string, options?: { wrongHash?: boolean }): Promise<Session>;
+  /** Posts `body` with the trailer `x-sum` to `/requests`. A page cannot. */
+  post?(body: Uint8Array, sum: string): Promise<{ body: Uint8Array; sum: string | undefined }>;
   /** Makes the error that aborts a stream with a code. */
   failure(streamErrorCode: number): unknown;
   /** Whether the error of a refused session has its status. */
@@ -31,6 +33,7 @@ export interface Client {
 
 const SIZE = 10 * 2 ** 20;
 const STREAMS = 200;
+const REQUESTS = 100;
 
 /** Bytes to transfer: byte n is n mod 251. */
 export function pattern(length: number): Uint8Array {
@@ -54,6 +57,14 @@ export const scenarios: Readonly<Record<string, (client: Client) => Promise<void
     if (accepted === undefined) return;
     accepted.close();
     throw new Error("the session was accepted");
+  },
+  requests: async (client) => {
+    const post = client.post?.bind(client);
+    if (post === undefined) throw new Error("the client makes no requests");
+    const answers = Array.from({ length: REQUESTS }, (_, index) => post(pattern(index * 500), `sum ${index}`));
+    for (const [index, { body, sum }] of (await Promise.all(answers)).entries()) {
+      expect(`${decode(body)}, ${sum}`, `${decode(pattern(index * 500))}, sum ${index}`);
+    }
   },
   streams: (client) =>
     withSession(client, async (session) => {

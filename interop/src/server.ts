@@ -1,4 +1,4 @@
-import type { Endpoint, QuicSession, QuicStream, StreamHandler } from "@quicrpc/quic";
+import type { Endpoint, HttpRequest, QuicSession, QuicStream, StreamHandler } from "@quicrpc/quic";
 import { pattern } from "./scenarios.js";
 
 export const ALPN = "interop";
@@ -12,7 +12,8 @@ export function serve(endpoint: Endpoint, tls: { cert: string; key: string }): v
   const onRequest = ({ path }: { path: string }): { status: number } => ({
     status: path.startsWith("/status/") ? Number(path.slice("/status/".length)) : 200,
   });
-  endpoint.listen({ alpn: [ALPN], tls, webTransport: { onRequest }, transport: { maxStreams: STREAMS } }, (session) => {
+  const transport = { maxStreams: STREAMS };
+  endpoint.listen({ alpn: [ALPN], tls, webTransport: { onRequest }, onHttpRequest, transport }, (session) => {
     let watched = false;
     session.attach({
       onStream: (stream) =>
@@ -31,6 +32,22 @@ export function serve(endpoint: Endpoint, tls: { cert: string; key: string }): v
       },
     });
   });
+}
+
+/** Answers with the body and the trailer `x-sum` of the request. */
+function onHttpRequest(request: HttpRequest): void {
+  let sum = "";
+  request.respond(200);
+  readAll(
+    request.stream,
+    (all) => {
+      request.stream.write(all);
+      request.end({ "x-sum": sum });
+    },
+    (trailers) => {
+      sum = new Map(trailers).get("x-sum") ?? "";
+    },
+  );
 }
 
 /** How the session of the last "watchclose" ended, for whoever asks, now or then. */
@@ -149,10 +166,15 @@ class Commands implements StreamHandler {
   onClosed(): void {}
 }
 
-function readAll(stream: QuicStream, done: (all: Uint8Array) => void): void {
+function readAll(
+  stream: QuicStream,
+  done: (all: Uint8Array) => void,
+  onTrailers: StreamHandler["onTrailers"] = () => {},
+): void {
   const chunks: Uint8Array[] = [];
   stream.attach({
     onData: (chunk) => void chunks.push(chunk),
+    onTrailers,
     onEnd: () => done(Buffer.concat(chunks)),
     onReset() {},
     onStopSending() {},

@@ -14,6 +14,7 @@ const ROWS: Readonly<Record<string, string>> = {
   handshake: "handshake, one stream",
   hash: "certificate by its hash; a wrong hash refused",
   reject: "session refused with status 403",
+  requests: "100 requests of plain HTTP/3, trailers both ways",
   streams: "200 streams at once",
   upload: "10 MiB to the server",
   download: "10 MiB from the server",

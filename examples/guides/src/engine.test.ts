@@ -10,7 +10,15 @@ import {
   type WebTransportOptions,
 } from "@quicrpc/quic";
 import { afterEach, beforeAll, beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { echo, echoWebTransport, listenToKnown, openInPage, sendDirectly, shareOnePort } from "./engine.js";
+import {
+  echo,
+  echoWebTransport,
+  listenToKnown,
+  openInPage,
+  requestOverHttp3,
+  sendDirectly,
+  shareOnePort,
+} from "./engine.js";
 
 let tls: { readonly cert: string; readonly key: string };
 let hash: Uint8Array<ArrayBuffer>;
@@ -47,6 +55,11 @@ it("an echo over QUIC, and over WebTransport", async () => {
   await echo(tls, hash);
   await echoWebTransport(tls, hash);
   expect(said).toEqual([["hello over QUIC"], ["/chat", "chat.v1"], ["hello over HTTP/3"]]);
+});
+
+it("a request over HTTP/3", async () => {
+  await requestOverHttp3(tls, hash);
+  expect(said).toEqual([[200, [["content-type", "text/plain"]]], ["hello over HTTP/3"], [[["x-path", "/echo"]]]]);
 });
 
 it("a stream by the direct interface", async () => {

@@ -3,6 +3,7 @@ import cluster from "node:cluster";
 import {
   type CertificateOptions,
   connect,
+  connectHttp3,
   connectWebTransport,
   Endpoint,
   type ListenOptions,
@@ -91,6 +92,39 @@ export async function echoWebTransport(tls: CertificateOptions, hash: Bytes): Pr
   session.close({ closeCode: 0, reason: "done" });
   await server.close();
   // #endregion web-transport
+}
+
+export async function requestOverHttp3(tls: CertificateOptions, hash: Bytes): Promise<void> {
+  // #region http3
+  const server = Endpoint.bind({ host: "127.0.0.1" });
+  server.listen(
+    {
+      tls,
+      webTransport: {},
+      onHttpRequest(request) {
+        request.respond(200, { "content-type": "text/plain" });
+        request.stream.readable
+          .pipeTo(request.stream.writable, { preventClose: true })
+          .then(() => request.end({ "x-path": request.path }), console.error);
+      },
+    },
+    () => {},
+  );
+
+  const session = await connectHttp3(`https://127.0.0.1:${server.address.port}`, {
+    tls: { serverCertificateHashes: [{ algorithm: "sha-256", value: hash }] },
+  });
+  const request = session.request({ method: "POST", path: "/echo", headers: { accept: "text/plain" } });
+  request.write(new TextEncoder().encode("hello over HTTP/3"));
+  request.end();
+  const { status, fields } = await request.response;
+  console.log(status, fields); // 200 [ [ 'content-type', 'text/plain' ] ]
+  for await (const chunk of request.readable) console.log(new TextDecoder().decode(chunk));
+  console.log(await request.trailers); // [ [ 'x-path', '/echo' ] ]
+
+  session.close();
+  await server.close();
+  // #endregion http3
 }
 
 export async function openInPage(hash: Bytes): Promise<ReadableWritablePair> {

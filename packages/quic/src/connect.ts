@@ -1,10 +1,11 @@
 import type { ConnectOptions } from "./dial.js";
 import { Endpoint } from "./endpoint.js";
+import type { Http3ConnectOptions, Http3Session } from "./http3-session.js";
 import type { QuicSession } from "./session.js";
 import type { WebTransportConnectOptions } from "./web-transport-dial.js";
 import type { WebTransportSession } from "./web-transport-session.js";
 
-/** From which endpoint `connect` and `connectWebTransport` dial. */
+/** From which endpoint `connect`, `connectHttp3` and `connectWebTransport` dial. */
 export interface SharedEndpointOptions {
   /**
    * Dials from another UDP port than the sessions before, for a path that leads the packets of that port to a server that is gone. Dials within a second share
@@ -62,6 +63,14 @@ export async function connect({
   ...options
 }: ConnectOptions & SharedEndpointOptions): Promise<QuicSession> {
   return dialFrom(sharedClient(freshPort), (endpoint) => endpoint.connect(options));
+}
+
+/** Connects to the HTTP/3 server of `url` (`https://host:port`) from the same endpoint, for plain requests. */
+export async function connectHttp3(
+  url: string | URL,
+  { freshPort = false, ...options }: Http3ConnectOptions & SharedEndpointOptions = {},
+): Promise<Http3Session> {
+  return dialFrom(sharedClient(freshPort), (endpoint) => endpoint.connectHttp3(url, options));
 }
 
 /**

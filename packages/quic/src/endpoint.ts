@@ -3,12 +3,14 @@ import { type ConnectOptions, dial } from "./dial.js";
 import { Engine } from "./engine.js";
 import { invalidOption, QuicError } from "./errors.js";
 import type { HttpRequest } from "./http-request.js";
+import { dialHttp3, type Http3ConnectOptions, type Http3Session } from "./http3-session.js";
 import { DEFAULT_WEB_TRANSPORT_SESSIONS, type ListenTransportOptions, transportNumbers } from "./limits.js";
 import { unwrap } from "./native.js";
 import {
   BIND_OPTIONS,
   checkOptions,
   CONNECT_OPTIONS,
+  HTTP3_OPTIONS,
   LISTEN_OPTIONS,
   REBIND_OPTIONS,
   SERVER_TLS_OPTIONS,
@@ -180,6 +182,13 @@ export class Endpoint {
     this.#assertOpen();
     checkOptions("connect()", options, CONNECT_OPTIONS);
     return dial(this.#engine, options);
+  }
+
+  /** Connects to the HTTP/3 server of `url` (`https://host:port`) from this endpoint's socket. */
+  async connectHttp3(url: string | URL, options: Http3ConnectOptions = {}): Promise<Http3Session> {
+    this.#assertOpen();
+    checkOptions("connectHttp3()", options, HTTP3_OPTIONS);
+    return dialHttp3(this.#engine, url, options);
   }
 
   /**

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type { EngineOptions, GroupMember } from "./bind-options.js";
+import type { ClientRequest } from "./client-request.js";
 import { QuicError, reportException, untraced } from "./errors.js";
 import { closeOnExit } from "./close-on-exit.js";
 import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
@@ -238,7 +239,7 @@ export class Engine {
               this.streams[a]?.receiveData(buffer, byteOffset + b, c);
               break;
             case record.END:
-              this.streams[a]?.receiveEnd(b !== 0, c === 0 ? undefined : fieldPairs(this.native.trailers(a)));
+              this.streams[a]?.receiveEnd(b !== 0, c === 0 ? undefined : fieldPairs(this.native.section(a, true)));
               break;
             case record.STREAM: {
               const stream = this.#acceptStream(b, c);
@@ -280,6 +281,11 @@ export class Engine {
             case record.REQUESTED:
               this.#requested(a, b, c);
               break;
+            case record.ANSWERED: {
+              const request = this.streams[a] as ClientRequest | undefined;
+              request?.receiveResponse({ status: b, fields: fieldPairs(this.native.section(a, false)) });
+              break;
+            }
             case record.SENT:
               this.streams[a]?.receiveSent(b !== 0);
               break;
@@ -287,7 +293,7 @@ export class Engine {
               this.webTransports.asked(a, b);
               break;
             case record.DRAINING:
-              this.webTransports.draining(a);
+              this.#session(a)?.receiveDraining();
               break;
             case record.LOST:
               this.#lost(a, b, c);

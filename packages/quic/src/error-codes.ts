@@ -63,8 +63,8 @@ export interface QuicErrorCodes {
    */
   readonly ERR_QUIC_SESSION_REJECTED: "session";
   /**
-   * The server does not offer WebTransport, or accepts no more sessions on this connection (GOAWAY). It processed
-   * nothing.
+   * The server does not offer WebTransport, or accepts no more sessions or requests on this connection (GOAWAY). It
+   * processed nothing.
    *
    * A connection retries by itself.
    */

@@ -2,7 +2,8 @@
 export type { BindOptions, GroupMember, RelayedMember, SteeredMember } from "./bind-options.js";
 export { returnFreedMemory } from "./bind-options.js";
 export { type CertificateRequest, createCertificate } from "./certificate.js";
-export { connect, connectWebTransport } from "./connect.js";
+export { ClientRequest, type HttpResponse } from "./client-request.js";
+export { connect, connectHttp3, connectWebTransport } from "./connect.js";
 export { Datagrams, type DatagramStats } from "./datagrams.js";
 export type { ConnectionIdOptions } from "./connection-ids.js";
 export type { ConnectOptions } from "./dial.js";
@@ -12,6 +13,7 @@ export {
   type WebTransportListenOptions,
 } from "./endpoint.js";
 export { type HeaderPairs, HttpRequest } from "./http-request.js";
+export { type Http3ConnectOptions, Http3Session, type HttpRequestInit } from "./http3-session.js";
 export type { QuicErrorCode, QuicErrorCodes } from "./error-codes.js";
 export {
   QuicError,

@@ -34,7 +34,7 @@ export const INDEX_BITS = 24;
 export const WEB_TRANSPORT = 8388608;
 
 /** Number of these records, flags, lists and functions: an engine is used by TypeScript of the same number only. */
-export const LAYOUT = 2472662009;
+export const LAYOUT = 2465559973;
 
 /** An accepted bidirectional stream: session index, stream index, stream generation. */
 export const STREAM = 1;
@@ -84,7 +84,7 @@ export const DATAGRAM_DRAIN = 15;
 /** A client asks for a WebTransport session: session index, generation, connection index. */
 export const ASKED = 16;
 
-/** The peer asks to wind the session up: session index, generation. */
+/** The peer asks to wind the session up (a server also a connection): session index, generation. */
 export const DRAINING = 17;
 
 /** A dialled session's peer is silent: session index, generation, PINGs it did not answer. */
@@ -96,8 +96,11 @@ export const HANDSHAKE_FAILED = 20;
 /** A client's request of plain HTTP: connection index, stream index, stream generation. */
 export const REQUESTED = 22;
 
-/** The client has all of an answer: stream index, freed. */
+/** The peer has acknowledged all of a message: stream index, freed. */
 export const SENT = 23;
+
+/** The head of a response: stream index, status. */
+export const ANSWERED = 24;
 
 /** A session that began early is established: session index, generation, early data taken. */
 export const READY = 21;

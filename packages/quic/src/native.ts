@@ -69,7 +69,16 @@ export interface NativeEndpoint {
   ): readonly [method: string, authority: string, path: string, fields: readonly string[]] | undefined;
   reset(stream: number, code: number): number;
   respond(stream: number, status: number, fields: string, bytes: Uint8Array, end: boolean): number;
+  section(streamIndex: number, trailers: boolean): readonly string[] | undefined;
   sendDatagram(session: number, bytes: Uint8Array): number;
+  sendRequest(
+    connection: number,
+    method: string,
+    authority: string,
+    path: string,
+    fields: string,
+    end: boolean,
+  ): number | NativeFailure;
   sessionAnswer(session: number): readonly [protocol: string, fields: readonly string[]] | undefined;
   sessionInfo(session: number): readonly [NativeAddress, string | undefined, string, number] | undefined;
   sessionRequest(session: number): NativeRequest | undefined;
@@ -83,7 +92,6 @@ export interface NativeEndpoint {
   setRef(referenced: boolean): void;
   stopSending(stream: number, code: number): number;
   streamId(stream: number): number;
-  trailers(streamIndex: number): readonly string[] | undefined;
   updateTls(tls: Uint8Array): undefined | NativeFailure;
   write(stream: number, bytes: Uint8Array, end: boolean): number;
 }

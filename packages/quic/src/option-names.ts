@@ -2,6 +2,7 @@ import type { BindOptions } from "./bind-options.js";
 import type { ConnectionIdOptions } from "./connection-ids.js";
 import type { ConnectOptions } from "./dial.js";
 import type { ListenOptions, WebTransportListenOptions } from "./endpoint.js";
+import type { Http3ConnectOptions } from "./http3-session.js";
 import { invalidOption } from "./errors.js";
 import { DEFAULT_TRANSPORT } from "./limits.js";
 import type { InheritedPortOptions, PortGroupOptions } from "./port-group.js";
@@ -63,30 +64,31 @@ export const LISTEN_OPTIONS: OptionNames<ListenOptions> = {
   webTransport: WEB_TRANSPORT,
 };
 
-/** Option names of `connect`. */
-export const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
-  alpn: true,
-  earlyData: true,
+/** Option names of `connectHttp3`. */
+export const HTTP3_OPTIONS: OptionNames<Http3ConnectOptions> = {
   handshakeTimeoutMs: true,
-  host: true,
-  port: true,
   serverName: true,
   signal: true,
   tls: CLIENT_TLS,
   transport: DEFAULT_TRANSPORT,
 };
 
+/** Option names of `connect`. */
+export const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
+  alpn: true,
+  earlyData: true,
+  host: true,
+  port: true,
+  ...HTTP3_OPTIONS,
+};
+
 /** Option names of `connectWebTransport`. */
 export const WEB_TRANSPORT_OPTIONS: OptionNames<WebTransportConnectOptions> = {
   allowPooling: true,
   datagrams: true,
-  handshakeTimeoutMs: true,
   headers: true,
   protocols: true,
-  serverName: true,
-  signal: true,
-  tls: CLIENT_TLS,
-  transport: DEFAULT_TRANSPORT,
+  ...HTTP3_OPTIONS,
 };
 
 /** Option names of `PortGroup.bind`. */

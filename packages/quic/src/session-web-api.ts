@@ -1,3 +1,4 @@
+import { Deferred } from "./deferred.js";
 import type { QuicError } from "./errors.js";
 import { MAX_UNCLAIMED_STREAMS } from "./limits.js";
 import type { CloseInfo, QuicSession } from "./session.js";
@@ -10,20 +11,17 @@ interface Both {
 
 /** The promises and the streams of streams of W3C WebTransport §6. */
 export class SessionWebApi {
-  readonly closed: Promise<CloseInfo>;
+  readonly #closed = new Deferred<CloseInfo>();
   readonly #session: QuicSession;
   #incoming: Both | undefined;
-  #resolve!: (info: CloseInfo) => void;
-  #reject!: (error: Error) => void;
 
   constructor(session: QuicSession) {
     this.#session = session;
-    this.closed = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    // As in browsers, an unhandled rejection of `closed` is not reported.
-    this.closed.catch(() => {});
+  }
+
+  /** As in browsers, its rejection need not be handled. */
+  get closed(): Promise<CloseInfo> {
+    return this.#closed.promise;
   }
 
   get bidirectional(): ReadableStream<QuicStream> {
@@ -35,8 +33,8 @@ export class SessionWebApi {
   }
 
   settle(info: CloseInfo, error: QuicError | undefined): void {
-    if (error === undefined || error.closeCode !== undefined) this.#resolve(info);
-    else this.#reject(error);
+    if (error === undefined || error.closeCode !== undefined) this.#closed.resolve(info);
+    else this.#closed.reject(error);
   }
 
   /** Accepts streams of both kinds at once, because a session has one handler. */

@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { Datagrams } from "./datagrams.js";
+import { Deferred } from "./deferred.js";
 import type { Engine } from "./engine.js";
 import { QuicError } from "./errors.js";
 import { MAX_CLOSE_REASON_BYTES, MAX_UNCLAIMED_STREAMS } from "./limits.js";
@@ -53,13 +54,14 @@ export class QuicSession {
   #resumed = false;
   /** The negotiated ALPN protocol. */
   readonly alpnProtocol: string;
-  #handshake: Handshake | undefined;
+  #handshake: Deferred<undefined> | undefined;
   #earlyDataAccepted: boolean | undefined;
   #datagrams: Datagrams | undefined;
   /** @internal */
   readonly engine: Engine;
   /** @internal */
   readonly handle: number;
+  #draining: Deferred<undefined> | undefined;
   #handler: SessionHandler | undefined;
   /** Streams that arrived before a handler was attached, or undefined if there are none. */
   #early: { stream: QuicStream; unidirectional: boolean }[] | undefined;
@@ -77,7 +79,7 @@ export class QuicSession {
     this.handle = handle;
     this.#datagrams = datagrams;
     this.alpnProtocol = this.#readInfo();
-    if (early) this.#handshake = new Handshake();
+    if (early) this.#handshake = new Deferred();
     datagrams?.bind(engine, handle);
   }
 
@@ -250,7 +252,7 @@ export class QuicSession {
 
   /** Fulfils when the handshake is complete, which is at once except for sessions with early data. */
   get ready(): Promise<undefined> {
-    return this.#handshake?.done ?? Promise.resolve(undefined);
+    return this.#handshake?.promise ?? Promise.resolve(undefined);
   }
 
   /**
@@ -278,6 +280,15 @@ export class QuicSession {
   /** Fulfils when either side has closed the session, and rejects when the session is lost (W3C WebTransport §6.4). */
   get closed(): Promise<CloseInfo> {
     return this.#web().closed;
+  }
+
+  /**
+   * Fulfils when the peer asks to finish the session (DRAIN_WEBTRANSPORT_SESSION or GOAWAY), which only peers of HTTP/3
+   * do. The session continues until it is closed.
+   */
+  get draining(): Promise<undefined> {
+    this.#draining ??= new Deferred();
+    return this.#draining.promise;
   }
 
   /** Streams opened by the peer. Use it instead of a handler. */
@@ -315,8 +326,14 @@ export class QuicSession {
   /** @internal */
   receiveReady(earlyDataAccepted: boolean): void {
     this.#earlyDataAccepted = earlyDataAccepted;
-    this.#handshake?.complete(undefined);
+    this.#handshake?.resolve(undefined);
     this.#handler?.onReady?.(earlyDataAccepted);
+  }
+
+  /** @internal */
+  receiveDraining(): void {
+    this.#draining ??= new Deferred();
+    this.#draining.resolve(undefined);
   }
 
   /** @internal */
@@ -381,25 +398,9 @@ export class QuicSession {
     this.#ended = { info, error: cleanOr(error) };
     // The W3C interface first: a handler that throws must not leave `closed` pending.
     this.#webApi?.settle(info, error);
-    this.#handshake?.fail(error);
+    this.#handshake?.reject(error);
     this.#datagrams?.receiveClosed(this.#ended.error);
     this.#handler?.onClosed(info, this.#ended.error);
-  }
-}
-
-/** Promise for the end of a handshake. */
-class Handshake {
-  readonly done: Promise<undefined>;
-  complete!: (value: undefined) => void;
-  fail!: (error: Error) => void;
-
-  constructor() {
-    this.done = new Promise((resolve, reject) => {
-      this.complete = resolve;
-      this.fail = reject;
-    });
-    // Nobody is obliged to wait for it.
-    this.done.catch(() => {});
   }
 }
 

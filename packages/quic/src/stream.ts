@@ -17,7 +17,7 @@ export interface StreamHandler {
    * no garbage. Default false.
    */
   readonly borrows?: boolean;
-  /** The fields after the body of an `HttpRequest`, if there are any; `onEnd` follows. */
+  /** The fields after the body of an HTTP message, if there are any; `onEnd` follows. */
   onTrailers?(trailers: HeaderPairs): void;
   /** The peer sent FIN. */
   onEnd(): void;
@@ -25,7 +25,7 @@ export interface StreamHandler {
   onReset(code: number): void;
   /** The peer asked this side to stop sending (RFC 9000 §19.5); writes are dropped from now on. */
   onStopSending(code: number): void;
-  /** The client acknowledged the whole response. Only for streams of an `HttpRequest`. */
+  /** The peer acknowledged the whole message. Only for streams of HTTP requests. */
   onSent?(): void;
   /** Fewer bytes than the high-water mark are pending. Called once per `write` that returned false. */
   onDrain(): void;
@@ -128,7 +128,7 @@ export class QuicStream {
     return (this.#engine.native.respond(this.#handle, status, fields, bytes, end) & FLAG_ABOVE_HIGH_WATER) === 0;
   }
 
-  /** @internal Ends the response to a plain HTTP request with trailers. */
+  /** @internal Ends an HTTP message with trailers. */
   endWithTrailers(fields: string): void {
     if (this.#handle < 0) return;
     this.#engine.kick();

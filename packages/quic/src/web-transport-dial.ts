@@ -12,7 +12,7 @@ import type { WebTransportSession } from "./web-transport-session.js";
 export const HTTP3_ALPN = "h3";
 
 /** RFC 9114 §8.1. */
-const H3_NO_ERROR = 0x100;
+export const H3_NO_ERROR = 0x100;
 
 /** Options of `connectWebTransport`. */
 export interface WebTransportConnectOptions {
@@ -191,7 +191,8 @@ interface Target {
   readonly path: string;
 }
 
-function parseUrl(url: string | URL): Target {
+/** Splits an https URL for a dial. Throws `QuicError` for other URLs. */
+export function parseUrl(url: string | URL): Target {
   let parsed: URL;
   try {
     parsed = new URL(url);
@@ -199,8 +200,8 @@ function parseUrl(url: string | URL): Target {
     throw invalidOption(`${JSON.stringify(String(url))} is not a URL`);
   }
   const { protocol, hostname, port, host, pathname, search, hash } = parsed;
-  if (protocol !== "https:") throw invalidOption(`a WebTransport URL must begin with https://, not ${protocol}//`);
-  if (hash !== "") throw invalidOption("a WebTransport URL must not have a fragment (#…)");
+  if (protocol !== "https:") throw invalidOption(`the URL must begin with https://, not ${protocol}//`);
+  if (hash !== "") throw invalidOption("the URL must not have a fragment (#…)");
   return { host: hostname, port: port === "" ? 443 : Number(port), authority: host, path: pathname + search };
 }
 

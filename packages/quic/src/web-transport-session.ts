@@ -25,9 +25,6 @@ export class WebTransportSession extends QuicSession implements WebTransportOpen
   readonly headers: ReadonlyMap<string, string>;
   /** W3C WebTransport §6.4. */
   readonly reliability = "supports-unreliable" as const;
-  #draining: Promise<undefined> | undefined;
-  #isDraining = false;
-  #settleDraining: ((value: undefined) => void) | undefined;
 
   /** @internal */
   constructor(engine: Engine, handle: number, opening: WebTransportOpening, datagrams?: Datagrams) {
@@ -38,27 +35,9 @@ export class WebTransportSession extends QuicSession implements WebTransportOpen
     this.headers = opening.headers;
   }
 
-  /**
-   * Fulfils when the peer asks to finish the session (DRAIN_WEBTRANSPORT_SESSION or GOAWAY). The session continues
-   * until it is closed.
-   */
-  get draining(): Promise<undefined> {
-    this.#draining ??= new Promise((resolve) => {
-      this.#settleDraining = resolve;
-      if (this.#isDraining) resolve(undefined);
-    });
-    return this.#draining;
-  }
-
   /** Asks the peer to finish the session: its `draining` fulfils. */
   drain(): void {
     this.engine.kick();
     this.engine.native.drainSession(this.handle);
-  }
-
-  /** @internal */
-  receiveDraining(): void {
-    this.#isDraining = true;
-    this.#settleDraining?.(undefined);
   }
 }

@@ -126,10 +126,6 @@ export class WebTransports {
     this.#engine.native.rejectSession(slot.handle, status, encodeFields(headers));
   }
 
-  draining(index: number): void {
-    this.session(index)?.receiveDraining();
-  }
-
   lost(index: number, generation: number, error: QuicError): void {
     const slot = this.#slots[index - WEB_TRANSPORT];
     if (slot === undefined || slot.handle !== packHandle(index, generation)) return;

@@ -125,6 +125,15 @@ impl Failure {
         }
     }
 
+    /// The server has sent GOAWAY.
+    pub fn takes_no_requests(remote: SocketAddr) -> Self {
+        Failure::new(
+            Source::Session,
+            "ERR_QUIC_SESSION_UNAVAILABLE",
+            format!("{remote} takes no more requests on this connection (GOAWAY)"),
+        )
+    }
+
     /// The peer violated HTTP/3.
     pub fn http3(code: u64, why: &str, remote: SocketAddr) -> Self {
         Failure::new(

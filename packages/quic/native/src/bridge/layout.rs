@@ -36,7 +36,7 @@ pub const INDEX_BITS: u32 = 24;
 pub const WEB_TRANSPORT: u32 = 8388608;
 
 /// Number of these records, flags, lists and functions: an engine is used by TypeScript of the same number only.
-pub const LAYOUT: u32 = 2472662009;
+pub const LAYOUT: u32 = 2465559973;
 
 /// Kinds of records, with their three words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub enum Kind {
     DatagramDrain = 15,
     /// A client asks for a WebTransport session: session index, generation, connection index.
     Asked = 16,
-    /// The peer asks to wind the session up: session index, generation.
+    /// The peer asks to wind the session up (a server also a connection): session index, generation.
     Draining = 17,
     /// A dialled session's peer is silent: session index, generation, PINGs it did not answer.
     Silent = 18,
@@ -82,8 +82,10 @@ pub enum Kind {
     HandshakeFailed = 20,
     /// A client's request of plain HTTP: connection index, stream index, stream generation.
     Requested = 22,
-    /// The client has all of an answer: stream index, freed.
+    /// The peer has acknowledged all of a message: stream index, freed.
     Sent = 23,
+    /// The head of a response: stream index, status.
+    Answered = 24,
     /// A session that began early is established: session index, generation, early data taken.
     Ready = 21,
 }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::bridge::error::Failure;
 use crate::bridge::handle::{Handle, Session};
 use crate::bridge::methods::{number, text};
 use crate::bridge::reactor::Reactor;
@@ -22,10 +23,11 @@ pub const METHODS: Methods = &[
     ("rejectSession", reject_session),
     ("requestHead", request_head),
     ("respond", respond),
+    ("section", section),
     ("sendDatagram", send_datagram),
+    ("sendRequest", send_request),
     ("sessionAnswer", session_answer),
     ("sessionRequest", session_request),
-    ("trailers", trailers),
 ];
 
 /// The lines of a list. JavaScript has verified that they are tokens and printable text; see
@@ -166,6 +168,22 @@ fn request_head(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
         })
 }
 
+/// (connection, method, authority, path, fields, end) → stream or failure
+fn send_request(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
+    let request = PlainRequest {
+        method: args.text(1),
+        authority: args.text(2),
+        path: args.text(3),
+        fields: fields(&args.text(4)),
+        length: None,
+    };
+    let connection = Handle::unpack(args.number(0));
+    let sent = reactor.with(|endpoint| endpoint.send_request(connection, &request, args.boolean(5)));
+    reactor.wrote();
+    sent.unwrap_or_else(|| Err(Failure::endpoint_closed()))
+        .map_or_else(ReturnValue::from, |stream| ReturnValue::Number(stream.pack()))
+}
+
 /// (stream, status, fields, bytes, end) → flags as of `write`
 fn respond(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let (stream, status) = (Handle::unpack(args.number(0)), args.uint(1) as u16);
@@ -183,9 +201,9 @@ fn end_with_trailers(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     number(flags.unwrap_or(0))
 }
 
-/// (index of a stream) → [name, value…] behind the body that has just ended, once
-fn trailers(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
-    let fields = reactor.with(|endpoint| endpoint.trailers(args.uint(0)));
+/// (index of a stream, trailers) → [name, value…] of a head or trailers that have just arrived, once
+fn section(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
+    let fields = reactor.with(|endpoint| endpoint.section(args.uint(0), args.boolean(1)));
     fields.flatten().map_or(ReturnValue::Undefined, flat)
 }
 

@@ -8,7 +8,7 @@ use crate::bridge::event_batch::{EventBatch, QueuedRecord};
 use crate::bridge::handle::Handle;
 use crate::bridge::layout::Kind;
 use crate::endpoint::web::requests::Exchange;
-use crate::http3::Fault;
+use crate::http3::{Fault, Fields};
 
 /// Maximum number of bytes delivered of an accepted stream before JavaScript could pause it. Streams without a reader
 /// thus hold at most this times the stream limit; the rest stays under flow control.
@@ -55,7 +55,7 @@ impl Endpoint {
             };
             let finished = stream.finished();
             match record.kind {
-                Kind::Stopped | Kind::Sent => {
+                Kind::Stopped | Kind::Sent | Kind::Reset => {
                     stream.end_queued = false;
                     words[1] = u32::from(finished);
                     if finished {
@@ -88,10 +88,10 @@ impl Endpoint {
         let mut transmit = false;
         let mut more = false;
         let blocked = !connection.waiting(id.dir()).is_empty();
-        let mut fault = None;
+        let (mut fault, mut head) = (None, None);
         if !stream.unread.is_empty() {
             let part = stream.unread.len().min(batch.room()).min(most);
-            fault = take(&mut stream.exchange, &stream.unread.split_to(part), batch).err();
+            fault = take(&mut stream.exchange, &stream.unread.split_to(part), batch, &mut head).err();
             more = !stream.unread.is_empty();
         }
         let mut receiver = connection.proto.recv_stream(id);
@@ -103,13 +103,17 @@ impl Endpoint {
                     break;
                 }
                 match chunks.next(room) {
-                    Ok(Some(chunk)) => fault = take(&mut stream.exchange, &chunk.bytes, batch).err(),
+                    Ok(Some(chunk)) => fault = take(&mut stream.exchange, &chunk.bytes, batch, &mut head).err(),
                     Ok(None) => {
-                        match stream.exchange.as_mut().map_or(Ok(Vec::new()), |it| it.body.finish()) {
+                        match stream
+                            .exchange
+                            .as_mut()
+                            .map_or(Ok(Vec::new()), |it| it.message.finish())
+                        {
                             Err(error) => fault = Some(error),
                             Ok(fields) if fields.is_empty() => end = Some((Kind::End, 0)),
                             Ok(fields) => {
-                                self.trailers.insert(handle.index, fields);
+                                self.sections.insert((handle.index, true), fields);
                                 end = Some((Kind::End, 1));
                             }
                         }
@@ -130,11 +134,15 @@ impl Endpoint {
         }
         transmit |= connection.note_read(id, batch.used - start);
         stream.queued = more;
+        if let Some((status, fields)) = head {
+            self.sections.insert((handle.index, false), fields);
+            batch.push(Kind::Answered, [handle.index, status.into(), 0]);
+        }
         if batch.used > start {
             stream.fresh = false;
             batch.push(Kind::Data, [handle.index, start as u32, (batch.used - start) as u32]);
         }
-        if let Some(Fault::Request(code)) = fault {
+        if let Some(Fault::Message(code)) = fault {
             let wire = varint(code);
             stream.reset(&mut connection.proto, wire);
             stream.stop(connection, wire);
@@ -170,10 +178,16 @@ impl Endpoint {
     }
 }
 
-/// Writes received bytes of a stream into the batch; of an HTTP request only the body.
-fn take(exchange: &mut Option<Box<Exchange>>, bytes: &[u8], batch: &mut EventBatch<'_>) -> Result<(), Fault> {
+/// Writes received bytes of a stream into the batch; of an HTTP message only the body, and the head of a response into
+/// `head`.
+fn take(
+    exchange: &mut Option<Box<Exchange>>,
+    bytes: &[u8],
+    batch: &mut EventBatch<'_>,
+    head: &mut Option<(u16, Fields)>,
+) -> Result<(), Fault> {
     match exchange {
-        Some(exchange) => exchange.collect(bytes, batch),
+        Some(exchange) => exchange.collect(bytes, batch, head),
         None => {
             batch.put(bytes);
             Ok(())

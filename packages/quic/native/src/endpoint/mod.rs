@@ -77,8 +77,8 @@ pub struct Endpoint {
     draining: bool,
     failures: HashMap<u32, Failure>,
     next_failure: u32,
-    /// Trailers of requests that JavaScript is about to read, by the index of their streams.
-    trailers: HashMap<u32, http3::Fields>,
+    /// Field sections that JavaScript is about to read, by the index of their stream and whether they are trailers.
+    sections: HashMap<(u32, bool), http3::Fields>,
     next_generation: u32,
     admission: Option<Admission>,
     /// Encrypts the tokens that prove a peer's address; kept when TLS options change.
@@ -123,7 +123,7 @@ impl Endpoint {
             draining: false,
             failures: HashMap::new(),
             next_failure: 0,
-            trailers: HashMap::new(),
+            sections: HashMap::new(),
             next_generation: 0,
             admission: None,
             token_key: secret.token_key(),

@@ -71,7 +71,7 @@ pub enum Action {
         request: Request,
     },
     /// A client sends a request of plain HTTP. The stream's further bytes are frames of the body, to be read with
-    /// `Body`; then call `request_over`, `refuse` or `reject_plain`.
+    /// `Message`; then call `request_over`, `refuse` or `reject_plain`.
     Requested {
         stream: u64,
         request: PlainRequest,
@@ -84,6 +84,10 @@ pub enum Action {
     },
     Draining {
         session: u64,
+    },
+    /// The server processes no requests from this stream id on (GOAWAY).
+    Refused {
+        first: u64,
     },
     /// The peer raises limits of a session.
     Credited {
@@ -161,6 +165,11 @@ impl Http3 {
     /// Server: accepts requests of plain HTTP from now on.
     pub fn take_plain(&mut self) {
         self.takes_plain = true;
+    }
+
+    /// Whether either side has sent GOAWAY.
+    pub fn is_leaving(&self) -> bool {
+        self.goaway.is_some()
     }
 
     /// Number of unfinished requests of plain HTTP.

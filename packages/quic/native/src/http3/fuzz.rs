@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::fields::Fields;
 use super::limits::HELD_STREAMS;
-use super::{Action, Body, Credit, Http3, Request, Role, capsule, credit, mutate, settings};
+use super::{Action, Credit, Http3, Message, Part, Request, Role, capsule, credit, mutate, settings};
 
 const MAX_SESSIONS: usize = 4;
 
@@ -56,14 +56,15 @@ fn plain(more: &[(&str, &str)]) -> Fields {
         .collect()
 }
 
-/// Reads these bytes of a request's body. Returns whether the request continues.
-fn read_body(body: &mut Body, bytes: &[u8]) -> bool {
+/// Reads these bytes of a request after its head. Returns whether the request continues.
+fn read_body(body: &mut Message, bytes: &[u8]) -> bool {
     let mut input = bytes;
     loop {
         let before = input.len();
         match body.next(&mut input) {
             Ok(None) => return true,
-            Ok(Some(data)) => assert!(!data.is_empty() && input.len() < before),
+            Ok(Some(Part::Data(data))) => assert!(!data.is_empty() && input.len() < before),
+            Ok(Some(Part::Head(..))) => panic!("the head of a response"),
             Err(_) => return false,
         }
     }
@@ -80,7 +81,7 @@ fn run(input: &[u8]) {
     if plain_too {
         machine.take_plain();
     }
-    let mut bodies: HashMap<u64, Body> = HashMap::new();
+    let mut bodies: HashMap<u64, Message> = HashMap::new();
     let mut opened = HashSet::new();
     let mut live = HashSet::new();
     let mut failed = false;
@@ -133,7 +134,7 @@ fn run(input: &[u8]) {
                 Action::Ended { session, .. } => assert!(live.remove(&session), "{session} ended twice"),
                 Action::Adopt { session, .. } | Action::Datagram { session, .. } => assert!(live.contains(&session)),
                 Action::Requested { stream, request } => {
-                    assert!(plain_too && bodies.insert(stream, Body::new(request.length)).is_none());
+                    assert!(plain_too && bodies.insert(stream, Message::request(request.length)).is_none());
                 }
                 Action::Fail { .. } => failed = true,
                 _ => {}

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::frames::FrameReader;
 use super::fuzz::{corpus, phrase};
 use super::settings::Settings;
-use super::{Action, Body, Fault, Http3, Role, capsule, mutate, protocols, qpack, request, varint};
+use super::{Action, Fault, Fields, Http3, Message, Part, Role, capsule, mutate, protocols, qpack, request, varint};
 
 /// Feeds `bytes` on a stream to a new connection, in pieces of at most the next of `sizes`; returns its actions and the
 /// number of bytes used.
@@ -47,28 +47,35 @@ fn run(input: &[u8]) {
     if !matches!(whole.0.last(), Some(Action::Fail { .. })) {
         assert_eq!(whole.1, split.1);
     }
-    assert_eq!(body_of(bytes, &[]), body_of(bytes, &sizes));
+    for message in [
+        || Message::request(Some(9)),
+        || Message::response("GET"),
+        || Message::response("HEAD"),
+    ] {
+        assert_eq!(parts_of(message(), bytes, &[]), parts_of(message(), bytes, &sizes));
+    }
     parse(bytes);
 }
 
-/// Returns the body in these bytes after a request's head, and its fault.
-fn body_of(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Option<Fault>) {
-    let (mut body, mut whole, mut rest) = (Body::new(Some(9)), Vec::new(), bytes);
+/// Returns head and body of the message in these bytes, and its fault.
+fn parts_of(mut message: Message, bytes: &[u8], sizes: &[usize]) -> (Option<(u16, Fields)>, Vec<u8>, Option<Fault>) {
+    let (mut head, mut body, mut rest) = (None, Vec::new(), bytes);
     let mut sizes = sizes.iter().cycle();
     while !rest.is_empty() {
         let (part, left) = rest.split_at(rest.len().min(*sizes.next().unwrap_or(&usize::MAX)));
         rest = left;
         let mut input = part;
         loop {
-            match body.next(&mut input) {
-                Ok(Some(data)) => whole.extend_from_slice(data),
+            match message.next(&mut input) {
+                Ok(Some(Part::Head(status, fields))) => assert_eq!(head.replace((status, fields)), None),
+                Ok(Some(Part::Data(data))) => body.extend_from_slice(data),
                 Ok(None) => break,
                 // A reader of larger pieces returns less of the data before the fault.
-                Err(fault) => return (Vec::new(), Some(fault)),
+                Err(fault) => return (head, Vec::new(), Some(fault)),
             }
         }
     }
-    (whole, body.finish().err())
+    (head, body, message.finish().err())
 }
 
 /// Runs every parser of received bytes.

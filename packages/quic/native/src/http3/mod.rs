@@ -30,7 +30,7 @@ mod varint;
 pub use connection::{Action, End, Http3, Role};
 pub use credit::Credit;
 pub use fields::Fields;
-pub use plain::{Body, Fault, PlainRequest, data_header, head, trailers};
+pub use plain::{Fault, Message, Part, PlainRequest, data_header, head, trailers};
 pub use request::Request;
 
 /// The ALPN protocol of HTTP/3 (RFC 9114 §3.1).

@@ -1,6 +1,6 @@
-//! Requests of plain HTTP (RFC 9114 §4): the head, and the frames of the body after it.
+//! Requests of plain HTTP and their responses (RFC 9114 §4): heads, and the frames of the bodies after them.
 
-use super::fields::{Fields, find, headers_frame, split, with_status};
+use super::fields::{Fields, find, headers_frame, response, split, with_status};
 use super::frames::{self, FrameReader, Piece};
 use super::qpack::{self, Undecodable};
 use super::{codes, varint};
@@ -40,6 +40,19 @@ impl PlainRequest {
             fields,
             length,
         })
+    }
+
+    /// Makes the HEADERS frame of a client's request.
+    pub fn encode(&self) -> Vec<u8> {
+        let pseudo = [
+            (":method", self.method.as_str()),
+            (":scheme", "https"),
+            (":authority", &self.authority),
+            (":path", &self.path),
+        ];
+        let mut fields: Fields = pseudo.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        fields.extend_from_slice(&self.fields);
+        headers_frame(&fields)
     }
 }
 
@@ -83,82 +96,121 @@ pub fn data_header(length: usize) -> Vec<u8> {
     out
 }
 
-/// A violation in the frames of a body.
+/// A violation in the frames of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The request is malformed: its stream must be reset.
-    Request(u64),
+    /// The message is malformed: its stream must be reset.
+    Message(u64),
     /// The connection must be closed.
     Connection(u64, &'static str),
 }
 
-/// Extracts the body and the trailers from the frames that follow a request's HEADERS.
+const MALFORMED: Fault = Fault::Message(codes::MESSAGE_ERROR);
+
+/// Part of a message.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Status and fields of a response.
+    Head(u16, Fields),
+    Data(&'a [u8]),
+}
+
+/// Reads the frames of a message: body and trailers of a request, whose head was read before, or a whole response.
 #[derive(Debug)]
-pub struct Body {
+pub struct Message {
     reader: FrameReader,
+    /// Whether the head of a response has not arrived yet.
+    awaits_head: bool,
     /// Announced bytes that have not arrived yet.
     left: Option<u64>,
     trailers: Option<Fields>,
 }
 
-impl Body {
-    pub fn new(length: Option<u64>) -> Self {
-        Body {
+impl Message {
+    /// Makes a reader of a request with this content length.
+    pub fn request(length: Option<u64>) -> Self {
+        Message {
             reader: FrameReader::default(),
+            awaits_head: false,
             left: length,
             trailers: None,
         }
     }
 
-    /// Returns the next bytes of the body, or None when `input` is used up.
-    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<&'a [u8]>, Fault> {
+    /// Makes a reader of the response to a request with this method.
+    pub fn response(method: &str) -> Self {
+        Message {
+            awaits_head: true,
+            ..Message::request((method == "HEAD").then_some(0))
+        }
+    }
+
+    /// Returns the next part, or None when `input` is used up.
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, Fault> {
         loop {
             let piece = self.reader.next(input);
             match piece.map_err(|code| Fault::Connection(code, "a frame that is not allowed on a request"))? {
                 None => return Ok(None),
-                Some(Piece::Data(data)) if self.trailers.is_none() => {
-                    if let Some(left) = &mut self.left {
-                        let rest = left.checked_sub(data.len() as u64);
-                        *left = rest.ok_or(Fault::Request(codes::MESSAGE_ERROR))?;
+                Some(Piece::Frame(frames::HEADERS, section)) if self.awaits_head => {
+                    if let Some((status, fields)) = self.head(&section)? {
+                        return Ok(Some(Part::Head(status, fields)));
                     }
-                    return Ok(Some(data));
+                }
+                Some(Piece::Data(data)) if !self.awaits_head && self.trailers.is_none() => {
+                    if let Some(left) = &mut self.left {
+                        *left = left.checked_sub(data.len() as u64).ok_or(MALFORMED)?;
+                    }
+                    return Ok(Some(Part::Data(data)));
                 }
                 Some(Piece::Frame(frames::HEADERS, section)) if self.trailers.is_none() => {
-                    self.trailers = Some(trailing(&section)?);
+                    // Trailers have no pseudo-header fields (RFC 9114 §4.3).
+                    let trailers = split(decode(&section)?).filter(|(pseudo, _)| pseudo.is_empty());
+                    self.trailers = Some(trailers.ok_or(MALFORMED)?.1);
                 }
                 Some(Piece::Unknown) => {}
                 Some(_) => {
-                    let why = "a frame that does not belong behind a request's head";
+                    let why = "a frame that does not belong there in a message";
                     return Err(Fault::Connection(codes::FRAME_UNEXPECTED, why));
                 }
             }
         }
     }
 
-    /// Handles the client's FIN. Returns the trailers; empty if there are none.
+    /// Reads the head of a response. Returns None for an interim response (RFC 9110 §15.2).
+    fn head(&mut self, section: &[u8]) -> Result<Option<(u16, Fields)>, Fault> {
+        // HTTP/3 has no Switching Protocols (RFC 9114 §4.5).
+        let head = response(decode(section)?).filter(|(status, _)| *status != 101);
+        let (status, fields) = head.ok_or(MALFORMED)?;
+        if status < 200 {
+            return Ok(None);
+        }
+        let length = length_of(&fields).ok_or(MALFORMED)?;
+        // These have no body, whatever length they announce (RFC 9110 §6.4.1).
+        let bodiless = self.left.is_some() || matches!(status, 204 | 304);
+        self.left = if bodiless { Some(0) } else { length };
+        self.awaits_head = false;
+        Ok(Some((status, fields)))
+    }
+
+    /// Handles the peer's FIN. Returns the trailers; empty if there are none.
     pub fn finish(&mut self) -> Result<Fields, Fault> {
         if !self.reader.at_boundary() {
             let why = "a stream that ends within a frame";
             return Err(Fault::Connection(codes::FRAME_ERROR, why));
         }
-        match self.left {
-            None | Some(0) => Ok(self.trailers.take().unwrap_or_default()),
-            Some(_) => Err(Fault::Request(codes::MESSAGE_ERROR)),
+        if self.awaits_head || self.left.is_some_and(|left| left > 0) {
+            return Err(MALFORMED);
         }
+        Ok(self.trailers.take().unwrap_or_default())
     }
 }
 
-/// Decodes trailers, which have no pseudo-header fields (RFC 9114 §4.3).
-fn trailing(section: &[u8]) -> Result<Fields, Fault> {
-    let fields = qpack::decode(section).map_err(|error| match error {
-        Undecodable::TooLarge => Fault::Request(codes::EXCESSIVE_LOAD),
+fn decode(section: &[u8]) -> Result<Fields, Fault> {
+    qpack::decode(section).map_err(|error| match error {
+        Undecodable::TooLarge => Fault::Message(codes::EXCESSIVE_LOAD),
         Undecodable::Malformed => {
             let why = "a field section that cannot be decoded";
             Fault::Connection(codes::QPACK_DECOMPRESSION_FAILED, why)
         }
-    })?;
-    let regular = split(fields).filter(|(pseudo, _)| pseudo.is_empty());
-    regular
-        .map(|(_, fields)| fields)
-        .ok_or(Fault::Request(codes::MESSAGE_ERROR))
+    })
 }

@@ -103,6 +103,7 @@ impl Http3 {
                 self.draining(session);
             }
         }
+        self.actions.push_back(Action::Refused { first });
     }
 
     pub(super) fn draining(&mut self, session: u64) {

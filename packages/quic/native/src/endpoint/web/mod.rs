@@ -222,6 +222,10 @@ impl Endpoint {
                     }
                 }
                 Action::Requested { stream, request } => self.take_request(index, stream_id(stream), request),
+                Action::Refused { first } => {
+                    self.notify(Kind::Draining, [owner.index, owner.generation, 0]);
+                    self.refuse_requests(index, first);
+                }
                 Action::Granted {
                     session,
                     protocol,

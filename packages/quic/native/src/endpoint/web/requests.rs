@@ -1,40 +1,54 @@
-//! A request of plain HTTP and its response on one stream, and the limit of cancelled requests.
+//! Requests of plain HTTP, of either role, and their responses; and the limit of cancelled requests.
 
 use std::time::Instant;
 
 use quinn_proto as qp;
+use quinn_proto::Dir;
 
+use super::varint;
+use crate::bridge::error::Failure;
 use crate::bridge::event_batch::{EventBatch, QueuedRecord};
 use crate::bridge::handle::Handle;
 use crate::bridge::layout::Kind;
-use crate::endpoint::Endpoint;
-use crate::http3::{self, Body, Fault, Fields, PlainRequest, codes};
+use crate::endpoint::{Endpoint, canonical};
+use crate::http3::{self, Fault, Fields, Message, Part, PlainRequest, codes};
+use crate::quic::stream::Stream;
 
+/// A request and its response on one stream.
 pub struct Exchange {
-    /// The request, until JavaScript has read it.
+    /// At a server, the request until JavaScript has read it.
     pub request: Option<PlainRequest>,
-    pub body: Body,
-    /// The client has received the whole response, or will receive no more of it.
+    /// The peer's message.
+    pub message: Message,
+    /// The peer has received this side's whole message, or will receive no more of it.
     pub delivered: bool,
     /// The client has cancelled it.
     pub cancelled: bool,
 }
 
 impl Exchange {
-    pub fn new(request: PlainRequest) -> Self {
+    fn new(request: Option<PlainRequest>, message: Message) -> Self {
         Exchange {
-            body: Body::new(request.length),
-            request: Some(request),
+            request,
+            message,
             delivered: false,
             cancelled: false,
         }
     }
 
-    /// Writes the body bytes in the frames of `bytes` into the batch.
-    pub fn collect(&mut self, bytes: &[u8], batch: &mut EventBatch<'_>) -> Result<(), Fault> {
+    /// Writes the body bytes in the frames of `bytes` into the batch, and the head of a response into `head`.
+    pub fn collect(
+        &mut self,
+        bytes: &[u8],
+        batch: &mut EventBatch<'_>,
+        head: &mut Option<(u16, Fields)>,
+    ) -> Result<(), Fault> {
         let mut input = bytes;
-        while let Some(data) = self.body.next(&mut input)? {
-            batch.put(data);
+        while let Some(part) = self.message.next(&mut input)? {
+            match part {
+                Part::Head(status, fields) => *head = Some((status, fields)),
+                Part::Data(data) => batch.put(data),
+            }
         }
         Ok(())
     }
@@ -95,7 +109,8 @@ impl Endpoint {
         }
         if let Some(stream) = self.streams.get_mut(handle) {
             stream.internal = false;
-            stream.exchange = Some(Exchange::new(request).into());
+            let message = Message::request(request.length);
+            stream.exchange = Some(Exchange::new(Some(request), message).into());
             self.queued.push_back(QueuedRecord {
                 kind: Kind::Requested,
                 words: [owner.index, handle.index, handle.generation],
@@ -110,12 +125,50 @@ impl Endpoint {
         self.streams.get_mut(stream)?.exchange.as_mut()?.request.take()
     }
 
-    /// Takes the trailers of a request whose body has ended.
-    pub fn trailers(&mut self, stream: u32) -> Option<Fields> {
-        self.trailers.remove(&stream)
+    /// Sends the head of a client's request, and FIN if it has no body. An `Answered` record follows.
+    pub fn send_request(&mut self, owner: Handle, request: &PlainRequest, end: bool) -> Result<Handle, Failure> {
+        let connection = self.connection(owner).ok_or_else(Failure::session_closed)?;
+        if connection.web.as_ref().is_some_and(|web| web.http3.is_leaving()) {
+            let remote = canonical(connection.proto.remote_address());
+            return Err(Failure::takes_no_requests(remote));
+        }
+        let handle = self.open_quic_stream(owner, Dir::Bi)?;
+        if let Some(stream) = self.streams.get_mut(handle) {
+            stream.exchange = Some(Exchange::new(None, Message::response(&request.method)).into());
+        }
+        self.write_both(handle, &[], &request.encode(), end);
+        Ok(handle)
     }
 
-    /// Ends a response with trailers. Returns flags as `write` does.
+    /// Client: ends the requests that the server does not process, on streams from this id on and on waiting streams.
+    pub(in crate::endpoint) fn refuse_requests(&mut self, index: usize, first: u64) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        let mut all: Vec<Handle> = connection.waiting(Dir::Bi).iter().copied().collect();
+        all.extend(connection.streams.values());
+        for handle in all {
+            let refused =
+                |stream: &&mut Stream| stream.exchange.is_some() && stream.id.is_none_or(|id| u64::from(id) >= first);
+            let Some(stream) = self.streams.get_mut(handle).filter(refused) else {
+                continue;
+            };
+            let Some(Some(connection)) = self.connections.get_mut(index) else {
+                return;
+            };
+            stream.reset(&mut connection.proto, varint(codes::REQUEST_CANCELLED));
+            stream.stop(connection, varint(codes::REQUEST_CANCELLED));
+            stream.end_queued = true;
+            self.notify_stream(Kind::Reset, handle, [0, codes::REQUEST_REJECTED as u32]);
+        }
+    }
+
+    /// Takes a field section that JavaScript has been notified of: the head of a response, or the trailers of a message.
+    pub fn section(&mut self, stream: u32, trailers: bool) -> Option<Fields> {
+        self.sections.remove(&(stream, trailers))
+    }
+
+    /// Ends a message with trailers. Returns flags as `write` does.
     pub fn end_with_trailers(&mut self, stream: Handle, fields: &Fields) -> u32 {
         self.write_both(stream, &[], &http3::trailers(fields), true)
     }
@@ -129,7 +182,7 @@ impl Endpoint {
         self.write_both(stream, &head, data, end)
     }
 
-    /// Handles the client's acknowledgement of a whole stream.
+    /// Handles the peer's acknowledgement of a whole stream.
     pub(in crate::endpoint) fn delivered(&mut self, index: usize, id: qp::StreamId) {
         let Some(handle) = self.by_id(index, id) else { return };
         if let Some(stream) = self.streams.get_mut(handle)
@@ -154,7 +207,7 @@ impl Endpoint {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
-        let web = connection.web.as_mut();
+        let web = connection.web.as_mut().filter(|_| connection.incoming);
         if web.is_some_and(|web| !web.cancels.take(Instant::now())) {
             self.violated(index, codes::EXCESSIVE_LOAD, "too many requests were cancelled");
         }
@@ -170,9 +223,9 @@ impl Endpoint {
         }
     }
 
-    /// Notes the end of a request. A connection without requests is closed some time after its last one.
+    /// Notes the end of a request. A server's connection without requests is closed some time after its last one.
     pub(in crate::endpoint) fn request_over(&mut self, owner: Handle) {
-        if let Some(connection) = self.connection(owner)
+        if let Some(connection) = self.connection(owner).filter(|it| it.incoming)
             && let Some(web) = &mut connection.web
         {
             web.http3.request_over();

@@ -11,7 +11,8 @@ use super::connection::{CONTROL, WT_BIDI, WT_UNI};
 use super::fields::{Fields, headers_frame};
 use super::limits::{HELD_STREAMS, OPENING_REQUESTS, REQUESTS};
 use super::{
-    Action, Body, End, Fault, Http3, PlainRequest, Request, Role, capsule, codes, data_header, frames, settings, varint,
+    Action, End, Fault, Http3, Message, Part, PlainRequest, Request, Role, capsule, codes, data_header, frames,
+    settings, varint,
 };
 
 const SESSION: u64 = 0;

@@ -1,4 +1,4 @@
-//! Requests of plain HTTP.
+//! Requests of plain HTTP and their responses.
 
 use super::*;
 use crate::http3;
@@ -141,7 +141,7 @@ fn after_goaway_requests_are_rejected() {
 
 /// Returns the trailers of these frames, or their fault.
 fn trailing(list: &[(&str, &str)]) -> Result<Fields, Fault> {
-    let (mut body, wire) = (Body::new(None), http3::trailers(&fields(list)));
+    let (mut body, wire) = (Message::request(None), http3::trailers(&fields(list)));
     assert_eq!(body.next(&mut &wire[..])?, None);
     body.finish()
 }
@@ -151,28 +151,40 @@ fn trailers_have_no_pseudo_headers() {
     let list = [("grpc-status", "0"), ("grpc-message", "")];
     assert_eq!(trailing(&list), Ok(fields(&list)));
     assert_eq!(trailing(&[]), Ok(Fields::new()));
-    let malformed = Err(Fault::Request(codes::MESSAGE_ERROR));
+    let malformed = Err(Fault::Message(codes::MESSAGE_ERROR));
     for list in [[(":status", "200")], [("Upper", "x")], [("connection", "close")]] {
         assert_eq!(trailing(&list), malformed);
     }
     let large = "x".repeat(http3::limits::FIELD_BYTES - 20);
-    assert_eq!(trailing(&[("a", &large)]), Err(Fault::Request(codes::EXCESSIVE_LOAD)));
+    assert_eq!(trailing(&[("a", &large)]), Err(Fault::Message(codes::EXCESSIVE_LOAD)));
     let undecodable = frames::encode(frames::HEADERS, b"any");
-    let fault = Body::new(None).next(&mut &undecodable[..]);
+    let fault = Message::request(None).next(&mut &undecodable[..]);
     assert!(matches!(
         fault,
         Err(Fault::Connection(codes::QPACK_DECOMPRESSION_FAILED, _))
     ));
 }
 
+/// Head, body and trailers.
+type Parts = (Option<(u16, Fields)>, Vec<u8>, Fields);
+
+/// Returns the parts of a message in these frames, or its fault.
+fn read(mut message: Message, wire: &[u8]) -> Result<Parts, Fault> {
+    let (mut head, mut body, mut input) = (None, Vec::new(), wire);
+    while let Some(part) = message.next(&mut input)? {
+        match part {
+            Part::Head(status, fields) => head = Some((status, fields)),
+            Part::Data(data) => body.extend_from_slice(data),
+        }
+    }
+    Ok((head, body, message.finish()?))
+}
+
 /// Returns the body of these frames, or its fault.
 fn body(length: Option<u64>, wire: &[u8]) -> Result<Vec<u8>, Fault> {
-    let (mut body, mut whole, mut input) = (Body::new(length), Vec::new(), wire);
-    while let Some(data) = body.next(&mut input)? {
-        whole.extend_from_slice(data);
-    }
-    body.finish()?;
-    Ok(whole)
+    let (head, body, _) = read(Message::request(length), wire)?;
+    assert_eq!(head, None);
+    Ok(body)
 }
 
 #[test]
@@ -181,7 +193,7 @@ fn a_body_is_what_its_data_frames_carry() {
     let wire = [data(b"ab"), frames::encode(0x21, b"grease"), data(b""), data(b"cd")].concat();
     assert_eq!(body(None, &wire), Ok(b"abcd".to_vec()));
     assert_eq!(body(Some(4), &wire), Ok(b"abcd".to_vec()));
-    let malformed = Err(Fault::Request(codes::MESSAGE_ERROR));
+    let malformed = Err(Fault::Message(codes::MESSAGE_ERROR));
     assert_eq!(body(Some(3), &wire), malformed);
     assert_eq!(body(Some(5), &wire), malformed);
     assert_eq!(body(Some(0), b""), Ok(Vec::new()));
@@ -208,4 +220,81 @@ fn a_body_is_what_its_data_frames_carry() {
         body(None, &large),
         Err(Fault::Connection(codes::EXCESSIVE_LOAD, _))
     ));
+}
+
+fn response(method: &str, frames: &[Vec<u8>]) -> Result<Parts, Fault> {
+    read(Message::response(method), &frames.concat())
+}
+
+#[test]
+fn a_request_of_this_client_is_one_of_this_server() {
+    let list = [&GET[..], &[("accept", "*/*")]].concat();
+    let Some(Action::Requested { request, .. }) = asked(&mut taking(), SESSION, &list).pop() else {
+        panic!("no request")
+    };
+    assert_eq!(request.encode(), headers_frame(&fields(&list)));
+}
+
+#[test]
+fn a_response_has_a_head_a_body_and_trailers_after_any_interim_responses() {
+    let data = [&data_header(2)[..], b"ab"].concat();
+    let head = http3::head(200, &fields(&[("content-length", "2")]));
+    let trailers = http3::trailers(&fields(&[("grpc-status", "0")]));
+    let interim = http3::head(103, &fields(&[("link", "x")]));
+    let frames = [interim.clone(), interim, head.clone(), data.clone(), trailers];
+    let (got, body, trailers) = response("GET", &frames).unwrap();
+    assert_eq!(got, Some((200, fields(&[("content-length", "2")]))));
+    assert_eq!((&body[..], trailers), (&b"ab"[..], fields(&[("grpc-status", "0")])));
+
+    let malformed = Err(Fault::Message(codes::MESSAGE_ERROR));
+    assert!(response("HEAD", &[head.clone()]).is_ok());
+    assert_eq!(response("HEAD", &[head.clone(), data.clone()]), malformed);
+    assert_eq!(response("GET", &[head.clone()]), malformed);
+    assert_eq!(response("GET", &[head.clone(), data.clone(), data.clone()]), malformed);
+    for status in [204, 304] {
+        let head = http3::head(status, &fields(&[("content-length", "5")]));
+        assert!(response("GET", &[head.clone()]).is_ok());
+        assert_eq!(response("GET", &[head, data.clone()]), malformed);
+    }
+}
+
+#[test]
+fn malformed_responses_cost_their_stream_and_frames_out_of_order_the_connection() {
+    let data = [&data_header(2)[..], b"ab"].concat();
+    let (head, code) = (http3::head(200, &Fields::new()), codes::MESSAGE_ERROR);
+    for list in [
+        &[][..],
+        &[(":status", "99")],
+        &[(":status", "101")],
+        &[(":status", "2000")],
+        &[(":status", "200"), (":status", "200")],
+        &[(":status", "200"), (":path", "/")],
+        &[("a", "b"), (":status", "200")],
+        &[(":status", "200"), ("Upper", "x")],
+        &[(":status", "200"), ("connection", "close")],
+        &[(":status", "200"), ("content-length", "x")],
+    ] {
+        let frame = headers_frame(&fields(list));
+        assert_eq!(response("GET", &[frame]), Err(Fault::Message(code)), "{list:?}");
+    }
+    assert_eq!(response("GET", &[]), Err(Fault::Message(code)));
+    let large = "x".repeat(http3::limits::FIELD_BYTES - 20);
+    let fault = response("GET", &[http3::head(200, &fields(&[("a", &large)]))]);
+    assert_eq!(fault, Err(Fault::Message(codes::EXCESSIVE_LOAD)));
+    let kind = |kind| frames::encode(kind, &[0]);
+    for frames in [
+        vec![data.clone()],
+        vec![kind(frames::PUSH_PROMISE)],
+        vec![kind(frames::SETTINGS)],
+        vec![head.clone(), kind(frames::PUSH_PROMISE)],
+        vec![head.clone(), data.clone(), http3::trailers(&Fields::new()), data],
+        vec![head.clone(), http3::trailers(&Fields::new()), kind(frames::GOAWAY)],
+        vec![vec![8, 0]],
+    ] {
+        let fault = response("GET", &frames);
+        assert!(
+            matches!(fault, Err(Fault::Connection(codes::FRAME_UNEXPECTED, _))),
+            "{frames:?}"
+        );
+    }
 }

@@ -1,0 +1,78 @@
+import { Deferred } from "./deferred.js";
+import { QuicError, resetError } from "./errors.js";
+import type { HeaderPairs } from "./http-request.js";
+import { QuicStream } from "./stream.js";
+import { encodeFields, type HeaderFields } from "./web-transport-request.js";
+
+/** Head of the response to a `ClientRequest`. */
+export interface HttpResponse {
+  /** HTTP status, 200 to 599. Interim responses (1xx) are skipped. */
+  readonly status: number;
+  /** Header fields in the server's order, with lower-case names. */
+  readonly fields: HeaderPairs;
+}
+
+/**
+ * A plain HTTP/3 request and its response (RFC 9114 §4), made by `Http3Session.request`. What is written is the body of
+ * the request, what is read the body of the response. Error codes are HTTP/3's (RFC 9114 §8.1): to cancel, call
+ * `reset(0x10c)` and `stopSending(0x10c)`.
+ */
+export class ClientRequest extends QuicStream {
+  readonly #response = new Deferred<HttpResponse>();
+  readonly #trailers = new Deferred<HeaderPairs>();
+
+  /**
+   * Head of the response. It does not arrive while the stream is paused. Rejects if the stream ends before: with
+   * `streamErrorCode` 0x10b (H3_REQUEST_REJECTED), the server has not processed the request, and it can be sent again.
+   */
+  get response(): Promise<HttpResponse> {
+    return this.#response.promise;
+  }
+
+  /** Trailers of the response; empty if there are none. Fulfils after the whole body was received. */
+  get trailers(): Promise<HeaderPairs> {
+    return this.#trailers.promise;
+  }
+
+  /** Ends the request, with trailers if given. Throws `QuicError` for fields that HTTP/3 cannot send. */
+  end(trailers?: HeaderFields): void {
+    if (trailers === undefined) this.write(new Uint8Array(0), true);
+    else this.endWithTrailers(encodeFields(trailers));
+  }
+
+  override stopSending(code: number): void {
+    const message = "this side has stopped reading the response";
+    this.#fail(new QuicError({ source: "usage", code: "ERR_QUIC_CLOSED", message }));
+    super.stopSending(code);
+  }
+
+  /** @internal */
+  receiveResponse(response: HttpResponse): void {
+    this.#response.resolve(response);
+  }
+
+  /** @internal */
+  override receiveEnd(freed: boolean, trailers: HeaderPairs | undefined): void {
+    this.#trailers.resolve(trailers ?? []);
+    super.receiveEnd(freed, trailers);
+  }
+
+  /** @internal */
+  override receiveReset(freed: boolean, code: number): void {
+    this.#fail(resetError(code));
+    super.receiveReset(freed, code);
+  }
+
+  /** @internal */
+  override receiveClosed(error: QuicError | undefined): void {
+    this.#fail(
+      error ?? new QuicError({ source: "session", code: "ERR_QUIC_CLOSED", message: "the connection has closed" }),
+    );
+    super.receiveClosed(error);
+  }
+
+  #fail(error: QuicError): void {
+    this.#response.reject(error);
+    this.#trailers.reject(error);
+  }
+}
