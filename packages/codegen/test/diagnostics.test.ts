@@ -203,15 +203,20 @@ describe("schemas", () => {
     "z.union([z.instanceof(Float64Array), z.instanceof(Uint8Array)])",
     "z.union([z.instanceof(Float64Array).nullable(), z.instanceof(Int8Array).refine(() => true)])",
     "z.union([z.object({ a: z.array(z.instanceof(Float64Array)) }), z.object({ a: z.array(z.instanceof(Int8Array)) })])",
+    "z.xor([z.tuple([z.int(), z.instanceof(Float64Array)]), z.tuple([z.int()], z.instanceof(Int8Array))])",
   ])("bytes of two classes in a union: %s", async (schema) => {
     expect(await methods(`  ping: rpc({ input: z.object({ a: ${schema} }) }),`)).toMatch(
       /\[unsupported-type\] test.v1.Bad ping input.a\nThis union has Float64Array and U?[iI]nt8Array in the same place/,
     );
   });
 
-  test("bytes of two classes that a literal tells apart", async () => {
-    const option = (k: string, of: string): string => `z.object({ k: z.literal("${k}"), a: z.instanceof(${of}) })`;
-    const schema = `z.union([${option("a", "Float64Array")}, ${option("b", "Uint8Array")}])`;
+  test.each([
+    ['k: z.literal("a")', 'k: z.literal("b")'],
+    ["k: z.string()", "k: z.null()"],
+    ["k: z.enum(['a']).readonly()", "k: z.int()"],
+  ])("bytes of two classes that a field tells apart: %s, %s", async (one, other) => {
+    const option = (k: string, of: string): string => `z.object({ ${k}, a: z.instanceof(${of}) })`;
+    const schema = `z.union([${option(one, "Float64Array")}, ${option(other, "Uint8Array")}])`;
     const text = `${IMPORTS}export const Good = service("test.v1.Good", { ping: rpc({ input: ${schema} }) });\n`;
     const file = workspace.write("views/good.service.ts", text);
     expect((await generate({ files: [file] })).diagnostics).toEqual([]);

@@ -1,5 +1,5 @@
 import { mayBeUndefined } from "../schema/optional.js";
-import { type NodeOf, partsOf, placesOf, reaching, type SchemaNode, unwrapped } from "../schema/node.js";
+import { type NodeOf, partsOf, reaching, type SchemaNode, unwrapped } from "../schema/node.js";
 
 /** A kind of value that is seen without reading it: of a value in a program, or of one on the wire. */
 export type ValueKind = "string" | "number" | "bigint" | "boolean" | "null" | "array" | "object" | "bytes" | "date";
@@ -124,69 +124,6 @@ function isNew(compared: ComparedPairs, left: SchemaNode, right: SchemaNode): bo
   if (others.has(right)) return false;
   compared.set(left, others.add(right));
   return true;
-}
-
-/** Returns the classes of two kinds of bytes between which a receiver could not choose; undefined if there are none. */
-export function confusedViews(node: NodeOf<"union">): readonly [string, string] | undefined {
-  if (!holdsViews(node)) return undefined;
-  const { options } = node;
-  const compared: ComparedPairs = new Map();
-  for (const [index, option] of options.entries()) {
-    for (const later of options.slice(index + 1)) {
-      const views = differingViews(option, later, compared);
-      if (views !== undefined) return views;
-    }
-  }
-  return undefined;
-}
-
-const holdsViews = reaching((node) => node.kind === "bytes" && node.view !== undefined);
-
-function differingViews(
-  left: SchemaNode,
-  right: SchemaNode,
-  compared: ComparedPairs,
-): readonly [string, string] | undefined {
-  if (left === right || !isNew(compared, left, right)) return undefined;
-  const others = withoutWrappers(right);
-  for (const a of withoutWrappers(left)) {
-    for (const b of others) {
-      if (a.kind === "bytes" && b.kind === "bytes") {
-        if (a.view !== b.view) return [a.view ?? "Uint8Array", b.view ?? "Uint8Array"];
-      } else if (!areDisjoint(a, b)) {
-        for (const [one, other] of samePlaces(a, b)) {
-          const views = differingViews(one, other, compared);
-          if (views !== undefined) return views;
-        }
-      }
-    }
-  }
-  return undefined;
-}
-
-/** Returns the parts that two containers have in the same place. */
-function samePlaces(a: SchemaNode, b: SchemaNode): (readonly [SchemaNode, SchemaNode])[] {
-  if ("element" in a && "element" in b) return [[a.element, b.element]];
-  if (a.kind === "tuple" && b.kind === "tuple") {
-    return a.items.flatMap((item, at) => (b.items[at] === undefined ? [] : [[item, b.items[at]] as const]));
-  }
-  if (a.kind !== "object" || b.kind !== "object") return [];
-  return Object.entries(a.fields).flatMap(([name, field]) => {
-    const other = b.fields[name];
-    return other === undefined ? [] : [[field, other] as const];
-  });
-}
-
-const CONTAINERS: ReadonlySet<string> = new Set("object array set tuple record map".split(" "));
-
-/** Returns the schemas of the values on the wire: those inside of wrappers, and all options of unions. */
-function withoutWrappers(node: SchemaNode): SchemaNode[] {
-  const found = new Set([node]);
-  for (const each of found) {
-    if (CONTAINERS.has(each.kind)) continue;
-    for (const { slot, part } of placesOf(each)) if (slot !== "to") found.add(part);
-  }
-  return [...found].filter((each) => CONTAINERS.has(each.kind) || each.kind === "bytes");
 }
 
 const dropsKeys = reaching((node) => node.kind === "object" && node.others === "strip");

@@ -79,6 +79,11 @@ export function describeNode(node: SchemaNode): Described<SchemaNode> {
   return { form: form as Described<SchemaNode>["form"], optin: node.optin };
 }
 
+/** Describes a node by its own structure, also if zod runs it. */
+export function describeStructure(node: SchemaNode): Described<SchemaNode> {
+  return { form: ownStructure(node) as Described<SchemaNode>["form"] };
+}
+
 const PLAIN: ReadonlySet<string> = new Set(
   (
     "string number boolean null template literal array object tuple record union discriminated intersection " +

@@ -1,8 +1,9 @@
+import { confusedViews } from "@quicrpc/http/openapi";
 import type { SourceNode } from "../source/compiler.js";
 import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { isBlob } from "../blobs.js";
-import { confusedViews } from "../codec/kinds.js";
+import { describeStructure } from "../codec/parts.js";
 import { asynchronous, confusedBytes, notASchema, type Unsupported, unsupported } from "./support.js";
 import { canonicalNode, ownStructure, type Place, placesOf, type SchemaNode, type SchemaPath } from "../schema/node.js";
 import { SchemaReader } from "../schema/read.js";
@@ -104,7 +105,7 @@ export class SchemaGraph {
     const given = typeNameOf(metaOf(value).id ?? constant?.name ?? annotations.constants.get(value));
     const base = given === undefined ? at.label : [given];
     const structure = ownStructure(this.#reader.node(schema, found));
-    const views = structure.kind === "union" ? confusedViews(structure) : undefined;
+    const views = structure.kind === "union" ? confusedViews(structure.options, describeStructure) : undefined;
     if (views !== undefined) report(confusedBytes(views), at.path, node);
     for (const place of placesOf(structure)) {
       const { part } = place;

@@ -102,9 +102,9 @@ export function bytesClass(schema: AnySchema): string | undefined {
 }
 
 /** Explains why options of a union cannot be told apart: bytes of two classes, which are the same on the wire. */
-export function confusedBytes([one, other]: readonly [string, string]): Unsupported {
+export function confusedBytes(views: string): Unsupported {
   return unsupportedType(
-    `This union has ${one} and ${other} in the same place: both are bytes on the wire, and the receiver cannot tell which.`,
+    `This union has ${views} in the same place: both are bytes on the wire, and the receiver cannot tell which.`,
     "Use one class, or objects with a literal field that differs.",
   );
 }

@@ -1,17 +1,16 @@
 import { type Form, partsOf, placesOf, readIsoDate } from "@quicrpc/core/generated";
 import { bigintOf, bytesOf } from "./conversions.js";
-import { type Describe, isPart } from "./own-forms.js";
+import { type Describe, isPart, unwrapped } from "./own-forms.js";
 
 /** Names two of `options` with the same form in JSON; returns undefined if all can be distinguished. */
 export function confusable<Part>(options: readonly Part[], describe: Describe<Part>): string | undefined {
-  const comparison = new Comparison(describe);
-  for (const [i, option] of options.entries()) {
-    for (const other of options.slice(i)) {
-      const reason = comparison.between(option, other, other === option);
-      if (reason !== undefined) return `a union of ${reason}`;
-    }
-  }
-  return undefined;
+  const reason = new Comparison(describe, jsonReason).among(options);
+  return reason === undefined ? undefined : `a union of ${reason}`;
+}
+
+/** Names the classes of two kinds of bytes in the same place of two of `options`, between which no receiver could choose. */
+export function confusedViews<Part>(options: readonly Part[], describe: Describe<Part>): string | undefined {
+  return new Comparison(describe, viewReason).among(options);
 }
 
 /** Parsers for values that are strings in JSON. */
@@ -23,17 +22,32 @@ const AS_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
 const OBJECTS: ReadonlySet<string> = new Set(["object", "record", "map"]);
 const LISTS: ReadonlySet<string> = new Set(["array", "set", "tuple"]);
 
+/** Names two forms without parts inside them, if a receiver could not distinguish their values. */
+type Reason = (a: Form<unknown, unknown>, b: Form<unknown, unknown>) => string | undefined;
+
 class Comparison<Part> {
   readonly #describe: Describe<Part>;
+  readonly #reason: Reason;
   /** Pairs that were compared, or are being compared. */
   readonly #seen = new Map<Part, Set<Part>>();
 
-  constructor(describe: Describe<Part>) {
+  constructor(describe: Describe<Part>, reason: Reason) {
     this.#describe = describe;
+    this.#reason = reason;
+  }
+
+  among(options: readonly Part[]): string | undefined {
+    for (const [i, option] of options.entries()) {
+      for (const other of options.slice(i)) {
+        const reason = this.#between(option, other, other === option);
+        if (reason !== undefined) return reason;
+      }
+    }
+    return undefined;
   }
 
   /** @param isSame true to compare an option with itself, where only literals are compared */
-  between(left: Part, right: Part, isSame = false): string | undefined {
+  #between(left: Part, right: Part, isSame = false): string | undefined {
     const seen = this.#seen.get(left) ?? new Set();
     if (seen.has(right)) return undefined;
     this.#seen.set(left, seen.add(right));
@@ -58,34 +72,50 @@ class Comparison<Part> {
   }
 
   #ofBases(a: Form<Part, unknown>, b: Form<Part, unknown>): string | undefined {
-    const asText = AS_TEXT[a.kind];
-    if (a.kind === "bytes" && b.kind === "bytes") {
-      return a.view === b.view ? undefined : `${a.view ?? "Uint8Array"} and ${b.view ?? "Uint8Array"}`;
+    if (a.kind === "tuple" && b.kind === "tuple") {
+      const most = Math.max(a.items.length, b.items.length);
+      for (let i = 0; i <= most; i++) {
+        const [left, right] = [a.items[i] ?? a.rest, b.items[i] ?? b.rest];
+        const reason = left && right && this.#between(left, right);
+        if (reason !== undefined) return reason;
+      }
+      return undefined;
     }
-    if (asText !== undefined) return a.kind === b.kind ? undefined : scalarReason(a.kind, asText, b);
-    if (a.kind === "literal" && a.values.some((value) => typeof value === "bigint")) return literalReason(a.values, b);
     if (LISTS.has(a.kind) && LISTS.has(b.kind)) return this.#ofParts(partsOf(a), partsOf(b));
+    if (!OBJECTS.has(a.kind) && !LISTS.has(a.kind)) return this.#reason(a, b);
     if (!OBJECTS.has(a.kind) || !OBJECTS.has(b.kind) || areDisjoint(a, b, this.#describe)) return undefined;
     const [left, right] = [fieldsOf(a), fieldsOf(b)];
     for (const [name, part] of Object.entries(left.fields)) {
       const other = right.fields[name] ?? right.others;
-      const reason = other === undefined ? undefined : this.between(part, other);
+      const reason = other === undefined ? undefined : this.#between(part, other);
       if (reason !== undefined) return reason;
     }
     return left.others === undefined || right.others === undefined
       ? undefined
-      : this.between(left.others, right.others);
+      : this.#between(left.others, right.others);
   }
 
   #ofParts(left: readonly Part[], right: readonly Part[]): string | undefined {
     for (const a of left) {
       for (const b of right) {
-        const reason = this.between(a, b);
+        const reason = this.#between(a, b);
         if (reason !== undefined) return reason;
       }
     }
     return undefined;
   }
+}
+
+function viewReason(a: Form<unknown, unknown>, b: Form<unknown, unknown>): string | undefined {
+  if (a.kind !== "bytes" || b.kind !== "bytes" || a.view === b.view) return undefined;
+  return `${a.view ?? "Uint8Array"} and ${b.view ?? "Uint8Array"}`;
+}
+
+function jsonReason(a: Form<unknown, unknown>, b: Form<unknown, unknown>): string | undefined {
+  const asText = AS_TEXT[a.kind];
+  if (asText !== undefined) return a.kind === b.kind ? viewReason(a, b) : scalarReason(a.kind, asText, b);
+  const hasBigints = a.kind === "literal" && a.values.some((value) => typeof value === "bigint");
+  return hasBigints ? literalReason(a.values, b) : undefined;
 }
 
 /** Returns true if a field that both objects require distinguishes them. */
@@ -94,11 +124,33 @@ export function areDisjoint<Part>(a: Form<Part, unknown>, b: Form<Part, unknown>
   return Object.entries(a.fields).some(([name, part]) => {
     const other = Object.hasOwn(b.fields, name) ? b.fields[name] : undefined;
     if (other === undefined) return false;
-    const [left, right] = [describe(part).form, describe(other).form];
-    if (left.kind !== "literal" || right.kind !== "literal") return false;
-    return left.values.every((value) => typeof value !== "bigint" && !right.values.includes(value));
+    const [left, right] = [unwrapped(part, describe), unwrapped(other, describe)];
+    if (left.kind === "literal" && right.kind === "literal") {
+      return left.values.every((value) => typeof value !== "bigint" && !right.values.includes(value));
+    }
+    const [types, others] = [typesOf(left), typesOf(right)];
+    return types.length > 0 && others.length > 0 && !types.some((type) => others.includes(type));
   });
 }
+
+/** Returns the types of the values of `form` in JSON; none if they may be absent, or of types that are not listed here. */
+function typesOf(form: Form<unknown, unknown>): readonly string[] {
+  if (form.kind === "literal") {
+    const types = form.values.map((value) => (value === null ? "null" : typeof value));
+    return types.some((type) => type === "bigint" || type === "undefined") ? [] : types;
+  }
+  return TYPES[form.kind] ?? [];
+}
+
+const TYPES: Readonly<Record<string, readonly string[]>> = {
+  string: ["string"],
+  template: ["string"],
+  date: ["string"],
+  bytes: ["string"],
+  number: ["number"],
+  boolean: ["boolean"],
+  null: ["null"],
+};
 
 function scalarReason(
   kind: string,

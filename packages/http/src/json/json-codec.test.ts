@@ -278,6 +278,11 @@ describe("messages that plain JSON does not say all of are refused", () => {
       ["a", wire.object({ k: wire.literal("a"), v: wire.date() })],
       ["b", wire.object({ k: wire.literal("b"), v: wire.string() })],
     ]),
+    wire.union(
+      wire.object({ k: wire.string(), v: wire.date() }),
+      wire.object({ k: wire.literal(null, 1), v: wire.string() }),
+    ),
+    wire.union(wire.tuple([wire.number(), wire.date()]), wire.tuple([wire.string(), wire.date()], wire.date())),
     wire.external(z.url(), "json"),
     wire.external(z.xor([z.string(), z.object({ a: z.number() })]), "json"),
   ])("%#: others are not", (shape) => {
