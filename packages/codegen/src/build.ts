@@ -14,6 +14,7 @@ import type { FileModel, MessageModel, MethodModel, Reexport, ServiceModel } fro
 import { errorTypeName, generatedNames, NameScope } from "./names.js";
 import { CORE_IMPORTS } from "./print/core-imports.js";
 import { isClient, type Target } from "./print/service.js";
+import { CanonicalText } from "./shape/canonical.js";
 import { fingerprintOf } from "./shape/fingerprint.js";
 import { snapshotOf } from "./shape/snapshot.js";
 import { namesOfConstants, type SharedModule } from "./shared.js";
@@ -116,6 +117,7 @@ function serviceModel(
       },
     };
   };
+  const canonical = new CanonicalText(snapshot.types);
   const modelOf = (method: FoundMethod): MethodModel | undefined => {
     const shape = shapes.get(method);
     const taken = snapshot.methods[method.name];
@@ -126,7 +128,7 @@ function serviceModel(
     return {
       name: method.name,
       id: taken.id,
-      fingerprint: fingerprintOf(taken, snapshot.types),
+      fingerprint: fingerprintOf(taken, canonical),
       kind: shape.kind,
       topic: method.topic,
       docs: method.docs,

@@ -40,3 +40,22 @@ test("four levels more make the JSON Schema of objects less than three times as 
   };
   expect(lengthOf(9)).toBeLessThan(3 * lengthOf(5));
 });
+
+test("constants that each use the one before twice, 30 levels deep, are generated", async () => {
+  const objects = (before: string): string => `z.object({ a: ${before}, b: ${before} })`;
+  expect(
+    await sizeOf(30, (before, level) => (level % 2 === 0 ? objects(before) : unions(before, level)), ".ts"),
+  ).toBeLessThan(200_000);
+});
+
+test("twelve types that refer to each other are generated", async () => {
+  const names = Array.from({ length: 12 }, (_, i) => `T${i}`);
+  const fields = names.map((name) => `get ${name}() { return ${name}.optional(); },`).join(" ");
+  const types = names.map((name, i) => `const ${name}: z.ZodType = z.object({ k: z.literal(${i}), ${fields} });\n`);
+  const path = workspace.write(
+    "mutual.service.ts",
+    `import { rpc, service } from "@quicrpc/core";\nimport { z } from "zod";\n${types.join("")}` +
+      'export const S = service("test.v1.S", { m: rpc({ input: T0 }) });',
+  );
+  expect((await generate({ files: [path] })).diagnostics).toEqual([]);
+});

@@ -249,7 +249,7 @@ export const shopMethods: {
     id: 4,
     output: categoryCodec,
     readOnly: true,
-    fingerprint: 0xc3852eff,
+    fingerprint: 0xc2903a90,
   }),
   watch: describeMethod(shopService, serverStreamCalls, "watch", {
     id: 5,

@@ -1,3 +1,4 @@
+import { CanonicalText } from "../shape/canonical.js";
 import { fingerprintOf, formatFingerprint } from "../shape/fingerprint.js";
 import { type SchemaSnapshot, type ServiceSnapshot, SNAPSHOT_VERSION } from "../shape/shape.js";
 import { type Lock, type LockedMethod, serviceOf } from "./lock.js";
@@ -13,11 +14,12 @@ export function updateLock(lock: Lock, services: Readonly<Record<string, Service
     methods.set(key, isGone ? { ...locked, removed: true } : locked);
   }
   for (const [service, { id, methods: present, types }] of Object.entries(services)) {
+    const canonical = new CanonicalText(types);
     for (const [name, method] of Object.entries(present)) {
       methods.set(`${service}/${name}`, {
         serviceId: id,
         methodId: method.id,
-        fingerprint: formatFingerprint(fingerprintOf(method, types)),
+        fingerprint: formatFingerprint(fingerprintOf(method, canonical)),
         removed: false,
       });
     }

@@ -1,51 +1,36 @@
+import { createHash } from "node:crypto";
+import { MAX_DEPTH } from "@quicrpc/core/generated";
 import { isPartial, keysOf, type Shape, type ShapeTypes } from "./shape.js";
 
-/**
- * Converts shapes to text that is equal for shapes that are equal on the wire. A recursive reference is written as the
- * number of levels to its target, so names do not matter.
- */
+/** Levels of a shape that its text describes. They end recursive types. */
+const LEVELS = MAX_DEPTH;
+/** Longer texts are replaced by their hashes. A shape with a type that is used twice at each level would have a text of exponential length. */
+const MAX_TEXT = 1000;
+
+/** Converts shapes to text that is equal for shapes that are equal on the wire, whatever the names of their types are. */
 export class CanonicalText {
   readonly #types: ShapeTypes;
-  /** Texts of types without references to outer types. */
-  readonly #closed = new Map<string, string>();
-  readonly #open = new Map<string, number>();
-  #depth = 0;
-  /** The outermost level to which the last written text refers. */
-  #reaches = Number.POSITIVE_INFINITY;
+  /** Texts of types, by name and number of levels. */
+  readonly #texts = new Map<string, string>();
 
   constructor(types: ShapeTypes) {
     this.#types = types;
   }
 
-  of(shape: Shape): string {
-    if (shape.kind === "ref") return this.#reference(shape.name);
-    this.#depth++;
-    const text = this.#write(shape);
-    this.#depth--;
-    return text;
-  }
-
-  #reference(name: string): string {
-    const closed = this.#closed.get(name);
-    if (closed !== undefined) return closed;
-    const open = this.#open.get(name);
-    if (open !== undefined) {
-      this.#reaches = Math.min(this.#reaches, open);
-      return `^${this.#depth - open}`;
+  of(shape: Shape, levels: number = LEVELS): string {
+    if (levels === 0) return "";
+    if (shape.kind !== "ref") {
+      const text = this.#write(shape, levels);
+      return text.length > MAX_TEXT ? createHash("sha256").update(text).digest("base64") : text;
     }
-    const target = this.#types[name];
-    if (target === undefined) return "any";
-    const before = this.#reaches;
-    this.#reaches = Number.POSITIVE_INFINITY;
-    this.#open.set(name, this.#depth);
-    const text = this.of(target);
-    this.#open.delete(name);
-    if (this.#reaches >= this.#depth) this.#closed.set(name, text);
-    this.#reaches = Math.min(before, this.#reaches);
+    const key = `${levels} ${shape.name}`;
+    let text = this.#texts.get(key);
+    if (text === undefined) this.#texts.set(key, (text = this.of(this.#types[shape.name] ?? { kind: "any" }, levels)));
     return text;
   }
 
-  #write(shape: Exclude<Shape, { readonly kind: "ref" }>): string {
+  #write(shape: Exclude<Shape, { readonly kind: "ref" }>, levels: number): string {
+    const of = (part: Shape): string => this.of(part, levels - 1);
     switch (shape.kind) {
       case "literal":
         return `=${shape.values
@@ -56,35 +41,32 @@ export class CanonicalText {
         const { others } = shape;
         const fields = Object.entries(shape.fields)
           .sort(([a], [b]) => compareText(a, b))
-          .map(([name, field]) => `${JSON.stringify(name)}${field.optional === true ? "?" : ""}:${this.of(field)}`);
-        const rest = others === undefined ? "" : others === "strict" ? ";refused" : `;...${this.of(others)}`;
+          .map(([name, field]) => `${JSON.stringify(name)}${field.optional === true ? "?" : ""}:${of(field)}`);
+        const rest = others === undefined ? "" : others === "strict" ? ";refused" : `;...${of(others)}`;
         return `{${fields.join()}${rest}}`;
       }
       case "array":
       case "set":
-        return `${shape.kind}<${this.of(shape.element)}>`;
+        return `${shape.kind}<${of(shape.element)}>`;
       case "tuple":
-        return `[${shape.items.map((item) => this.of(item)).join()}/${shape.required}${shape.rest === undefined ? "" : `...${this.of(shape.rest)}`}]`;
+        return `[${shape.items.map(of).join()}/${shape.required}${shape.rest === undefined ? "" : `...${of(shape.rest)}`}]`;
       case "record":
       case "map":
-        return `${shape.kind}${isPartial(shape) ? "?" : ""}<${this.of(keysOf(shape))},${this.of(shape.element)}>`;
+        return `${shape.kind}${isPartial(shape) ? "?" : ""}<${of(keysOf(shape))},${of(shape.element)}>`;
       case "union":
-        return this.#sorted(shape.options, "|");
+        return sorted(shape.options.map(of), "|");
       case "intersection":
-        return this.#sorted([shape.left, shape.right], "&");
+        return sorted([of(shape.left), of(shape.right)], "&");
       case "bytes":
         return shape.view ?? "bytes";
       default:
         return shape.kind;
     }
   }
+}
 
-  #sorted(parts: readonly Shape[], separator: string): string {
-    return `(${parts
-      .map((part) => this.of(part))
-      .sort(compareText)
-      .join(separator)})`;
-  }
+function sorted(texts: readonly string[], separator: string): string {
+  return `(${texts.toSorted(compareText).join(separator)})`;
 }
 
 /** Compares by code units, independently of the locale. */

@@ -1,14 +1,13 @@
 import { fnv1a } from "@quicrpc/core/generated";
-import { CanonicalText, compareText } from "./canonical.js";
-import type { MethodSnapshot, ShapeTypes } from "./shape.js";
+import { type CanonicalText, compareText } from "./canonical.js";
+import type { MethodSnapshot } from "./shape.js";
 
 /**
  * Returns a 32-bit hash that differs if two versions of a method differ on the wire: in kind, delivery, types, fields,
  * optional parts or declared errors. Names of methods and types, comments, checks (lengths, bounds, formats) and the
  * order of fields and options do not affect it.
  */
-export function fingerprintOf(method: MethodSnapshot, types: ShapeTypes): number {
-  const text = new CanonicalText(types);
+export function fingerprintOf(method: MethodSnapshot, text: CanonicalText): number {
   const errors = Object.entries(method.errors ?? {})
     .map(([reason, { code, details }]) => [reason, code, details === undefined ? "" : text.of(details)])
     .sort(([a = ""], [b = ""]) => compareText(a, b));

@@ -136,14 +136,14 @@ export const reflectionMethods: {
     id: 1,
     output: reflectionListOutputCodec,
     readOnly: true,
-    fingerprint: 0x73620869,
+    fingerprint: 0x353b8249,
   }),
   describe: describeMethod(reflectionService, unaryCalls, "describe", {
     id: 2,
     input: reflectionDescribeInputCodec,
     output: serviceDetailsCodec,
     readOnly: true,
-    fingerprint: 0x9343ee5c,
+    fingerprint: 0xe5bf1cd5,
   }),
 };
 

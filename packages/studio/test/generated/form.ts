@@ -95,7 +95,7 @@ export const formMethods: {
     id: 1,
     input: everythingCodec,
     output: everythingCodec,
-    fingerprint: 0x61e51a7a,
+    fingerprint: 0x9e3fc196,
   }),
 };
 
