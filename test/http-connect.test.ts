@@ -14,7 +14,7 @@ const open = closedAfterEach();
 it("`connect` takes it as a transport, and closes it", async () => {
   const server = await serveHttp();
   const url = `http://127.0.0.1:${server.port}`;
-  const connection = await connect(url, { transports: [httpTransport()], headers: { "x-a": "1" } });
+  const connection = await connect(url, { advanced: { transports: [httpTransport()], headers: { "x-a": "1" } } });
   const client = createHttpClient(connection);
   expect(await client.echo({ text: "a" })).toEqual({ text: "a" });
   expect(await client.metadata()).toMatchObject({ "x-a": "1" });
@@ -36,7 +36,7 @@ async function callAtOnce(
   const { host, protocol } = new URL(server.urls[0] as string);
   const overTls = protocol === "wss:";
   const transports = [httpTransport(overTls ? { fetch: http2Fetch(connectHttp2, { ca: cert }) } : {})];
-  const connection = await connect(`${overTls ? "https" : "http"}://${host}`, { transports });
+  const connection = await connect(`${overTls ? "https" : "http"}://${host}`, { advanced: { transports } });
   open.push(connection);
   const texts = Array.from({ length: calls }, (_, i) => String(i));
   const answers = await Promise.all(texts.map((text) => connection.unary(echo, { text })));
@@ -51,8 +51,8 @@ it.each([
 });
 
 it.each([
-  ["connections", { transport: { maxSessionsPerAddress: 5 } }],
-  ["connections that have sent no request", { transport: { maxHandshakesPerAddress: 2 } }],
+  ["connections", { advanced: { transport: { maxSessionsPerAddress: 5 } } }],
+  ["connections that have sent no request", { advanced: { transport: { maxHandshakesPerAddress: 2 } } }],
   ["calls", { limits: { maxCalls: 5 } }],
 ])("calls wait if the server has room for few %s", async (_, settings) => {
   await callAtOnce(200, "http://127.0.0.1:0", settings);

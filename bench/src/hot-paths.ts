@@ -121,8 +121,13 @@ async function over(scheme: "quic" | "tls", name: string, ways: readonly ("lane"
   try {
     // It rests while others have their turns.
     const transport = { idleTimeoutMs: 0 };
-    const { urls } = await serve({ listen: `${scheme}://127.0.0.1:0`, tls, transport, routers: [router] });
-    const { session } = await connect(urls[0] ?? "", { serverCertificateHashes: [tls.hash], transport });
+    const { urls } = await serve({
+      listen: `${scheme}://127.0.0.1:0`,
+      tls,
+      routers: [router],
+      advanced: { transport },
+    });
+    const { session } = await connect(urls[0] ?? "", { serverCertificateHashes: [tls.hash], advanced: { transport } });
     if (session === undefined) throw new Error("the session was lost");
     return ways.map((via) => call(session, via, `, over ${name}`));
   } catch (error) {

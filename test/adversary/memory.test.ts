@@ -175,7 +175,7 @@ it("greetings full of small entries, of sessions that stay", async () => {
   const metadata = Array.from({ length: 3800 }, (_, n) => ["ab"[n % 2] as string, "x"] as const);
   const attack = async (): Promise<void> => {
     const sessions = [];
-    for (let count = 0; count < 800; count++) sessions.push(await server.dial("tcp:", { metadata }));
+    for (let count = 0; count < 800; count++) sessions.push(await server.dial("tcp:", { advanced: { metadata } }));
     await pause(300);
     await Promise.all(sessions.map((session) => session.close({ closeCode: 1 })));
   };

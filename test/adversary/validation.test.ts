@@ -73,7 +73,7 @@ describe.each(schemes)("over %s", (scheme) => {
     const attack = async (): Promise<void> => {
       const keys = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`key${i}`, 1]));
       const session = await server.dial(scheme);
-      const text = await server.dial(scheme, { codec: textAsJson });
+      const text = await server.dial(scheme, { advanced: { codec: textAsJson } });
       for (const refused of [
         await refusal(session.unary(tree, keys)),
         await refusal(text.unary(strict, JSON.stringify(keys))),
@@ -115,7 +115,7 @@ describe.each(schemes)("over %s", (scheme) => {
   it("bigints of millions of digits, and other values that JSON lacks", async () => {
     const server = await living();
     const attack = async (): Promise<void> => {
-      const session = await server.dial(scheme, { codec: textAsJson });
+      const session = await server.dial(scheme, { advanced: { codec: textAsJson } });
       for (const text of [
         `{"$bigint":"${"9".repeat(3_000_000)}"}`,
         `{"$number":"${"9".repeat(3_000_000)}"}`,

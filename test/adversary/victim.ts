@@ -81,11 +81,9 @@ const server = await serve({
   listen,
   webSocket,
   http,
-  ...(http2 && { transports: [http2Transport()] }),
   tls: { cert, key },
   routers: [router, createTopicRouter(roomMethods, {}, serveRooms(createTopics()))],
   ...(limits !== undefined && { limits }),
-  ...(compressed && { compression: { algorithms: nodeCompressions() } }),
   ...(authenticate !== undefined && {
     authenticate: async (peer) => {
       if (authenticate === "slow") {
@@ -97,6 +95,10 @@ const server = await serve({
       return comers++ === 0 && authenticate === "first" ? {} : never();
     },
   }),
+  advanced: {
+    ...(http2 && { transports: [http2Transport()] }),
+    ...(compressed && { compression: { algorithms: nodeCompressions() } }),
+  },
 });
 
 /** Returns the live memory after a collection, and the peak of resident memory since `reset`. */

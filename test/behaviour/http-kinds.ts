@@ -7,7 +7,7 @@ import { http3Fetch } from "../http3-fetch.js";
 import type { LocalKind } from "./kinds.js";
 import { notHere, type Reasons, skipExcepted, skipper } from "./not-here.js";
 import { Witness } from "./service.js";
-import { sessionOptions } from "./session-options.js";
+import { servedOptions, sessionOptions } from "./session-options.js";
 
 const NO_FRAMES = "the peer speaks HTTP, whose own misuse packages/http/test/hostile.test.ts tries";
 const OWN_BUDGET = "each request has a memory of its own; limits.maxServerBytes bounds them all (packages/http/test)";
@@ -107,7 +107,7 @@ function overHttp(
       if (Object.keys(others).length > 0) await notHere(`a caller over HTTP has no ${Object.keys(others).join(", ")}`);
       const certificate = await devCertificate();
       const { cert, key } = certificate;
-      const { peer: _peer, ...serving } = sessionOptions(witness, limits, theirs);
+      const serving = servedOptions(sessionOptions(witness, limits, theirs));
       const listener = await serve({ ...serving, listen: [listen], tls: { cert, key }, http: true });
       const fetch = fetchOf(certificate);
       const { host, protocol } = new URL(listener.urls[0] as string);

@@ -44,7 +44,11 @@ describe.each(kindsFor("C68"))("identity: $name", ({ name }) => {
   /** Why a call cannot be made, or a session. A failure that waiting cannot mend does not wait. */
   async function refusal(at: string, options: DialOptions): Promise<Error & { code: string }> {
     try {
-      const connection = await connect(at, { reconnect: false, serverName: "localhost", ...options });
+      const connection = await connect(at, {
+        reconnect: false,
+        ...options,
+        advanced: { serverName: "localhost", ...options.advanced },
+      });
       await connection.unary(echo, { text: "" });
     } catch (error) {
       return error as Error & { code: string };
@@ -66,13 +70,13 @@ describe.each(kindsFor("C68"))("identity: $name", ({ name }) => {
   });
 
   it("C67 a certificate for another name", async () => {
-    const error = await refusal(await served(), { ca: authority.cert, serverName: "example.org" });
+    const error = await refusal(await served(), { ca: authority.cert, advanced: { serverName: "example.org" } });
     expect(error.code).toBe(engine ? `${codes}NAME` : "ERR_TLS_CERT_ALTNAME_INVALID");
     expect(error.message).toContain("example.org");
   });
 
   it("C67 no client certificate where one is required, and one of another authority", async () => {
-    const at = await served({ clientCertificates: { ca: authority.cert } });
+    const at = await served({ advanced: { clientCertificates: { ca: authority.cert } } });
     const none = await refusal(at, { ca: authority.cert });
     expect(`${none.code} ${none.message}`).toMatch(/certificate.(is.)?required/i);
     const stranger = await certificate({ issuer: await certificate({ ca: true }), names: ["mallory.example"] });
@@ -81,8 +85,13 @@ describe.each(kindsFor("C68"))("identity: $name", ({ name }) => {
   });
 
   it("C68 mutual TLS identity is visible to the handler", async () => {
-    const at = await served({ clientCertificates: { ca: authority.cert } });
-    const client = await dial(at, { ca: authority.cert, serverName: "localhost", cert: alice.cert, key: alice.key });
+    const at = await served({ advanced: { clientCertificates: { ca: authority.cert } } });
+    const client = await dial(at, {
+      ca: authority.cert,
+      cert: alice.cert,
+      key: alice.key,
+      advanced: { serverName: "localhost" },
+    });
     for (const via of ["lane", "stream"] as const) {
       expect(await client.unary(echo, { text: "" }, { via })).toEqual({ text: "CN=alice.example" });
     }
@@ -90,8 +99,8 @@ describe.each(kindsFor("C68"))("identity: $name", ({ name }) => {
   });
 
   it("a certificate that is not required may be missing, but not wrong", async () => {
-    const at = await served({ clientCertificates: { ca: authority.cert, required: false } });
-    const client = await dial(at, { ca: authority.cert, serverName: "localhost" });
+    const at = await served({ advanced: { clientCertificates: { ca: authority.cert, required: false } } });
+    const client = await dial(at, { ca: authority.cert, advanced: { serverName: "localhost" } });
     expect(await client.unary(echo, { text: "" })).toEqual({ text: "nobody" });
     await client.close();
     const stranger = await certificate({ issuer: await certificate({ ca: true }), names: ["mallory.example"] });

@@ -8,7 +8,7 @@ import { devCertificate, dial, type DialOptions, serve } from "@quicrpc/node";
 import { trustOf } from "../../packages/node/test/trust.js";
 import { httpKinds } from "./http-kinds.js";
 import { Witness } from "./service.js";
-import { type Load, measured, sessionOptions } from "./session-options.js";
+import { type Load, measured, servedOptions, sessionOptions } from "./session-options.js";
 import { streamSessions } from "./stream-sessions.js";
 import {
   type Join,
@@ -187,7 +187,7 @@ function served(
   make: Join,
   listen: () => string,
   exceptions = ofOneStream,
-  over: Pick<DialOptions, "transports"> = {},
+  over: Pick<DialOptions, "advanced"> = {},
 ): LocalKind {
   return {
     name,
@@ -201,21 +201,19 @@ function served(
       const accepted = new Promise<Session>((resolve) => {
         onSession = resolve;
       });
-      // `serve` names the peers of its sessions by their addresses.
-      const { peer: _, ...serving } = sessionOptions(witness, limits, options.server);
+      const serving = servedOptions(sessionOptions(witness, limits, options.server));
       const listener = await serve({
         ...serving,
         listen: [listen()],
         tls: { cert, key },
-        ...transportOptions(options),
-        ...over,
-        onSession,
+        advanced: { ...serving.advanced, ...transportOptions(options), ...over.advanced, onSession },
       });
       const url = listener.urls[0] as string;
+      const calling = servedOptions(sessionOptions(new Witness(), limits, options.client));
       const client = await dial(url, {
-        ...sessionOptions(new Witness(), limits, options.client),
+        ...calling,
         ...trustOf(url, { hash }),
-        ...over,
+        advanced: { ...calling.advanced, ...over.advanced },
       });
       const close = async (): Promise<void> => {
         await client.close();
@@ -238,7 +236,7 @@ const byteStreams: readonly LocalKind[] = [
   served("WebSocket", joinWebSocket("ws"), () => "ws://127.0.0.1:0/rpc", withoutTls),
   { ...served("WebSocket over TLS", joinWebSocket("wss"), () => "wss://127.0.0.1:0/rpc"), like: "WebSocket" },
   served("fails HTTP/2", joinFails, () => "https://127.0.0.1:0/rpc", ofFails, {
-    transports: [failsTransport({ httpVersion: 2 })],
+    advanced: { transports: [failsTransport({ httpVersion: 2 })] },
   }),
 ];
 

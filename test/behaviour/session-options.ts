@@ -1,3 +1,4 @@
+import type { AdvancedSessionOptions } from "@quicrpc/core/transport";
 import type { Limits, Router, ServerLoad, SessionOptions } from "@quicrpc/core";
 import { saidRouter } from "./said-service.js";
 import { behaviourRouter, type Witness } from "./service.js";
@@ -18,6 +19,15 @@ export function sessionOptions(
   const said = saidRouter((event) => witness.saw(event));
   const routers = [behaviourRouter(witness), said, typedRouter(), onceRouter(), thrownRouter(), ...(own.routers ?? [])];
   return { onError, limits, ...own, routers };
+}
+
+/** Options of a session as `serve` and `dial` take them, which name the peers of their sessions themselves. */
+export function servedOptions(options: SessionOptions): Pick<SessionOptions, "limits" | "onError"> & {
+  routers: readonly Router[];
+  advanced: AdvancedSessionOptions;
+} {
+  const { routers = [], limits, onError, peer: _, ...advanced } = options;
+  return { routers, advanced, ...(limits && { limits }), ...(onError && { onError }) };
 }
 
 /** Running handlers of a server, and estimated bytes that its peers make it hold. */

@@ -57,7 +57,7 @@ describe.skipIf(executablePath === undefined)("blobs of a page", () => {
       tls: { cert, key },
       routers: [router],
       allowedOrigins: () => true,
-      onSession: (session) => void sessions.add(session),
+      advanced: { onSession: (session) => void sessions.add(session) },
     });
   }, 60_000);
   afterAll(async () => {

@@ -96,7 +96,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
   });
 
   it("takes a WebSocket where the page has an HTTP/2 connection to the server, on which browsers open it (RFC 8441)", async () => {
-    const port = await listen("https://127.0.0.1:0/rpc", { transports: [http2Transport()] });
+    const port = await listen("https://127.0.0.1:0/rpc", { advanced: { transports: [http2Transport()] } });
     await page.evaluate(`(async () => {
       await fetch("https://127.0.0.1:${port}/", { mode: "no-cors", credentials: "include" });
       globalThis.WebTransport = undefined;

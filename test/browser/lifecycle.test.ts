@@ -73,7 +73,7 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
       listen: ["https://127.0.0.1:0/rpc"],
       tls: { cert, key },
       routers: [behaviourRouter(witness)],
-      onSession: (session) => void sessions.push(session),
+      advanced: { onSession: (session) => void sessions.push(session) },
     });
     relay = await openUdpLink({ target: server.address.port });
     tab = await Tab.open(executablePath as string, `${site.origin}/page`);

@@ -2,7 +2,7 @@ import type { Limits, Session } from "@quicrpc/core";
 import { http2Transport } from "@quicrpc/fails-components";
 import { type DevCertificate, serve, type Server } from "@quicrpc/node";
 import { methods, Witness } from "../behaviour/service.js";
-import { sessionOptions } from "../behaviour/session-options.js";
+import { servedOptions, sessionOptions } from "../behaviour/session-options.js";
 import { collect } from "../behaviour/tools.js";
 import { MeetingPoint } from "./meeting-point.js";
 import type { Answered, Meeting, Remote, Seen } from "./page/remote.js";
@@ -46,13 +46,15 @@ export class RemoteServers implements Remote {
       onSession = resolve;
     });
     const server = await serve({
-      ...sessionOptions(witness, limits),
+      ...servedOptions(sessionOptions(witness, limits)),
       listen: ["https://127.0.0.1:0/rpc"],
       webSocket: true,
-      transports: [http2Transport()],
       tls: { cert, key },
-      ...(typeof maxStreams === "number" && { transport: { maxStreams } }),
-      onSession,
+      advanced: {
+        transports: [http2Transport()],
+        onSession,
+        ...(typeof maxStreams === "number" && { transport: { maxStreams } }),
+      },
     });
     const running: Running = { server, session, witness, waiting: undefined, stopped: false };
     this.running.set(id, running);

@@ -56,7 +56,7 @@ const server = await serve({
   tls: { cert, key },
   routers: [router],
   authenticate: async ({ credentials }) => (await credentials) ?? "nobody",
-  once: { store, leaseMs: LEASE_MS },
   onError: () => {},
+  advanced: { once: { store, leaseMs: LEASE_MS } },
 });
 process.send?.(server.urls[0]);

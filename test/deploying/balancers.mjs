@@ -56,7 +56,12 @@ const direct = await Promise.all(
 /** Servers behind a proxy that ends TLS. */
 const behind = await Promise.all(
   ["a", "b"].map((name) =>
-    serve({ listen: "ws://127.0.0.1:0/", http: true, allowedHosts: ["localhost"], routers: routers(name) }),
+    serve({
+      listen: "ws://127.0.0.1:0/",
+      http: true,
+      advanced: { allowedHosts: ["localhost"] },
+      routers: routers(name),
+    }),
   ),
 );
 const servers = { quic: [direct, 0], tls: [direct, 1], web: [behind, 0] };

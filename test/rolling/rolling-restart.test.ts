@@ -101,7 +101,7 @@ const ways: readonly Way[] = [
     name: "goaways that name the other server",
     open: (urls, index, hash) => {
       const url = urls[index % urls.length] as string;
-      return connect(url, { ...trustOf(url, { hash }), allowedRedirects: urls, backoff });
+      return connect(url, { ...trustOf(url, { hash }), advanced: { allowedRedirects: urls, backoff } });
     },
     to: (other) => other,
     settled: ({ state }) => state.status === "ready",

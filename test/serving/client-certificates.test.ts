@@ -59,7 +59,7 @@ const KINDS: [name: string, alpn: string, options: Partial<ServeOptions>, ask: A
   [
     "WebTransport over HTTP/2",
     "h2",
-    { listen: ["https://127.0.0.1:0/rpc"], transports: [failsTransport({ httpVersion: 2 })] },
+    { listen: ["https://127.0.0.1:0/rpc"], advanced: { transports: [failsTransport({ httpVersion: 2 })] } },
     (socket) => {
       const session = connectHttp2("https://localhost", { createConnection: () => socket });
       session.on("error", () => {});
@@ -80,7 +80,7 @@ const KINDS: [name: string, alpn: string, options: Partial<ServeOptions>, ask: A
   [
     "the ponyfill's WebSocket",
     "http/1.1",
-    { listen: ["https://127.0.0.1:0/rpc"], transports: [failsTransport({ httpVersion: 2 })] },
+    { listen: ["https://127.0.0.1:0/rpc"], advanced: { transports: [failsTransport({ httpVersion: 2 })] } },
     askWebSocket("webtransport_kDraft2_quicrpc.v1.stream"),
   ],
 ];
@@ -96,11 +96,15 @@ describe.each(KINDS)("client certificates over %s", (_, alpn, listening, ask) =>
     const server = await serve({
       ...listening,
       tls: { cert: own.cert, key: own.key },
-      clientCertificates: { ca: authority.cert },
       routers: [router],
-      onSession: (_, { certificate }: Peer) => decide({ admitted: certificate?.subject }),
-      onRefused: ({ code, message }) => decide({ refused: `${code}: ${message}` }),
       ...options,
+      advanced: {
+        ...listening.advanced,
+        clientCertificates: { ca: authority.cert },
+        onSession: (_, { certificate }: Peer) => decide({ admitted: certificate?.subject }),
+        onRefused: ({ code, message }) => decide({ refused: `${code}: ${message}` }),
+        ...options.advanced,
+      },
     });
     open.push(server);
     return async (tls) => {
@@ -154,7 +158,7 @@ describe.each(KINDS)("client certificates over %s", (_, alpn, listening, ask) =>
   });
 
   it("where none is required, one without has no identity, the second time as well", async () => {
-    const knock = await guarded({ clientCertificates: { ca: authority.cert, required: false } });
+    const knock = await guarded({ advanced: { clientCertificates: { ca: authority.cert, required: false } } });
     const first = await knock({});
     expect(first.verdict).toEqual({ admitted: undefined });
     const second = await knock(first.ticket === undefined ? {} : { session: first.ticket });

@@ -56,6 +56,7 @@ describe.each([...LISTENERS, SOCKET])("credentials over $name", (way) => {
       authenticate: admit,
       ...over,
       ...options,
+      advanced: { ...over.advanced, ...options.advanced },
     });
     open.push(server);
     const url = server.urls[0] as string;
@@ -76,8 +77,8 @@ describe.each([...LISTENERS, SOCKET])("credentials over $name", (way) => {
       authenticate: async ({ metadata, credentials }) =>
         void seen.push((await metadata).get("tenant"), await credentials),
     });
-    for (const more of [{ metadata: { tenant: "north" }, credentials: "alice" }, {}]) {
-      const session = await dial(url, { ...dialling, ...more });
+    for (const more of [{ advanced: { metadata: { tenant: "north" } }, credentials: "alice" }, {}]) {
+      const session = await dial(url, { ...dialling, ...more, advanced: { ...dialling.advanced, ...more.advanced } });
       open.push(session);
       await session.unary(echo, { text: "" });
     }
@@ -139,7 +140,11 @@ describe.each([...LISTENERS, SOCKET])("credentials over $name", (way) => {
       return "bob";
     };
     await expect(dial(url, { ...dialling, credentials })).rejects.toThrow("the vault is closed");
-    const connection = await connect(url, { ...dialling, credentials, backoff: { initialMs: 1 } });
+    const connection = await connect(url, {
+      ...dialling,
+      credentials,
+      advanced: { ...dialling.advanced, backoff: { initialMs: 1 } },
+    });
     open.push(connection);
     expect(await connection.unary(echo, { text: "" })).toEqual({ text: "bob" });
   });

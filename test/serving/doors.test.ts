@@ -31,7 +31,14 @@ async function served(
   options: Partial<ServeOptions>,
 ): Promise<Server> {
   const { cert, key } = await devCertificate();
-  const server = await serve({ tls: { cert, key }, routers: [service], listen: [listen], ...way.options, ...options });
+  const server = await serve({
+    tls: { cert, key },
+    routers: [service],
+    listen: [listen],
+    ...way.options,
+    ...options,
+    advanced: { ...way.options?.advanced, ...options.advanced },
+  });
   open.push(server);
   return server;
 }
@@ -109,7 +116,7 @@ async function ended(socket: {
 
 describe.each(LISTENERS)("over $name", (way) => {
   it("maxSessions counts sessions, and one that ends makes room", async () => {
-    const server = await served(way, { transport: { maxSessions: 2 } });
+    const server = await served(way, { advanced: { transport: { maxSessions: 2 } } });
     const [first] = [await answered(way, server), await answered(way, server)];
     expect(await rejected(answered(way, server))).toBeInstanceOf(Error);
     expect(server.sessions.size).toBe(2);
@@ -119,7 +126,7 @@ describe.each(LISTENERS)("over $name", (way) => {
   });
 
   it("one address has three quarters of maxSessions at most, and a session that ends makes room", async () => {
-    const server = await served(way, { transport: { maxSessions: 8 } });
+    const server = await served(way, { advanced: { transport: { maxSessions: 8 } } });
     const sessions: Session[] = [];
     for (let count = 0; count < 6; count++) sessions.push(await answered(way, server));
     expect(await rejected(answered(way, server))).toBeInstanceOf(Error);
@@ -131,7 +138,7 @@ describe.each(LISTENERS)("over $name", (way) => {
 
   it("sessions that nobody has authenticated take no place of maxSessions, and no more than are allowed are admitted", async () => {
     const gate = new Gate();
-    const server = await served(way, { authenticate: gate.authenticate, transport: { maxSessions: 1 } });
+    const server = await served(way, { authenticate: gate.authenticate, advanced: { transport: { maxSessions: 1 } } });
     const dials = Array.from({ length: 3 }, () => answered(way, server));
     const outcomes = Promise.allSettled(dials);
     await vi.waitFor(() => expect(gate.asked).toBe(3));
@@ -143,8 +150,10 @@ describe.each(LISTENERS)("over $name", (way) => {
     const gate = new Gate();
     const server = await served(way, {
       authenticate: gate.authenticate,
-      // Over HTTP/2 and HTTP/3 the connection counts beside its session until that is admitted.
-      transport: { maxHandshakesPerAddress: 4 },
+      advanced: {
+        // Over HTTP/2 and HTTP/3 the connection counts beside its session until that is admitted.
+        transport: { maxHandshakesPerAddress: 4 },
+      },
     });
     const dials: Promise<Session>[] = [];
     for (let i = 0; i < 5; i++) {
@@ -180,7 +189,7 @@ describe.each(LISTENERS)("over $name", (way) => {
     const server = await served(way, {
       limits: { maxHandshakeMs: 500 },
       authenticate: () => new Promise(() => {}),
-      onRefused: (error) => void refused.push(error),
+      advanced: { onRefused: (error) => void refused.push(error) },
     });
     const session = await dialled(way, server);
     expect(await rejected(session.unary(echo, { text: "" }))).toMatchObject({ code: "deadline_exceeded" });
@@ -279,7 +288,9 @@ describe("a connection that is no session after maxHandshakeMs is closed", () =>
 });
 
 it.each(overTcp)("silent connections of one address leave room for others, over $name", async (way) => {
-  const server = await served(way, { transport: { maxHandshakes: 8, maxHandshakesPerAddress: 4, maxSessions: 4 } });
+  const server = await served(way, {
+    advanced: { transport: { maxHandshakes: 8, maxHandshakesPerAddress: 4, maxSessions: 4 } },
+  });
   const silent = await Promise.all(Array.from({ length: 20 }, () => silentTcp(server, "127.0.0.2")));
   for (const socket of silent) socket.resume();
   await vi.waitFor(() => expect(silent.filter(({ readyState }) => readyState === "open")).toHaveLength(12));
@@ -292,7 +303,7 @@ describe("connections beyond the share of their address", () => {
   it.each(overTcp.filter(({ name }) => name !== "WebTransport over HTTP/2"))(
     "wait for their turn over $name, and each gets a session",
     async (way) => {
-      const server = await served(way, { transport });
+      const server = await served(way, { advanced: { transport } });
       const silent = [await silentTcp(server), await silentTcp(server)];
       const sessions = Promise.all(Array.from({ length: 10 }, () => answered(way, server)));
       await silentTcp(server);
@@ -302,7 +313,7 @@ describe("connections beyond the share of their address", () => {
   );
 
   it("wait for their turn over plain HTTP, and their requests are answered", async () => {
-    const server = await served({ listen: "http://127.0.0.1:0" }, { transport, http: true });
+    const server = await served({ listen: "http://127.0.0.1:0" }, { http: true, advanced: { transport } });
     const silent = [await silentTcp(server), await silentTcp(server)];
     const asked = Array.from({ length: 10 }, () => healthz(server));
     await silentTcp(server);
@@ -312,7 +323,7 @@ describe("connections beyond the share of their address", () => {
 
   it("are answered with 503 over plain HTTP if too many wait", async () => {
     const few = { maxSessions: 2, maxHandshakes: 4, maxHandshakesPerAddress: 2 };
-    const server = await served({ listen: "http://127.0.0.1:0" }, { transport: few, http: true });
+    const server = await served({ listen: "http://127.0.0.1:0" }, { http: true, advanced: { transport: few } });
     for (let i = 0; i < 6; i++) await silentTcp(server);
     const refused = await healthz(server, "POST", "x".repeat(200_000));
     expect(refused.status).toBe(503);
@@ -322,7 +333,7 @@ describe("connections beyond the share of their address", () => {
 
   it("hold no more than 16 MiB of what they have sent, and the address that holds most loses connections", async () => {
     const many = { maxHandshakes: 200, maxHandshakesPerAddress: 50 };
-    const server = await served({ listen: "http://127.0.0.1:0" }, { transport: many, http: true });
+    const server = await served({ listen: "http://127.0.0.1:0" }, { http: true, advanced: { transport: many } });
     const silent = (address: string, count: number): Promise<Socket[]> =>
       Promise.all(Array.from({ length: count }, () => silentTcp(server, address)));
     for (const address of ["127.0.0.1", "127.0.0.2"]) await silent(address, 50);

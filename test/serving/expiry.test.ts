@@ -43,8 +43,7 @@ it("calls go on with the next token, and streams of the old one end after the gr
       const token = (await credentials) ?? "none";
       return { token, expiresAt: Date.now() + (token === "token 1" ? 500 : 60_000) };
     },
-    expiresAt: ({ expiresAt }) => expiresAt,
-    expiryGraceMs: 300,
+    advanced: { expiresAt: ({ expiresAt }) => expiresAt, expiryGraceMs: 300 },
   });
   open.push(server);
   let tokens = 0;
@@ -84,16 +83,18 @@ it("a session goes on with the next token of the same subject, and its streams w
       const token = (await credentials) ?? "none";
       return { token, expiresAt: Date.now() + (token === "token 1" ? EXPIRES_MS : 60_000) };
     },
-    expiresAt: ({ expiresAt }) => expiresAt,
-    subjectOf: () => "ann",
-    expiryGraceMs: 0,
-    onSession: () => sessions++,
+    advanced: {
+      expiresAt: ({ expiresAt }) => expiresAt,
+      subjectOf: () => "ann",
+      expiryGraceMs: 0,
+      onSession: () => sessions++,
+    },
   });
   open.push(server);
   let tokens = 0;
   const connection = await connect(server.urls[0] as string, {
     credentials: () => `token ${++tokens}`,
-    metadata: { app: "1" },
+    advanced: { metadata: { app: "1" } },
   });
   open.push(connection);
   const items = connection.serverStream(methods.watch, undefined)[Symbol.asyncIterator]();
@@ -121,8 +122,8 @@ it("a session whose end cannot be told is refused", async () => {
     listen: "tcp://127.0.0.1:0",
     routers: [router],
     authenticate: (): User => ({ token: "a", expiresAt: Number.NaN }),
-    expiresAt: ({ expiresAt }) => expiresAt,
     onError: (error) => problems.push(error),
+    advanced: { expiresAt: ({ expiresAt }) => expiresAt },
   });
   open.push(server);
   const refused = (async () => {

@@ -62,7 +62,7 @@ it("serves and connects without an engine", async () => {
     const errors = [];
     const onError = (error) => errors.push(error.code);
     const health = createHealth();
-    const server = await serve({ listen: "quic://127.0.0.1:0", webSocket: true, engine: "optional", tls: { cert, key }, routers: [health.router], onError });
+    const server = await serve({ listen: "quic://127.0.0.1:0", webSocket: true, advanced: { engine: "optional" }, tls: { cert, key }, routers: [health.router], onError });
     const [url] = server.urls;
     const reasons = [];
     const connection = await connect(url.replace("wss:", "quic:"), { serverCertificateHashes: [hash], fallback: { url, onFallback: ({ code }) => reasons.push(code) } });
@@ -80,7 +80,7 @@ it("serves and connects without an engine", async () => {
 
 it.each([
   ["the engine is required", `{ webSocket: true }`],
-  ["nothing else is left", `{ engine: "optional" }`],
+  ["nothing else is left", `{ advanced: { engine: "optional" } }`],
 ])("refuses to serve without an engine where %s", async (_, options) => {
   const told = await run(`
     import { devCertificate, serve } from "@quicrpc/node";

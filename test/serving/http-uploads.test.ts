@@ -28,9 +28,9 @@ async function started(uploads = fileUploads(folder), limits = {}): Promise<stri
     listen: ["http://127.0.0.1:0"],
     routers: [router],
     authenticate: async ({ credentials }) => ({ user: await credentials }),
-    principal: ({ connection }) => String((connection as { user: unknown }).user),
     limits,
     http: { uploads },
+    advanced: { principal: ({ connection }) => String((connection as { user: unknown }).user) },
   });
   return `http://${new URL(server.urls[0] as string).host}`;
 }

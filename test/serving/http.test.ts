@@ -145,7 +145,7 @@ it("remembers calls that take effect once where the server does", async () => {
   const base = await served("http://127.0.0.1:0", {
     http: true,
     routers: [onceRouter()],
-    once: { store: new Store() },
+    advanced: { once: { store: new Store() } },
   });
   await httpTransport().caller(base).start(onceMethods.add, { name: "a", waitMs: 0 });
   expect(claimed).toEqual(["claimed"]);
@@ -155,10 +155,10 @@ it("names the client that a proxy speaks for, to authenticate and to onError", a
   const seen: unknown[] = [];
   const base = await served("http://127.0.0.1:0", {
     http: true,
-    trustedProxies: ["127.0.0.0/8"],
     authenticate: ({ remoteAddress }) => void seen.push(remoteAddress?.host),
     onError: (_, { peer }) => void seen.push(peer),
     routers: [createRouter({ nothing }, { nothing: () => Promise.reject(new Error("as asked")) })],
+    advanced: { trustedProxies: ["127.0.0.0/8"] },
   });
   const socket = connectTcp(Number(new URL(base).port), "127.0.0.1");
   socket.write("PROXY TCP4 203.0.113.7 127.0.0.1 4000 80\r\n");
@@ -206,8 +206,8 @@ it("asks clients for certificates over HTTP as well", async () => {
   const seen: (string | undefined)[] = [];
   const base = await served("wss://127.0.0.1:0/rpc", {
     http: true,
-    clientCertificates: { ca: authority.cert },
     authenticate: (peer) => void seen.push(peer.certificate?.subject),
+    advanced: { clientCertificates: { ca: authority.cert } },
   });
   const path = "/test.v1.Behaviour/nothing";
   expect(await sendHttp2(base, path)).toBe(401);
@@ -254,7 +254,10 @@ describe.each([
 
   it("go from the one that has been idle longest to a new one", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
-    const base = await served(listen, { http: true, transport: { maxSessions: 2, maxSessionsPerAddress: 2 } });
+    const base = await served(listen, {
+      http: true,
+      advanced: { transport: { maxSessions: 2, maxSessionsPerAddress: 2 } },
+    });
     const [first, second] = [await callOnNew(base), await callOnNew(base)];
     expect([first.status, second.status]).toEqual([200, 200]);
     const third = (): Promise<unknown> =>

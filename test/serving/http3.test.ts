@@ -223,7 +223,7 @@ describe("Alt-Svc", () => {
 
   it("is not sent through proxies, whose port is another; a handler of one's own takes HTTP/3", async () => {
     const http = toNodeHandler(createFetchHandler({ routers: [newRouter({} as Seen)] }));
-    const base = await serving({ trustedProxies: ["192.0.2.1"], http });
+    const base = await serving({ http, advanced: { trustedProxies: ["192.0.2.1"] } });
     expect(await alternatives(base)).toEqual([undefined, undefined]);
     await clientOf(base).nothing();
   });

@@ -7,7 +7,7 @@ export interface Listener {
   /** The URL that `serve` takes. */
   readonly listen: string;
   /** Options of the server, and of those who dial it. */
-  readonly options: Pick<DialOptions, "transports">;
+  readonly options: Pick<DialOptions, "advanced">;
 }
 
 const engine: Listener[] = [
@@ -25,7 +25,7 @@ export const LISTENERS: readonly Listener[] = [
   {
     name: "WebTransport over HTTP/2",
     listen: "https://127.0.0.1:0/rpc",
-    options: { transports: [failsTransport({ httpVersion: 2 })] },
+    options: { advanced: { transports: [failsTransport({ httpVersion: 2 })] } },
   },
 ];
 

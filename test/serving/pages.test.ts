@@ -1,6 +1,6 @@
 // Which pages a server lets in, over every listener that speaks HTTP: what their browsers say in Origin and Host.
 import { createRouter } from "@quicrpc/core/generated";
-import { devCertificate, dial, type DialOptions, serve, type ServeOptions } from "@quicrpc/node";
+import { devCertificate, dial, serve, type ServeOptions } from "@quicrpc/node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { methods } from "../behaviour/service.js";
 import { trustOf } from "../../packages/node/test/trust.js";
@@ -25,13 +25,16 @@ const router = createRouter({ echo }, { echo: (input) => input });
 /** Asks for a session with the headers of a page; says "taken", or the status of the refusal. */
 type PendingConnection = (headers: Record<string, string>) => Promise<string>;
 
-async function served(url: string, options: Partial<ServeOptions> & DialOptions): Promise<PendingConnection> {
+async function served(
+  url: string,
+  options: Pick<ServeOptions, "allowedOrigins" | "advanced">,
+): Promise<PendingConnection> {
   const { hash } = await devCertificate();
   const server = await serve({ listen: [url], tls: await devCertificate(), routers: [router], ...options });
   open.push(server);
   return async (headers) => {
-    const { transports = [] } = options;
-    const dialling = { ...trustOf(url, { hash }), headers, transports };
+    const { transports = [] } = options.advanced ?? {};
+    const dialling = { ...trustOf(url, { hash }), advanced: { headers, transports } };
     try {
       const session = await dial(server.urls[0] as string, dialling);
       open.push(session);
@@ -99,7 +102,7 @@ describe("names of a server without TLS", () => {
     expect(await visit(rebound)).toBe("421");
     expect(await visit(rebound)).toBe("421");
     expect(logged).toHaveLength(1);
-    expect(logged[0]).toContain('serve({ allowedHosts: ["evil.example"] })');
+    expect(logged[0]).toContain('add "evil.example" to allowedHosts of serve()');
   });
 
   it.each(["127.0.0.1", "[::1]:8080", "localhost", "LOCALHOST.:80"])("%s is no such name", async (host) => {
@@ -117,8 +120,8 @@ describe("names of a server without TLS", () => {
 
   it("names that are configured may be used, in allowedHosts, allowedOrigins or the listener's URL", async () => {
     const visit = await served("ws://localhost:0/rpc", {
-      allowedHosts: ["api.example"],
       allowedOrigins: ["https://app.example"],
+      advanced: { allowedHosts: ["api.example"] },
     });
     expect(await visit({ origin: "https://api.example", host: "api.example" })).toBe("taken");
     expect(await visit({ origin: "https://app.example", host: "api.example:80" })).toBe("taken");

@@ -27,7 +27,7 @@ beforeAll(async () => {
 describe.each(LISTENERS)("proof of a key over $name", (way) => {
   const { options: over } = way;
   const encrypted = !/^(tcp|ws|unix):/.test(way.listen);
-  const shown = encrypted && over.transports === undefined;
+  const shown = encrypted && over.advanced === undefined;
 
   async function served(
     options: Partial<ServeOptions<string>> = {},
@@ -38,8 +38,7 @@ describe.each(LISTENERS)("proof of a key over $name", (way) => {
     const server = await serve<string>({
       listen: [way.listen],
       tls: { cert: tls.cert, key: tls.key },
-      routers: [router],
-      // The token says which key may use it, as `cnf.jkt` of a JWT does.
+      routers: [router], // The token says which key may use it, as `cnf.jkt` of a JWT does.
       authenticate: async (peer: Peer) => {
         const [user = "", key] = ((await peer.credentials) ?? "").split(" ");
         const proof = await peer.proof;
@@ -47,9 +46,9 @@ describe.each(LISTENERS)("proof of a key over $name", (way) => {
         if (proof?.thumbprint !== key) throw new RpcError("unauthenticated", "the token is of another key");
         return user;
       },
-      onSession: (session) => void sessions.push(session),
       ...over,
       ...options,
+      advanced: { onSession: (session) => void sessions.push(session), ...over.advanced, ...options.advanced },
     });
     open.push(server);
     const url = server.urls[0] as string;
@@ -58,7 +57,11 @@ describe.each(LISTENERS)("proof of a key over $name", (way) => {
 
   it("lets in who has the key, bound to the connection where that is encrypted", async () => {
     const { url, dialling, proofs } = await served();
-    const session = await dial(url, { ...dialling, credentials: `ann ${thumbprint}`, proof: prover(keys) });
+    const session = await dial(url, {
+      ...dialling,
+      credentials: `ann ${thumbprint}`,
+      advanced: { ...dialling.advanced, proof: prover(keys) },
+    });
     open.push(session);
     expect(await session.unary(echo, { text: "x".repeat(300_000) })).toEqual({ text: "ann" });
     expect(proofs).toEqual([{ thumbprint, algorithm: "ES256", bound: shown, audience: url }]);
@@ -67,7 +70,11 @@ describe.each(LISTENERS)("proof of a key over $name", (way) => {
   it("refuses a stolen token, with another key and without one", async () => {
     const { url, dialling } = await served();
     for (const proof of [prover(await createProofKeys()), undefined]) {
-      const session = await dial(url, { ...dialling, credentials: `ann ${thumbprint}`, ...(proof && { proof }) });
+      const session = await dial(url, {
+        ...dialling,
+        credentials: `ann ${thumbprint}`,
+        advanced: { ...dialling.advanced, ...(proof && { proof }) },
+      });
       open.push(session);
       await expect(session.unary(echo, { text: "" })).rejects.toMatchObject({
         code: "unauthenticated",
@@ -77,13 +84,12 @@ describe.each(LISTENERS)("proof of a key over $name", (way) => {
   });
 
   it("is asked for again by each session, and with new credentials", async () => {
-    const { url, dialling, proofs, sessions } = await served({ subjectOf: () => "ann" });
+    const { url, dialling, proofs, sessions } = await served({ advanced: { subjectOf: () => "ann" } });
     let asked = 0;
     const connection = await connect(url, {
       ...dialling,
       credentials: () => `ann${++asked} ${thumbprint}`,
-      proof: prover(keys),
-      backoff: { initialMs: 1 },
+      advanced: { ...dialling.advanced, proof: prover(keys), backoff: { initialMs: 1 } },
     });
     open.push(connection);
     expect(await connection.unary(echo, { text: "" })).toEqual({ text: "ann1" });
@@ -108,7 +114,7 @@ describe.each(LISTENERS)("proof of a key over $name", (way) => {
       prove: async () => undefined,
       proven: async () => {},
     };
-    const session = await dial(url, { ...dialling, credentials: "ann", proof });
+    const session = await dial(url, { ...dialling, credentials: "ann", advanced: { ...dialling.advanced, proof } });
     open.push(session);
     await session.closed;
     await expect(session.unary(echo, { text: "" })).rejects.toMatchObject({ code: "deadline_exceeded" });
@@ -138,7 +144,7 @@ it("a proxy that ends TLS can be told from none: the proof holds, and is not bou
   await once(proxy.listen(0, "127.0.0.1"), "listening");
   open.push({ close: () => proxy.close() });
   const url = `tls://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const session = await dial(url, { serverCertificateHashes: [tls.hash], proof: prover(keys) });
+  const session = await dial(url, { serverCertificateHashes: [tls.hash], advanced: { proof: prover(keys) } });
   open.push(session);
   await expect(session.unary(echo, { text: "" })).rejects.toMatchObject({ message: expect.stringContaining("proxy") });
   expect(proofs).toEqual([{ thumbprint, algorithm: "ES256", bound: false, audience: url }]);
@@ -154,7 +160,7 @@ it("a signal ends the wait for a server that never lets the client in", async ()
   open.push(server);
   const url = server.urls[0] as string;
   const controller = new AbortController();
-  const aborted = dial(url, { proof: prover(keys), signal: controller.signal });
+  const aborted = dial(url, { signal: controller.signal, advanced: { proof: prover(keys) } });
   // Once it has reached the server.
   await expect.poll(() => server.stats().authentications).toBe(1);
   controller.abort(new Error("not any more"));
@@ -164,7 +170,7 @@ it("a signal ends the wait for a server that never lets the client in", async ()
 it("plain HTTP has no proofs, and says so, as a fallback too", async () => {
   const refused =
     "the option proof cannot travel to http://127.0.0.1:1 by HTTP, which has no sessions, in which a client proves its key: leave it out, or connect by a transport with sessions, such as WebTransport or a WebSocket";
-  const options = { proof: prover(keys), transports: [httpTransport()] };
+  const options = { advanced: { proof: prover(keys), transports: [httpTransport()] } };
   await expect(dial("http://127.0.0.1:1", options)).rejects.toThrow(new TypeError(refused));
   const fallback = { url: "http://127.0.0.1:1" };
   await expect(connect("tcp://127.0.0.1:1", { ...options, fallback })).rejects.toThrow(new TypeError(refused));

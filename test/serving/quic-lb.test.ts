@@ -22,8 +22,8 @@ async function served(serverId: string, options: Omit<ConnectionIdOptions, "serv
   const server = await serve({
     listen: "quic://127.0.0.1:0",
     tls: await devCertificate(),
-    connectionIds: { serverId, ...options },
     routers: [createRouter({ echo }, { echo: () => ({ text: serverId }) })],
+    advanced: { connectionIds: { serverId, ...options } },
   });
   open.push(server);
   return server;
@@ -99,8 +99,8 @@ describe.skipIf(process.env["QUICRPC_NO_ENGINE"] !== undefined)("through a balan
       expect(() => Endpoint.bind({ connectionIds: options })).toThrow(message);
     }
     expect(() => Endpoint.bind({ reusePort: true, connectionIds: { serverId: "01" } })).toThrow("PortGroup");
-    await expect(serve({ port: 0, routers: [], connectionIds: { serverID: "01" } as never })).rejects.toThrow(
-      "serverID",
-    );
+    await expect(
+      serve({ port: 0, routers: [], advanced: { connectionIds: { serverID: "01" } as never } }),
+    ).rejects.toThrow("serverID");
   });
 });

@@ -110,7 +110,7 @@ const KINDS: typeof QUIC = [
   [
     "WebTransport over HTTP/2",
     (port) => `https://127.0.0.1:${port}/rpc`,
-    { transports: [failsTransport({ httpVersion: 2 })] },
+    { advanced: { transports: [failsTransport({ httpVersion: 2 })] } },
     overHttp2,
   ],
 ];
@@ -126,8 +126,15 @@ async function heard(
   trust: DialOptions,
 ): Promise<string[]> {
   const { port, received } = await impersonate({ cert: tls.cert, key: tls.key });
-  const request = /^(https|wss):/.test(url(port)) ? { headers: { authorization: "Bearer secret" } } : {};
-  await expect(dial(url(port), { ...request, ...options, ...trust })).rejects.toBeInstanceOf(Error);
+  const request = /^(https|wss):/.test(url(port)) ? { advanced: { headers: { authorization: "Bearer secret" } } } : {};
+  await expect(
+    dial(url(port), {
+      ...request,
+      ...options,
+      ...trust,
+      advanced: { ...request.advanced, ...options.advanced, ...trust.advanced },
+    }),
+  ).rejects.toBeInstanceOf(Error);
   return received;
 }
 
@@ -151,7 +158,7 @@ describe.each(KINDS)("a server that is not trusted, dialled by %s", (...kind) =>
 });
 
 // failsTransport() takes no authorities but the system's.
-describe.each(KINDS.filter(([, , { transports }]) => transports === undefined))("by %s", (...kind) => {
+describe.each(KINDS.filter(([, , { advanced }]) => advanced === undefined))("by %s", (...kind) => {
   it("one with another name gets nothing of the request", async () => {
     expect(await heard(kind, misnamed, { ca: authority.cert })).toEqual([]);
   });

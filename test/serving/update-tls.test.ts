@@ -27,8 +27,8 @@ const KINDS: readonly [
   ],
   [
     "HTTP/2 beside https",
-    { listen: ["https://127.0.0.1:0/rpc"], transports: [http2Transport()] },
-    (port) => [`https://127.0.0.1:${port}/rpc`, { transports: [failsTransport({ httpVersion: 2 })] }],
+    { listen: ["https://127.0.0.1:0/rpc"], advanced: { transports: [http2Transport()] } },
+    (port) => [`https://127.0.0.1:${port}/rpc`, { advanced: { transports: [failsTransport({ httpVersion: 2 })] } }],
   ],
 ];
 
@@ -62,14 +62,25 @@ describe.each(KINDS)("server.updateTls: %s", (kind, options, client) => {
 
   async function served(more: Partial<ServeOptions> = {}): Promise<Server> {
     const { cert, key } = before;
-    const server = await serve({ tls: { cert, key }, routers: [router], ...options, ...more });
+    const server = await serve({
+      tls: { cert, key },
+      routers: [router],
+      ...options,
+      ...more,
+      advanced: { ...options.advanced, ...more.advanced },
+    });
     open.push(server);
     return server;
   }
 
   async function dialled({ address }: Server, given: DialOptions): Promise<Session> {
     const [url, more] = client(address.port);
-    const session = await dial(url, { ...more, timeoutMs: 5000, ...given });
+    const session = await dial(url, {
+      ...more,
+      timeoutMs: 5000,
+      ...given,
+      advanced: { ...more?.advanced, ...given.advanced },
+    });
     open.push(session);
     return session;
   }
@@ -124,7 +135,7 @@ describe.each(KINDS)("server.updateTls: %s", (kind, options, client) => {
       );
       server.updateTls({ tls: [one, two].map((each) => identity(each as TestCertificate)) });
       for (const serverName of ["one.test", "two.test"]) {
-        const session = await dialled(server, { ca: authority.cert, serverName });
+        const session = await dialled(server, { ca: authority.cert, advanced: { serverName } });
         expect(await session.unary(echo, { text: "" })).toEqual({ text: "undefined" });
       }
     });
@@ -136,11 +147,15 @@ describe.each(KINDS)("server.updateTls: %s", (kind, options, client) => {
         certificate({ ca: true, names: ["other authority"] }),
       ]);
       const server = await served({
-        clientCertificates: { ca: other.cert },
         authenticate: ({ certificate: shown }) => shown?.subject,
+        advanced: { clientCertificates: { ca: other.cert } },
       });
       server.updateTls({ tls: [own, after].map(identity), clientCertificates: { ca: authority.cert } });
-      const session = await dialled(server, { ca: authority.cert, serverName: "localhost", ...identity(alice) });
+      const session = await dialled(server, {
+        ca: authority.cert,
+        ...identity(alice),
+        advanced: { serverName: "localhost" },
+      });
       expect(await session.unary(echo, { text: "" })).toEqual({ text: "CN=alice.example" });
     });
 

@@ -22,23 +22,21 @@ export function quicrpc(
   options: CallOptions,
   { scheme = "quic", earlyData = false, transports = [], messages = messagesMethods }: Over = {},
 ): Contestant {
-  const over = { earlyData, transports };
   // Idle connections must not time out.
   const transport = { idleTimeoutMs: 0 };
+  const over = { earlyData, transports, transport };
   const open = async (host: string, port: number, { hash }: Certificate): Promise<Client> => {
     const url = `${scheme}://${host}:${port}`;
-    return clientOf(await connect(url, { serverCertificateHashes: [hash], transport, ...over }), options, messages);
+    return clientOf(await connect(url, { serverCertificateHashes: [hash], advanced: over }), options, messages);
   };
   return {
     async serve(host, tls) {
       const { address } = await serve({
         listen: [`${scheme}://${host}:0`],
-        tls,
-        // A workload has 10,000 calls in progress, in stream mode each on its own stream: more than the defaults allow.
-        transport: { ...transport, maxSessions: 20_000, maxStreamsCeiling: 16_384 },
+        tls, // A workload has 10,000 calls in progress, in stream mode each on its own stream: more than the defaults allow.
         limits: { maxCalls: 10_000, maxStreams: 10_100, maxSessionBytes: 128 * 2 ** 20 },
-        ...over,
         routers: [routerOf(), echoes(messages)],
+        advanced: { ...over, transport: { ...transport, maxSessions: 20_000, maxStreamsCeiling: 16_384 } },
       });
       return address.port;
     },

@@ -23,9 +23,9 @@ const order = { id: "o-1", at: new Date(0), cents: 2n ** 62n, tags: new Set(["ne
     listen: [url],
     tls: { cert, key },
     routers: [router],
-    codecs: [cbor],
+    advanced: { codecs: [cbor] },
   });
-  await using connection = await connect(String(server.urls[0]), { ...trust, codec: cbor });
+  await using connection = await connect(String(server.urls[0]), { ...trust, advanced: { codec: cbor } });
   const orders = createOrdersClient(connection);
   console.log("placed ", await orders.place(order));
   for await (const each of orders.all()) console.log("listed ", each);
@@ -33,7 +33,7 @@ const order = { id: "o-1", at: new Date(0), cents: 2n ** 62n, tags: new Set(["ne
 
 {
   await using server = await serve({ listen: [url], tls: { cert, key }, routers: [router] });
-  await using connection = await connect(String(server.urls[0]), { ...trust, codec: cbor });
+  await using connection = await connect(String(server.urls[0]), { ...trust, advanced: { codec: cbor } });
   const refused = await createOrdersClient(connection)
     .place(order)
     .catch((error: unknown) => RpcError.from(error));

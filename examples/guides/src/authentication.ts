@@ -82,9 +82,7 @@ export async function serveWithRenewal(
     tls,
     routers,
     authenticate: async ({ credentials }) => verify(await credentials), // { userId, scopes, exp }
-    expiresAt: ({ exp }) => exp * 1000,
-    subjectOf: ({ userId }) => userId,
-    expiryGraceMs: 10_000,
+    advanced: { expiresAt: ({ exp }) => exp * 1000, subjectOf: ({ userId }) => userId, expiryGraceMs: 10_000 },
   });
   // #endregion renewal
   return server;

@@ -45,7 +45,7 @@ export async function connectToSeveral(): Promise<Pool> {
 
 export async function dialByFails(): Promise<Session> {
   // #region fails
-  const session = await dial("https://orders.example:4433/rpc", { transports: [failsTransport()] });
+  const session = await dial("https://orders.example:4433/rpc", { advanced: { transports: [failsTransport()] } });
   const { httpVersion, reason } = session.transport as FailsSession; // 2, "HTTP/3 needs …, which is not installed"
   // #endregion fails
   console.log(httpVersion, reason);
@@ -55,7 +55,7 @@ export async function dialByFails(): Promise<Session> {
 export async function connectThatMoves(): Promise<Connection> {
   // #region may-move
   const connection = await connect("quic://a.example:4433", {
-    allowedRedirects: ["quic://b.example:4433"], // or a test: (url) => boolean
+    advanced: { allowedRedirects: ["quic://b.example:4433"] }, // or a test: (url) => boolean
   });
   // #endregion may-move
   return connection;
@@ -93,7 +93,7 @@ export async function connectByLine(openLine: (path: string) => Promise<Duplex>)
       return nodeStreamTransport({ readable: line, writable: line }, "client");
     },
   };
-  const connection = await connect("serial:/dev/ttyUSB0", { transports: [serial] });
+  const connection = await connect("serial:/dev/ttyUSB0", { advanced: { transports: [serial] } });
   // #endregion provider
   return connection;
 }

@@ -8,8 +8,13 @@ type Tls = NonNullable<ServeOptions["tls"]>;
 export async function serveByFails(tls: Tls, routers: readonly Router[]): Promise<[Server, Connection]> {
   // #region instead
   // In place of this project's own engine, which is not loaded then.
-  const server = await serve({ listen: "https://[::]:4433/rpc", transports: [failsTransport()], tls, routers });
-  const connection = await connect("https://orders.example:4433/rpc", { transports: [failsTransport()] });
+  const server = await serve({
+    listen: "https://[::]:4433/rpc",
+    tls,
+    routers,
+    advanced: { transports: [failsTransport()] },
+  });
+  const connection = await connect("https://orders.example:4433/rpc", { advanced: { transports: [failsTransport()] } });
   // #endregion instead
   return [server, connection];
 }
@@ -19,10 +24,10 @@ export async function serveByBoth(tls: Tls, routers: readonly Router[]): Promise
   // Beside it: WebTransport over HTTP/2, and the ponyfill's WebSocket, on the TCP port of the same number.
   const server = await serve({
     listen: "https://[::]:4433/rpc",
-    transports: [http2Transport()],
     webSocket: true,
     tls,
     routers,
+    advanced: { transports: [http2Transport()] },
   });
   // #endregion beside
   return server;

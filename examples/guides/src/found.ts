@@ -16,7 +16,7 @@ export async function announceOrders(url: string): Promise<() => void> {
 export async function findOrders(): Promise<Pool> {
   // #region find
   const nats = await connect({ servers: "nats:4222" });
-  const pool = await connectPool(natsTargets(nats, "shop.orders"), { serverName: "orders.example" });
+  const pool = await connectPool(natsTargets(nats, "shop.orders"), { advanced: { serverName: "orders.example" } });
   // #endregion find
   return pool;
 }

@@ -42,7 +42,7 @@ export async function serveOnce(
     listen,
     routers,
     authenticate,
-    once: { principal: ({ connection }) => connection.userId, recordForMs: 86_400_000, leaseMs: 10_000 },
+    advanced: { once: { principal: ({ connection }) => connection.userId, recordForMs: 86_400_000, leaseMs: 10_000 } },
   });
   // #endregion serve
   return server;

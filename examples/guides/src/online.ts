@@ -29,9 +29,11 @@ export async function serveOnline(
       names.set(peer, user);
       return user;
     },
-    onSession: (session, peer) => {
-      online.set(session, names.get(peer) ?? "");
-      void session.closed.then(() => online.delete(session));
+    advanced: {
+      onSession: (session, peer) => {
+        online.set(session, names.get(peer) ?? "");
+        void session.closed.then(() => online.delete(session));
+      },
     },
   });
   // #endregion server

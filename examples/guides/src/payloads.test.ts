@@ -18,7 +18,7 @@ const router = createOrdersRouter({
 
 it("a caller chooses the codec, and compression", async () => {
   const compression = { algorithms: nodeCompressions(), minBytes: 4096 };
-  const server = await serve({ port: 4433, tls: await devCertificate(), routers: [router], compression });
+  const server = await serve({ port: 4433, tls: await devCertificate(), routers: [router], advanced: { compression } });
   for (const session of [await dialJson(), await dialCompressed(server.urls[0] ?? "")]) {
     expect(await createOrdersClient(session).prices()).toEqual(prices);
   }

@@ -5,7 +5,7 @@ import { dial, nodeCompressions } from "@quicrpc/node";
 
 export async function dialJson(): Promise<Session> {
   // #region json
-  const session = await dial("quic://localhost:4433", { codec: json });
+  const session = await dial("quic://localhost:4433", { advanced: { codec: json } });
   // #endregion json
   return session;
 }
@@ -20,7 +20,7 @@ export function acceptRecords(transport: Parameters<typeof createSession>[0], ro
 
 export async function dialCompressed(url: string): Promise<Session> {
   // #region compression
-  const session = await dial(url, { compression: { algorithms: nodeCompressions(), minBytes: 4096 } });
+  const session = await dial(url, { advanced: { compression: { algorithms: nodeCompressions(), minBytes: 4096 } } });
   // #endregion compression
   return session;
 }

@@ -49,7 +49,7 @@ it("a pool asks its servers whether they are well", async () => {
 });
 
 it("a session by @fails-components/webtransport says over which version of HTTP", async () => {
-  const server = await serving("https://0.0.0.0:4433/rpc", { transports: [failsTransport()] });
+  const server = await serving("https://0.0.0.0:4433/rpc", { advanced: { transports: [failsTransport()] } });
   expect(server.urls).toHaveLength(1);
   const log = vi.spyOn(console, "log").mockReturnValue();
   const session = await dialByFails();

@@ -18,7 +18,7 @@ export async function connectWithKey(url: string, signIn: KeySignIn): Promise<Co
   // #region client
   const keys = await createProofKeys(); // keep them in IndexedDB: they are stored, and never shown
   const token = await signIn.tokenFor(await keyThumbprint(keys)); // whoever issues it puts the name of the key into it: cnf.jkt
-  const connection = await connect(url, { credentials: token, proof: prover(keys) });
+  const connection = await connect(url, { credentials: token, advanced: { proof: prover(keys) } });
   // #endregion client
   return connection;
 }

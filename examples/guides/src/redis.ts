@@ -14,7 +14,7 @@ export async function serveOnceByRedis(
   client.on("error", (error) => console.error(error));
   await client.connect();
   const store = new RedisOnceStore(client);
-  const server = await serve({ port: 4433, tls, routers, authenticate, once: { store } });
+  const server = await serve({ port: 4433, tls, routers, authenticate, advanced: { once: { store } } });
   // #endregion store
   return { server, client };
 }

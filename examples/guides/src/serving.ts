@@ -65,8 +65,9 @@ export async function serveDeployed(routers: readonly Router[]): Promise<Server>
     listen: ["quic://[::]:4433", "wss://[::]:4433/rpc", "http://[::]:8080"],
     http: true, // /healthz and /readyz
     tls: { cert: await readFile(files.cert), key: await readFile(files.key) },
-    secret: await readFile("/etc/quicrpc/secret"), // 32 bytes that last: sessions of a process that died end at once
     routers,
+    // 32 bytes that last: sessions of a process that died end at once
+    advanced: { secret: await readFile("/etc/quicrpc/secret") },
   });
   watchTls(server, files); // renewed certificates need no restart
   drainOnSignal(server, { timeoutMs: 20_000 }); // SIGTERM: calls in progress finish
@@ -76,7 +77,7 @@ export async function serveDeployed(routers: readonly Router[]): Promise<Server>
 
 export async function serveBySystemd(tls: Tls, secret: Uint8Array, routers: readonly Router[]): Promise<Server> {
   // #region systemd
-  const server = await serve({ listen: "systemd:", webSocket: true, tls, secret, routers });
+  const server = await serve({ listen: "systemd:", webSocket: true, tls, routers, advanced: { secret } });
   drainOnSignal(server, { timeoutMs: 20_000 });
   // #endregion systemd
   return server;
@@ -88,8 +89,8 @@ export async function serveBehindPlatform(routers: readonly Router[]): Promise<S
   const server = await serve({
     listen: `ws://0.0.0.0:${process.env["PORT"] ?? 8080}/rpc`,
     http: true,
-    allowedHosts: ["orders.example"], // the name by which pages reach it
     routers,
+    advanced: { allowedHosts: ["orders.example"] }, // the name by which pages reach it
   });
   drainOnSignal(server);
   // #endregion platform
@@ -100,9 +101,10 @@ export async function serveBehindBalancer(tls: Tls, routers: readonly Router[]):
   // #region quic-lb
   const server = await serve({
     listen: "quic://0.0.0.0:443",
-    connectionIds: { serverId: process.env["SERVER_ID"] ?? "0x0000000000000001" }, // 8 bytes, this server's own
     tls,
     routers,
+    // 8 bytes, this server's own
+    advanced: { connectionIds: { serverId: process.env["SERVER_ID"] ?? "0x0000000000000001" } },
   });
   // #endregion quic-lb
   return server;

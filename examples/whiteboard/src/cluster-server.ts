@@ -14,7 +14,7 @@ await serve({
   authenticate: async ({ credentials }) => participant(await credentials),
   allowedOrigins: [`http://localhost:${PAGE_PORT}`, `http://127.0.0.1:${PAGE_PORT}`],
   limits: { maxFrameBytes: LIMITS.frameBytes, maxCalls: 64, maxStreams: 64 },
-  transport: { maxSessions: LIMITS.sessions },
+  advanced: { transport: { maxSessions: LIMITS.sessions } },
 });
 // #endregion server
 console.log("it serves");

@@ -28,7 +28,7 @@ const board = await serve({
   authenticate: async ({ credentials }) => participant(await credentials),
   allowedOrigins: [`http://localhost:${pagePort}`, `http://127.0.0.1:${pagePort}`],
   limits: { maxFrameBytes: LIMITS.frameBytes, maxCalls: 64, maxStreams: 64 },
-  transport: { maxSessions: LIMITS.sessions },
+  advanced: { transport: { maxSessions: LIMITS.sessions } },
 }).catch((error: unknown) => giveUp(error, "PORT", port));
 
 console.log(`The whiteboard is at http://localhost:${pagePort} (open it twice). Ctrl-C ends it.`);

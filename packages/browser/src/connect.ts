@@ -1,6 +1,6 @@
 import type { Session, SessionOptions } from "@quicrpc/core";
 import { createClientSession, type Credentials, withCredentials } from "@quicrpc/core/transport";
-import { type DialOptions, waysTo } from "./dial.js";
+import { type AdvancedDialOptions, type DialOptions, type FallbackOptions, waysTo } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
 import { Memory } from "./memory.js";
 import { PageFallback } from "./page-fallback.js";
@@ -12,8 +12,16 @@ const DEFAULT_REMEMBER_MS = 600_000;
 
 /** Options of `connect`. */
 export interface ConnectOptions<Context = unknown>
-  extends Omit<DialOptions<Context>, "timeoutMs" | "signal">,
-    Omit<HealingOptions, "limits"> {}
+  extends Omit<DialOptions<Context>, "advanced" | "timeoutMs" | "signal">,
+    Pick<HealingOptions, "reconnect" | "signal" | "timeoutMs"> {
+  /** Options that few pages set. Default: none. */
+  readonly advanced?: AdvancedConnectOptions<Context>;
+}
+
+/** Options of `connect` that few pages set. */
+export interface AdvancedConnectOptions<Context = unknown>
+  extends AdvancedDialOptions<Context>,
+    Pick<HealingOptions, "backoff"> {}
 
 /**
  * Connects to `https://host:port/path`: over the browser's own WebTransport or, if that does not work, over a WebSocket
@@ -31,10 +39,10 @@ export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
 ): Promise<BrowserConnection> {
-  const { fallback } = options;
-  const { retry, rememberMs = DEFAULT_REMEMBER_MS } = fallback === false ? {} : (fallback ?? {});
-  const ways = waysTo(url, options);
-  const named = { peer: ways.url, ...usualVia(), ...options };
+  const settings = { ...options, ...options.advanced };
+  const { retry, rememberMs = DEFAULT_REMEMBER_MS }: FallbackOptions = options.fallback || {};
+  const ways = waysTo(url, settings);
+  const named = { peer: ways.url, ...usualVia(), ...settings };
   const way = new PageFallback({ ...ways, retry, memory: new Memory(new URL(ways.url), rememberMs) });
   return heal(way, async (reached) => run(reached, named), named);
 }
@@ -43,7 +51,6 @@ export async function connect<Context = unknown>(
 const NEED_MORE = [
   "routers",
   "loadShedder",
-  "load",
   "codec",
   "codecs",
   "compression",

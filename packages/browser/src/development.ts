@@ -1,12 +1,12 @@
 // The entry of development builds: as `index.ts`, with options checked by name. Bundlers find it by the condition "development".
-import { checkOptions, CONNECTION_OPTIONS, type OptionNames, SESSION_OPTIONS } from "@quicrpc/core/transport";
+import { checkOptions, ADVANCED_SESSION_OPTIONS, CONNECTION_OPTIONS, type OptionNames } from "@quicrpc/core/transport";
 import type { Session } from "@quicrpc/core";
 import { connect as connectUnchecked, type ConnectOptions } from "./connect.js";
 import {
   connectWebTransport as connectWebTransportUnchecked,
   type WebTransportConnectOptions,
 } from "./connect-web-transport.js";
-import { dial as dialUnchecked, type DialOptions, type FallbackOptions, type ReachOptions } from "./dial.js";
+import { dial as dialUnchecked, type DialOptions, type FallbackOptions } from "./dial.js";
 import type { BrowserConnection, HealingOptions } from "./heal.js";
 import type { BrowserTransport } from "./transport.js";
 
@@ -19,7 +19,6 @@ const FALLBACK: OptionNames<FallbackOptions> = {
   transport: true,
   url: true,
 };
-const REACH: OptionNames<ReachOptions> = { fallback: FALLBACK, serverCertificateHashes: true, transport: true };
 const HEALING: OptionNames<HealingOptions> = {
   backoff: CONNECTION_OPTIONS.backoff,
   limits: CONNECTION_OPTIONS.limits,
@@ -29,8 +28,23 @@ const HEALING: OptionNames<HealingOptions> = {
   timeoutMs: true,
 };
 
-const DIAL_OPTIONS: OptionNames<DialOptions> = { ...SESSION_OPTIONS, ...REACH, signal: true, timeoutMs: true };
-const CONNECT_OPTIONS: OptionNames<ConnectOptions> = { ...HEALING, ...DIAL_OPTIONS };
+const ADVANCED = { ...ADVANCED_SESSION_OPTIONS, transport: true } as const;
+const DIAL_OPTIONS: OptionNames<DialOptions> = {
+  advanced: ADVANCED,
+  credentials: true,
+  fallback: FALLBACK,
+  limits: CONNECTION_OPTIONS.limits,
+  onError: true,
+  routers: true,
+  serverCertificateHashes: true,
+  signal: true,
+  timeoutMs: true,
+};
+const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
+  ...DIAL_OPTIONS,
+  advanced: { ...ADVANCED, backoff: CONNECTION_OPTIONS.backoff },
+  reconnect: true,
+};
 const WEB_TRANSPORT_OPTIONS: OptionNames<WebTransportConnectOptions> = {
   ...HEALING,
   credentials: true,

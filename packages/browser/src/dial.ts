@@ -1,4 +1,5 @@
 import {
+  type AdvancedSessionOptions,
   type Backoff,
   createCallerSession,
   createSession,
@@ -66,8 +67,6 @@ export interface ReachOptions {
    * trusted.
    */
   readonly serverCertificateHashes?: readonly CertificateHash[] | undefined;
-  /** The transport that is tried first. Default: the browser's own WebTransport. */
-  readonly transport?: PageTransportProvider | undefined;
   /**
    * The WebSocket or other transport that is used if WebTransport is missing, refused or does not answer; `false` for
    * none. Browsers support no certificate hashes for it: its certificate must be trusted by the browser itself.
@@ -77,7 +76,9 @@ export interface ReachOptions {
 }
 
 /** Options of `dial`. */
-export interface DialOptions<Context = unknown> extends Omit<SessionOptions<Context>, "credentials">, ReachOptions {
+export interface DialOptions<Context = unknown>
+  extends Pick<SessionOptions<Context>, "limits" | "onError" | "routers">,
+    ReachOptions {
   /**
    * Credentials of this page over any transport: a token, or a function that returns one. The function is called for
    * each session and before the token expires. They go in the session's greeting, and `authenticate` of the server gets
@@ -88,6 +89,14 @@ export interface DialOptions<Context = unknown> extends Omit<SessionOptions<Cont
   readonly timeoutMs?: number;
   /** Aborting ends the attempt with the signal's reason. Default: none. */
   readonly signal?: AbortSignal;
+  /** Options that few pages set. Default: none. */
+  readonly advanced?: AdvancedDialOptions<Context>;
+}
+
+/** Options of `dial` that few pages set. */
+export interface AdvancedDialOptions<Context = unknown> extends AdvancedSessionOptions<Context> {
+  /** The transport that is tried first. Default: the browser's own WebTransport. */
+  readonly transport?: PageTransportProvider | undefined;
 }
 
 /**
@@ -100,19 +109,20 @@ export async function dial<Context = unknown>(
   options: DialOptions<Context> = {},
 ): Promise<Session<BrowserTransport>> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, signal = new AbortController().signal } = options;
-  const ways = waysTo(url, options);
-  const own = await withCredentials(options);
+  const settings = { ...options, ...options.advanced };
+  const ways = waysTo(url, settings);
+  const own = await withCredentials(settings);
   const { made } = await openFirst({ ...ways, timeoutMs, signal });
   if (carriesCalls(made)) return createCallerSession(made);
   const session = await sessionOn(made, (reached) => createSession(reached, { peer: ways.url, ...usualVia(), ...own }));
-  await options.proof?.proven(session, signal);
+  await settings.proof?.proven(session, signal);
   return session;
 }
 
 /** Returns the transports for `url`, the best first. */
 export function waysTo(
   url: string | URL,
-  options: ReachOptions & HttpSettings & OfSessions,
+  options: ReachOptions & Pick<AdvancedDialOptions, "transport"> & HttpSettings & OfSessions,
 ): Pick<OpenOptions<Reached>, "url" | "candidates" | "afterMs"> {
   const { serverCertificateHashes, transport = webTransportProvider, fallback = {} } = options;
   const target = pageUrl(url, "https://, wss:// or ws://");

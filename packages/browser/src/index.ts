@@ -1,6 +1,6 @@
-export { connect, type ConnectOptions } from "./connect.js";
+export { type AdvancedConnectOptions, connect, type ConnectOptions } from "./connect.js";
 export { connectWebTransport, type WebTransportConnectOptions } from "./connect-web-transport.js";
-export { dial, type DialOptions, type FallbackOptions } from "./dial.js";
+export { type AdvancedDialOptions, dial, type DialOptions, type FallbackOptions } from "./dial.js";
 export type { BrowserConnection } from "./heal.js";
 export type {
   BrowserTransport,

@@ -182,10 +182,10 @@ describe("a connection whose session cannot be made is closed", () => {
   };
   it.each<[string, () => Promise<unknown>]>([
     ["connect, credentials", () => connect(URL_OF_SERVER, { credentials, timeoutMs: 50 })],
-    ["connect, metadata", () => connect(URL_OF_SERVER, { metadata, timeoutMs: 50 })],
+    ["connect, metadata", () => connect(URL_OF_SERVER, { timeoutMs: 50, advanced: { metadata } })],
     ["connectWebTransport, credentials", () => connectWebTransport(URL_OF_SERVER, { credentials, timeoutMs: 50 })],
     ["connectWebTransport, session", () => connectWebTransport(URL_OF_SERVER, { session: credentials, timeoutMs: 50 })],
-    ["dial, metadata", () => dial(URL_OF_SERVER, { metadata })],
+    ["dial, metadata", () => dial(URL_OF_SERVER, { advanced: { metadata } })],
   ])("%s", async (_, start) => {
     network.given("accept");
     await failure(start());

@@ -165,7 +165,7 @@ describe("a connection that fell back to a WebSocket", () => {
 
   it("starts with the shortest wait again after WebTransport has worked for a minute", async () => {
     network.given("refuse");
-    await connected({ backoff: { initialMs: 100, factor: 1 } });
+    await connected({ advanced: { backoff: { initialMs: 100, factor: 1 } } });
     await pass(40_000);
     network.given("accept");
     await pass(60_000);

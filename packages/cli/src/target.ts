@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { type CallOptions, type Connection, sanitizeForLog, RpcError, type Session } from "@quicrpc/core";
 import type { UnsharedBytes } from "@quicrpc/core/transport";
-import type { DevCertificate, DialOptions, TransportProvider } from "@quicrpc/node";
+import type { AdvancedDialOptions, DevCertificate, DialOptions, TransportProvider } from "@quicrpc/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
@@ -236,9 +236,11 @@ async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialO
     ...(ca !== undefined && { ca: readPem(ca) }),
     ...(hashes.length > 0 && { serverCertificateHashes: hashes }),
     ...(credentials !== undefined && { credentials }),
-    ...(header !== undefined && { headers: header }),
-    ...(compress === true && { compression: await onRequest() }),
-    ...(isPlainHttp(url, options) && { transports: [await httpFor(url)] }),
+    advanced: {
+      ...(header !== undefined && { headers: header }),
+      ...(compress === true && { compression: await onRequest() }),
+      ...(isPlainHttp(url, options) && { transports: [await httpFor(url)] }),
+    },
   };
 }
 
@@ -248,7 +250,7 @@ async function httpFor(url: string): Promise<TransportProvider> {
 }
 
 /** Compresses only calls that ask for it. */
-async function onRequest(): Promise<NonNullable<DialOptions["compression"]>> {
+async function onRequest(): Promise<NonNullable<AdvancedDialOptions["compression"]>> {
   const { nodeCompressions } = await import("@quicrpc/node");
   return { algorithms: nodeCompressions(), minBytes: Infinity };
 }

@@ -10,7 +10,7 @@ const { run, start, write } = useProject();
 const SERVER = (listen: string): string => `import { devCertificate, serve } from "@quicrpc/node";
 import { createHealth, createReflection } from "@quicrpc/services";
 const { router } = createHealth();
-await serve({ listen: ${listen}, tls: await devCertificate(), allowedOrigins: [], engine: "optional", webSocket: true, routers: [router, createReflection([router])] });
+await serve({ listen: ${listen}, tls: await devCertificate(), allowedOrigins: [], advanced: { engine: "optional" }, webSocket: true, routers: [router, createReflection([router])] });
 `;
 
 function project(listen: string): void {

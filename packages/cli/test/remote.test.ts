@@ -228,8 +228,8 @@ describe("commands that call a server", () => {
   it("call sends messages compressed where it is told to", async () => {
     const reading = await serve({
       listen: "tcp://127.0.0.1:0",
-      compression: { algorithms: nodeCompressions(), minBytes: Infinity },
       routers: [router, createReflection([router])],
+      advanced: { compression: { algorithms: nodeCompressions(), minBytes: Infinity } },
     });
     let received = 0;
     const between = createServer((socket) => {

@@ -53,8 +53,11 @@ function checkNames(where: string, path: string, given: object, names: object, a
     const value: unknown = given[name as keyof typeof given];
     if (value === undefined) continue;
     if (!Object.hasOwn(names, name)) {
-      const near = nearest(name, Object.keys(names));
-      const meant = near === undefined ? elsewhere(name, all) : path + near;
+      const here = (edits?: number): string | undefined => {
+        const near = nearest(name, Object.keys(names), edits);
+        return near && path + near;
+      };
+      const meant = here(0) ?? elsewhere(name, all, 0) ?? here() ?? elsewhere(name, all);
       throw new TypeError(
         `${where} has no option ${path}${name}${meant === undefined ? "" : `: did you mean ${meant}?`}`,
       );
@@ -69,13 +72,30 @@ function checkNames(where: string, path: string, given: object, names: object, a
   }
 }
 
-/** Returns the path of an option with this name, or an equivalent one, elsewhere in the options; undefined if there is none. */
-function elsewhere(name: string, all: object): string | undefined {
-  const paths = new Map(Object.keys(all).map((known) => [known, known]));
-  for (const [parent, own] of Object.entries(all)) {
-    if (typeof own !== "object" || own === null) continue;
-    for (const known of Object.keys(own as object)) if (!paths.has(known)) paths.set(known, `${parent}.${known}`);
+/**
+ * Returns the path of the option in `all`, or in the options of its options, with this name or an equivalent one, within
+ * `edits` changed letters; undefined if there is none. Shorter paths are preferred.
+ */
+function elsewhere(name: string, all: object, edits?: number): string | undefined {
+  let level: readonly (readonly [path: string, names: object])[] = [["", all]];
+  while (level.length > 0) {
+    for (const [path, names] of level) {
+      const near = nearest(name, Object.keys(names), edits);
+      if (near !== undefined) return path + near;
+    }
+    level = level.flatMap(([path, names]) =>
+      Object.entries(names).flatMap(([parent, own]: [string, unknown]) =>
+        typeof own === "object" && own !== null ? [[`${path}${parent}.`, own] as const] : [],
+      ),
+    );
   }
-  const same = nearest(name, [...paths.keys()], 0);
-  return same === undefined ? undefined : paths.get(same);
+  return undefined;
+}
+
+/** Returns options with those of `advanced` next to the others. */
+export function flatOptions<Options extends { readonly advanced?: object }>({
+  advanced,
+  ...options
+}: Options): Omit<Options, "advanced"> & NonNullable<Options["advanced"]> {
+  return { ...options, ...advanced };
 }

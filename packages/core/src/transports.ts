@@ -21,7 +21,7 @@ export type { BlobField } from "./contract/blob-code.js";
 export { principalOf } from "./server/principal.js";
 export { fromBase64, toBase64 } from "./call/messages/base64.js";
 export { POOL_OPTIONS } from "./balance/option-names.js";
-export { checked, checkOptions, type OptionNames } from "./check-options.js";
+export { checked, checkOptions, flatOptions, type OptionNames } from "./check-options.js";
 export { type OptionNeed, refusedOption, SESSION_NEEDS } from "./refused-option.js";
 export { type Backoff, backoffDelay } from "./backoff.js";
 export { sleep } from "./call/sleep.js";
@@ -88,9 +88,16 @@ export type { ClientSessionOptions } from "./session/create-client-session.js";
 export { createCallerSession, type ForeignClient } from "./session/caller-session.js";
 export { type Credentials, type OwnCredentials, withCredentials } from "./session/credentials.js";
 export { sessionOn } from "./session/session-on.js";
-export { SESSION_OPTIONS } from "./session/option-names.js";
+export { ADVANCED_SESSION_OPTIONS, SESSION_OPTIONS } from "./session/option-names.js";
 export type { DemandOptions, RenewalOptions, RenewedConnection, RenewedGreeting } from "./session/server-renewal.js";
-export type { CloseOptions, DrainOptions, SessionDrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
+export type {
+  AdvancedSessionOptions,
+  CloseOptions,
+  DrainOptions,
+  SessionDrainOptions,
+  SessionEnd,
+  Unacknowledged,
+} from "./session/options.js";
 export type { Departure } from "./wire/departure.js";
 export { Route, type RouteOptions, type TrustedAddresses } from "./connection/route.js";
 export { rejectionAtCaller } from "./callers-line.js";

@@ -20,6 +20,7 @@ import {
   dial,
   type Peer,
   serve,
+  type DialOptions,
   type ServeOptions,
   type Server,
 } from "@quicrpc/node";
@@ -51,20 +52,20 @@ afterEach(async () => {
 async function serving(options: Partial<ServeOptions> = {}): Promise<number> {
   server = await serve({
     listen: ["https://127.0.0.1:0/rpc"],
-    transports: [failsTransport({ httpVersion: 2 })],
     tls: { cert: certificate.cert, key: certificate.key },
     routers: [behaviourRouter(witness)],
     ...options,
+    advanced: { transports: [failsTransport({ httpVersion: 2 })], ...options.advanced },
   });
   return server.address.port;
 }
 
-async function dialling(port: number, path: string = "/rpc", options: object = {}): Promise<Session> {
+async function dialling(port: number, path: string = "/rpc", options: DialOptions = {}): Promise<Session> {
   const trust = { serverCertificateHashes: [certificate.hash] };
   const session = await dial(`https://127.0.0.1:${port}${path}`, {
-    transports: [failsTransport({ httpVersion: 2 })],
     ...trust,
     ...options,
+    advanced: { transports: [failsTransport({ httpVersion: 2 })], ...options.advanced },
   });
   open.push(session);
   return session;
@@ -128,24 +129,26 @@ describe("flow", () => {
 describe("HTTP/3 without its transport", () => {
   it("dial says why it is HTTP/2, and rejects where HTTP/3 was asked for", async () => {
     const port = await serving();
-    const session = await dialling(port, "/rpc", { transports: [failsTransport()] });
+    const session = await dialling(port, "/rpc", { advanced: { transports: [failsTransport()] } });
     const { httpVersion, reason } = session.transport as FailsSession;
     expect(httpVersion).toBe(2);
     expect(reason).toMatch(/^HTTP\/3 needs @fails-components\/webtransport-transport-http3-quiche, which /);
     const error = await failure(
-      dial(`https://127.0.0.1:${port}/rpc`, { transports: [failsTransport({ httpVersion: 3 })] }),
+      dial(`https://127.0.0.1:${port}/rpc`, { advanced: { transports: [failsTransport({ httpVersion: 3 })] } }),
     );
     expect(error).toMatchObject({ code: "ERR_FAILS_HTTP3" });
-    const again = connect(`https://127.0.0.1:${port}/rpc`, { transports: [failsTransport({ httpVersion: 3 })] });
+    const again = connect(`https://127.0.0.1:${port}/rpc`, {
+      advanced: { transports: [failsTransport({ httpVersion: 3 })] },
+    });
     expect(await failure(again)).toMatchObject({ code: "ERR_FAILS_HTTP3" });
   });
 
   it("serve warns, and rejects where HTTP/3 was asked for", async () => {
     const warned = once(process, "warning");
-    await serving({ transports: [failsTransport()] });
+    await serving({ advanced: { transports: [failsTransport()] } });
     expect((await warned)[0]).toMatchObject({ code: "QUICRPC_FAILS_HTTP2" });
     await server?.close();
-    expect(await failure(serving({ transports: [failsTransport({ httpVersion: 3 })] }))).toMatchObject({
+    expect(await failure(serving({ advanced: { transports: [failsTransport({ httpVersion: 3 })] } }))).toMatchObject({
       code: "ERR_FAILS_HTTP3",
     });
   });
@@ -154,7 +157,7 @@ describe("HTTP/3 without its transport", () => {
 describe("requests", () => {
   it("the query belongs to no path, and reaches authenticate", async () => {
     const peers: Peer[] = [];
-    const port = await serving({ onSession: (_, peer) => void peers.push(peer) });
+    const port = await serving({ advanced: { onSession: (_, peer) => void peers.push(peer) } });
     await dialling(port, "/rpc?token=a");
     expect(peers).toMatchObject([{ transport: "webtransport-http2", path: "/rpc?token=a", origin: undefined }]);
     expect(peers[0]?.remoteAddress?.host).toBe("127.0.0.1");
@@ -168,7 +171,7 @@ describe("requests", () => {
     });
     const stranger = await dialling(port);
     expect(await failure(stranger.unary(methods.echo, { text: "" }))).toMatchObject({ code: "unauthenticated" });
-    const friend = await dialling(port, "/rpc", { headers: { authorization: "me" } });
+    const friend = await dialling(port, "/rpc", { advanced: { headers: { authorization: "me" } } });
     expect(await friend.unary(methods.echo, { text: "a" })).toEqual({ text: "a" });
   });
 
@@ -198,15 +201,17 @@ describe("requests", () => {
       cause: { status: 404 },
     });
     const connecting = connect(`https://127.0.0.1:${port}/other`, {
-      transports: [failsTransport({ httpVersion: 2 })],
       serverCertificateHashes: [certificate.hash],
+      advanced: { transports: [failsTransport({ httpVersion: 2 })] },
     });
     expect(await failure(connecting)).toMatchObject({ cause: { status: 404 } });
   });
 
   it("nobody there, and a certificate that is not trusted, are told apart", async () => {
     const port = await serving({ listen: [`https://127.0.0.1:${await freePort()}/rpc`] });
-    const untrusted = dial(`https://127.0.0.1:${port}/rpc`, { transports: [failsTransport({ httpVersion: 2 })] });
+    const untrusted = dial(`https://127.0.0.1:${port}/rpc`, {
+      advanced: { transports: [failsTransport({ httpVersion: 2 })] },
+    });
     expect(await failure(untrusted)).toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
     const other = { ...certificate.hash, value: new Uint8Array(32) };
     const unpinned = dialling(port, "/rpc", { serverCertificateHashes: [other] });
@@ -216,7 +221,7 @@ describe("requests", () => {
   });
 
   it.each(["ca", "cert", "serverName"])("the option %s, which the package has not, is refused", async (name) => {
-    const dialled = dial("https://127.0.0.1:1/rpc", { transports: [failsTransport()], [name]: "x" });
+    const dialled = dial("https://127.0.0.1:1/rpc", { [name]: "x", advanced: { transports: [failsTransport()] } });
     expect(await failure(dialled)).toBeInstanceOf(TypeError);
   });
 
@@ -230,7 +235,7 @@ describe("requests", () => {
       import { failsTransport } from "@quicrpc/fails-components";
       import { dial } from "@quicrpc/node";
       for (const serverCertificateHashes of [undefined, [{ algorithm: "sha-256", value: new Uint8Array(32) }]]) {
-        const options = { transports: [failsTransport({ httpVersion: 2 })], ...(serverCertificateHashes && { serverCertificateHashes }) };
+        const options = { advanced: { transports: [failsTransport({ httpVersion: 2 })] }, ...(serverCertificateHashes && { serverCertificateHashes }) };
         await dial("https://localhost:${port}/rpc", options).then(
           async (session) => { console.error("RESULT taken"); await session.close(); },
           ({ code }) => console.error("RESULT", code),
@@ -306,7 +311,7 @@ describe("peers that break the rules", () => {
 
 describe("one port number for everything", () => {
   async function together(options: Partial<ServeOptions> = {}): Promise<number> {
-    return serving({ webSocket: true, transports: [http2Transport()], ...options });
+    return serving({ webSocket: true, ...options, advanced: { transports: [http2Transport()], ...options.advanced } });
   }
 
   it("QUIC's WebTransport, WebTransport over HTTP/2 and WebSocket, with one certificate, authentication and drain", async () => {
@@ -327,7 +332,7 @@ describe("one port number for everything", () => {
   });
 
   it("the limit of sessions holds", async () => {
-    const port = await together({ transport: { maxSessions: 1 } });
+    const port = await together({ advanced: { transport: { maxSessions: 1 } } });
     const first = await rawStream(port);
     expect(first.status).toBe(200);
     const session = await dialling(port);
@@ -349,8 +354,10 @@ describe("one port number for everything", () => {
     const seen: (string | undefined)[] = [];
     const port = await together({
       tls: { cert: own.cert, key: own.key },
-      clientCertificates: { ca: authority.cert },
-      onSession: (_, peer) => void seen.push(peer.certificate?.subject),
+      advanced: {
+        clientCertificates: { ca: authority.cert },
+        onSession: (_, peer) => void seen.push(peer.certificate?.subject),
+      },
     });
     await rawStream(port, {}, { cert: alice.cert, key: alice.key });
     expect(seen).toEqual(["CN=alice.example"]);

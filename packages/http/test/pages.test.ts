@@ -103,7 +103,7 @@ it("a server in development takes no other names, and says how it would", async 
   running = await serveHttp();
   expect(await statusOf(running.port, call1(PATH, "evil.example:80"))).toBe("421");
   expect(warnings).toHaveLength(1);
-  expect(warnings[0]).toContain('createFetchHandler({ allowedHosts: ["evil.example"] })');
+  expect(warnings[0]).toContain('add "evil.example" to allowedHosts of createFetchHandler()');
 });
 
 it("a target in absolute form names the server", async () => {

@@ -2,6 +2,7 @@ import type { Session } from "@quicrpc/core";
 import { createPool, type Pool, type PoolOptions } from "@quicrpc/core/pool";
 import {
   checkOptions,
+  flatOptions,
   type OptionNames,
   POOL_OPTIONS,
   type ResolveTargets,
@@ -37,7 +38,8 @@ export async function connectPool<Context = unknown>(
 ): Promise<Pool> {
   const note = noteOpen("pool");
   checkOptions("connectPool()", options, OPTIONS);
-  const { balance, sessionsPerTarget, subset, outliers, health, refreshMs, backoff, signal, ...rest } = options;
+  const { balance, sessionsPerTarget, subset, outliers, health, refreshMs, backoff, signal, ...rest } =
+    flatOptions(options);
   const { timeoutMs = DEFAULT_TIMEOUT_MS, limits } = rest;
   const isDns = "serverName" in targets;
   const dialOptions = { ...rest, timeoutMs };
@@ -66,7 +68,7 @@ export async function connectPool<Context = unknown>(
       await pool.ready(wait);
       return pool.targets.flatMap(({ sessions }) => sessions).find((session) => session.takesCalls);
     };
-    await firstSession(ready, peers, options, timeoutMs);
+    await firstSession(ready, peers, { ...dialOptions, ...(signal && { signal }) }, timeoutMs);
   } catch (error) {
     await pool.close();
     return rejectedAtCaller(error, signal);

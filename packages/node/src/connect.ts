@@ -4,6 +4,7 @@ import {
   CONNECTION_OPTIONS,
   type ConnectionOptions,
   errorHook,
+  flatOptions,
   type OptionNames,
   publicUrl,
   Route,
@@ -12,18 +13,37 @@ import {
 import type { QuicSession } from "@quicrpc/quic";
 import { ConnectStrategy } from "./dial/connect-strategy.js";
 import type { DialOnce, FallbackOptions } from "./dial/fallback.js";
-import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller, resolveTarget } from "./dial.js";
+import {
+  type AdvancedDialOptions,
+  ADVANCED_DIAL_OPTIONS,
+  DIAL_OPTIONS,
+  type DialOptions,
+  type DialSettings,
+  dialSession,
+  rejectedAtCaller,
+  resolveTarget,
+} from "./dial.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./active-handles.js";
 
 /** Options of `connect`. `timeoutMs` applies to each attempt, and to all attempts until the first session is ready. */
-export interface ConnectOptions<Context = unknown> extends DialOptions<Context>, Omit<ConnectionOptions, "limits"> {
+export interface ConnectOptions<Context = unknown>
+  extends Omit<DialOptions<Context>, "advanced">,
+    Pick<ConnectionOptions, "reconnect"> {
   /**
    * Another URL of the same server, used if the first cannot be: on a platform without the native engine, or in a
    * network that blocks UDP. Early data and QUIC's `transport` do not apply to it. Default: none.
    */
   readonly fallback?: FallbackOptions;
+  /** Options that few clients set. Default: none. */
+  readonly advanced?: AdvancedConnectOptions<Context>;
+}
+
+/** Options of `connect` that few clients set. */
+export interface AdvancedConnectOptions<Context = unknown>
+  extends AdvancedDialOptions<Context>,
+    Pick<ConnectionOptions, "backoff"> {
   /**
    * Addresses to which a draining server may redirect this client (`Server.drain({ to })`), including its credentials:
    * URLs, or a predicate. `onError` reports other addresses, which are ignored. Default: none.
@@ -39,10 +59,10 @@ const FALLBACK_OPTIONS: OptionNames<FallbackOptions> = {
   url: true,
 };
 const OPTIONS: OptionNames<ConnectOptions> = {
-  ...CONNECTION_OPTIONS,
   ...DIAL_OPTIONS,
+  advanced: { ...ADVANCED_DIAL_OPTIONS, allowedRedirects: true, backoff: CONNECTION_OPTIONS.backoff },
   fallback: FALLBACK_OPTIONS,
-  allowedRedirects: true,
+  reconnect: true,
 };
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -77,11 +97,11 @@ export async function connect<Context = unknown>(
     backoff,
     fallback,
     allowedRedirects,
-    signal: _,
+    signal,
     timeoutMs = DEFAULT_TIMEOUT_MS,
     interceptors = [],
     ...rest
-  } = options;
+  } = flatOptions(options);
   const dialOptions = { timeoutMs, ...rest };
   const onError = errorHook(options.onError);
   const strategy = new ConnectStrategy({
@@ -112,12 +132,12 @@ export async function connect<Context = unknown>(
     await firstSession(
       (wait) => connection.ready(wait),
       () => peer,
-      options,
+      { ...dialOptions, ...(signal && { signal }) },
       timeoutMs,
     );
   } catch (error) {
     await connection.close();
-    return rejectedAtCaller(error, options.signal);
+    return rejectedAtCaller(error, signal);
   }
   void connection.closed.finally(note(String(url)));
   // Around the connection, not each of its sessions: what retries gets another session.
@@ -125,14 +145,14 @@ export async function connect<Context = unknown>(
 }
 
 /** Returns the options for another address. Over a transport other than QUIC, options of QUIC are left out. */
-function usableAt<Context>(to: string, from: string | URL, options: DialOptions<Context>): DialOptions<Context> {
+function usableAt<Context>(to: string, from: string | URL, options: DialSettings<Context>): DialSettings<Context> {
   if (new URL(to).protocol === new URL(from).protocol) return options;
   const { earlyData: _, transport: __, ...rest } = options;
   return rest;
 }
 
 /** Returns the function that dials the fallback. Throws `TypeError` if it cannot be used. */
-function dialFallback<Context>(fallback: FallbackOptions, options: DialOptions<Context>): DialOnce {
+function dialFallback<Context>(fallback: FallbackOptions, options: DialSettings<Context>): DialOnce {
   const { earlyData: _, transport: __, ...rest } = options;
   resolveTarget(fallback.url, rest);
   return (signal) => dialSession(fallback.url, { ...rest, signal });

@@ -1,17 +1,19 @@
 import {
+  ADVANCED_SESSION_OPTIONS,
+  type AdvancedSessionOptions,
   checkOptions,
   combineRouters,
   createCallerSession,
   createSession,
   type Credentials,
+  flatOptions,
   type OptionNames,
   publicUrl,
   rejectionAtCaller,
-  SESSION_OPTIONS,
   sessionOn,
   withCredentials,
 } from "@quicrpc/core/transport";
-import { interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
+import { DEFAULT_LIMITS, interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { dialQueued } from "./dial/dial-queue.js";
 import { delayEarlyCalls } from "./early-data.js";
@@ -26,10 +28,8 @@ import { reachableUrl, transportUrl } from "./urls.js";
 
 /** Options of `dial`. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown>
-  extends Omit<SessionOptions<Context>, "credentials">,
-    Omit<TransportDialOptions, "credentials" | "transport" | "freshPort"> {
-  /** Timeouts, windows and stream limits of a QUIC connection. Default: `DEFAULT_TRANSPORT` of `@quicrpc/quic`. */
-  readonly transport?: QuicOptions;
+  extends Pick<SessionOptions<Context>, "limits" | "onError" | "routers">,
+    Pick<TransportDialOptions, "ca" | "cert" | "key" | "serverCertificateHashes" | "signal" | "timeoutMs"> {
   /**
    * Credentials of this client: a token, or a function that returns one for each session and again before it expires.
    * They are sent in the session's greeting over any transport. The server's `authenticate` receives them as
@@ -37,14 +37,20 @@ export interface DialOptions<Context = unknown>
    */
   readonly credentials?: Credentials;
   /**
-   * Limits on what the server may cost this side, merged with the defaults (docs/limits.md). Default: `DEFAULT_LIMITS`.
-   */
-  readonly limits?: NonNullable<SessionOptions<Context>["limits"]>;
-  /**
    * Interceptors of outgoing calls; the first is the outermost. For incoming calls use `interceptRouter`. Default:
    * none.
    */
   readonly interceptors?: readonly Interceptor[];
+  /** Options that few clients set. Default: none. */
+  readonly advanced?: AdvancedDialOptions<Context>;
+}
+
+/** Options of `dial` that few clients set. */
+export interface AdvancedDialOptions<Context = unknown>
+  extends AdvancedSessionOptions<Context>,
+    Pick<TransportDialOptions, "earlyData" | "headers" | "serverName"> {
+  /** Timeouts, windows and stream limits of a QUIC connection. Default: `DEFAULT_TRANSPORT` of `@quicrpc/quic`. */
+  readonly transport?: QuicOptions;
   /**
    * Additional transports, which take precedence over the built-in ones. The first that supports the URL's scheme is
    * used. Default: none.
@@ -52,21 +58,33 @@ export interface DialOptions<Context = unknown>
   readonly transports?: readonly TransportProvider[];
 }
 
-/** Option names of `dial`. */
-export const DIAL_OPTIONS: OptionNames<DialOptions> = {
-  ...SESSION_OPTIONS,
-  ca: true,
-  cert: true,
+/** Options of `dial` in one object. */
+export type DialSettings<Context = unknown> = Omit<DialOptions<Context>, "advanced"> & AdvancedDialOptions<Context>;
+
+/** Names of the options in `advanced` of `dial`. */
+export const ADVANCED_DIAL_OPTIONS: OptionNames<AdvancedDialOptions> = {
+  ...ADVANCED_SESSION_OPTIONS,
   earlyData: true,
   headers: true,
-  interceptors: true,
-  key: true,
-  serverCertificateHashes: true,
   serverName: true,
-  signal: true,
-  timeoutMs: true,
   transport: QUIC_OPTIONS,
   transports: true,
+};
+
+/** Option names of `dial`. */
+export const DIAL_OPTIONS: OptionNames<DialOptions> = {
+  advanced: ADVANCED_DIAL_OPTIONS,
+  ca: true,
+  cert: true,
+  credentials: true,
+  interceptors: true,
+  key: true,
+  limits: DEFAULT_LIMITS,
+  onError: true,
+  routers: true,
+  serverCertificateHashes: true,
+  signal: true,
+  timeoutMs: true,
 };
 
 /** Initial number of streams that a server may open to a client that serves nothing. */
@@ -86,7 +104,9 @@ export function dial<Context = unknown>(url: string | URL, options?: DialOptions
 export async function dial<Context = unknown>(url: string | URL, options: DialOptions<Context> = {}): Promise<Session> {
   const note = noteOpen("session");
   checkOptions("dial()", options, DIAL_OPTIONS);
-  const session = await dialSession(url, options).catch((error: unknown) => rejectedAtCaller(error, options.signal));
+  const session = await dialSession(url, flatOptions(options)).catch((error: unknown) =>
+    rejectedAtCaller(error, options.signal),
+  );
   void session.closed.finally(note(String(url)));
   return session;
 }
@@ -102,7 +122,7 @@ export async function rejectedAtCaller(failure: unknown, signal: AbortSignal | u
  */
 export async function dialSession<Context>(
   url: string | URL,
-  options: DialOptions<Context>,
+  options: DialSettings<Context>,
   freshPort = false,
 ): Promise<Session> {
   requireHashes(options.serverCertificateHashes);
@@ -125,7 +145,7 @@ export async function dialSession<Context>(
 }
 
 /** Throws `TypeError` if a value is not a certificate hash, for example hexadecimal text. */
-function requireHashes(hashes: DialOptions["serverCertificateHashes"]): void {
+function requireHashes(hashes: DialSettings["serverCertificateHashes"]): void {
   if (hashes === undefined) return;
   const value: unknown = hashes;
   const isHash = (hash: unknown): boolean =>
@@ -140,7 +160,7 @@ function requireHashes(hashes: DialOptions["serverCertificateHashes"]): void {
 /** Returns how to reach the server at a URL. Throws `TypeError` if that is not possible with these options. */
 export function resolveTarget<Context>(
   url: string | URL,
-  options: DialOptions<Context>,
+  options: DialSettings<Context>,
 ): { readonly target: URL; readonly provider: Able<"dial"> } {
   const target = reachableUrl(transportUrl(url, "dial", options.transports));
   const provider = providerFor(target.protocol, "dial", options.transports);
@@ -152,7 +172,7 @@ export function resolveTarget<Context>(
  * Reduces the number of streams that the peer may open. QUIC reserves memory for each: the usual 100 took a tenth of an
  * idle session's memory.
  */
-function transportFor<Context>({ routers = [], keepAlive, ...options }: DialOptions<Context>): TransportOptions {
+function transportFor<Context>({ routers = [], keepAlive, ...options }: DialSettings<Context>): TransportOptions {
   const transport = withKeepAlive(options.transport, keepAlive, DEFAULT_INTERVAL_MS);
   if (routers.length > 0 || transport.maxStreams !== undefined) return transport;
   const { maxStreamsCeiling } = DEFAULT_TRANSPORT;

@@ -1,10 +1,10 @@
 import { RpcError, type Session } from "@quicrpc/core";
 import { isDenied, publicUrl, untilAccepted } from "@quicrpc/core/transport";
-import type { DialOptions } from "./dial.js";
+import type { DialSettings } from "./dial.js";
 import { transportError } from "./transport/failure.js";
 
 /** Options of `connect` and `connectPool` that identify this side and set the timeout. */
-type Proof = Pick<DialOptions, "signal" | "credentials" | "headers" | "cert">;
+type Proof = Pick<DialSettings, "signal" | "credentials" | "headers" | "cert">;
 
 /** Creates the first session, or rejects within a limited time. Returns undefined if it has already ended. */
 type Ready = (options: { signal: AbortSignal | undefined; timeoutMs: number }) => Promise<Session | undefined>;

@@ -1,6 +1,6 @@
 /// <reference types="node" preserve="true" />
 export { nodeCompressions } from "./compression.js";
-export { connect, type ConnectOptions } from "./connect.js";
+export { connect, type AdvancedConnectOptions, type ConnectOptions } from "./connect.js";
 export { connectPool, type ConnectPoolOptions } from "./connect-pool.js";
 export {
   type DnsResolver,
@@ -9,7 +9,7 @@ export {
   type DnsTargetsOptions,
   type SrvRecord,
 } from "./dns-targets.js";
-export { dial, type DialOptions } from "./dial.js";
+export { type AdvancedDialOptions, dial, type DialOptions } from "./dial.js";
 export type { FallbackOptions } from "./dial/fallback.js";
 export { type DevAuthority, devAuthority, keptDevAuthority, type DevAuthorityOptions } from "./dev-authority.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
@@ -24,7 +24,7 @@ export type { SharedPortOptions, SharedPorts } from "./workers/shared-ports.js";
 export type { Server, ServerDrainOptions, ServerStats, WorkerGroup } from "./server.js";
 export type { HttpOptions } from "./listen/http-package.js";
 export type { HttpListener } from "./listen/http-requests.js";
-export type { Authenticate, ServeOptions } from "./serve-options.js";
+export type { AdvancedServeOptions, Authenticate, ServeOptions } from "./serve-options.js";
 export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTransport } from "./stream/node-stream.js";
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";
 export { tuneProcess } from "./tune-process.js";

@@ -1,11 +1,18 @@
-import type { Interceptor, Router, RpcError, Session, SessionOptions } from "@quicrpc/core";
 import {
+  DEFAULT_LIMITS,
+  type Interceptor,
+  type Router,
+  type RpcError,
+  type Session,
+  type SessionOptions,
+} from "@quicrpc/core";
+import {
+  ADVANCED_SESSION_OPTIONS,
+  type AdvancedSessionOptions,
   type AllowedOrigins,
   type Awaitable,
   type LoadSheddingOptions,
   type OptionNames,
-  SESSION_OPTIONS,
-  type SessionEnd,
 } from "@quicrpc/core/transport";
 import type { ClientCertificateOptions, ConnectionIdOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import type { DevCertificate } from "./dev-certificate.js";
@@ -21,12 +28,8 @@ import type { TransportProvider } from "./transport/provider.js";
  */
 export type Authenticate<Context> = (peer: Peer, signal: AbortSignal) => Awaitable<Context>;
 
-/** Options of `serve`, including those of every session that it creates. */
-export interface ServeOptions<Context = unknown>
-  extends Omit<
-    SessionOptions<Context>,
-    "connection" | "credentials" | "load" | "metadata" | "peer" | "proof" | "renewal" | "renewCredentials"
-  > {
+/** Options of `serve`. */
+export interface ServeOptions<Context = unknown> extends Pick<SessionOptions<Context>, "limits" | "onError"> {
   /** UDP port of `quic://`, unless `listen` is set; 0 selects a free port. Default 4433. */
   readonly port?: number;
   /** Address for `port`. Default: every address. */
@@ -39,10 +42,32 @@ export interface ServeOptions<Context = unknown>
    */
   readonly listen?: string | URL | readonly (string | URL)[];
   /**
-   * Also offers a WebSocket (`wss:`) for clients that cannot use UDP, on the TCP port with the same number and path as
-   * each `quic://` and `https://` listener. Default false.
+   * Certificate chain and private key in PEM, or several, selected by server name; `devCertificate()` creates one for
+   * development. Not needed for `tcp://`, `ws://` and `unix:`. Default: none.
    */
-  readonly webSocket?: boolean;
+  readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
+  /**
+   * Routers that generated code creates from handlers. Two routers with the same service or method collide, which is a
+   * `TypeError`.
+   */
+  readonly routers: readonly Router<Context>[];
+  /**
+   * Decides whether a peer gets a session, before anything of it is read, within `limits.maxHandshakeMs`. The result is
+   * `context.connection` in handlers. An `RpcError` refuses the session, and the client's calls fail with it. Default:
+   * every peer is accepted, and `connection` is undefined.
+   */
+  readonly authenticate?: Authenticate<Context>;
+  /**
+   * Interceptors of incoming calls; the first is the outermost. For one router only, use `interceptRouter`. Default:
+   * none.
+   */
+  readonly interceptors?: readonly Interceptor[];
+  /**
+   * Origins of pages from other hosts that may connect by WebSocket or WebTransport, such as "https://app.example": a
+   * list, or a predicate. Pages from the host that they connect to may always connect, with any scheme and port, and so
+   * may programs that are not browsers. Default: none.
+   */
+  readonly allowedOrigins?: AllowedOrigins;
   /**
    * Also serves plain HTTP: on `wss://`, `ws://` and `http://` listeners, and for each `quic://` and `https://`
    * listener over HTTP/3 on its UDP port and on the TCP port with the same number. HTTP/2 is available with TLS.
@@ -52,6 +77,26 @@ export interface ServeOptions<Context = unknown>
    * Default false.
    */
   readonly http?: boolean | HttpOptions | HttpListener;
+  /**
+   * Also offers a WebSocket (`wss:`) for clients that cannot use UDP, on the TCP port with the same number and path as
+   * each `quic://` and `https://` listener. Default false.
+   */
+  readonly webSocket?: boolean;
+  /**
+   * Number of processes that serve, or "auto" for one per core. Each runs this same program and serves in this call.
+   * The process that you started does not serve: it restarts workers that end, and its `Server` controls all of them.
+   * Limits apply to each process. On Linux the kernel delivers packets to the workers; on other systems the main
+   * process does. A program that forks workers with node:cluster calls `shareUdpPorts` instead. Default: this process
+   * only.
+   */
+  readonly workers?: number | "auto";
+  /** Options that few servers set. Default: none. */
+  readonly advanced?: AdvancedServeOptions<Context>;
+}
+
+/** Options of `serve` that few servers set, including those of every session that it creates. */
+export interface AdvancedServeOptions<Context = unknown>
+  extends Omit<AdvancedSessionOptions<Context>, "connection" | "metadata" | "proof"> {
   /**
    * Whether `quic://` and `https://` require the native engine. "optional": on a platform without one, their UDP ports
    * are skipped and reported to `onError`, and the rest is served, such as the WebSocket of `webSocket: true`. Default
@@ -63,11 +108,6 @@ export interface ServeOptions<Context = unknown>
    * on it. Default: none.
    */
   readonly transports?: readonly TransportProvider[];
-  /**
-   * Certificate chain and private key in PEM, or several, selected by server name; `devCertificate()` creates one for
-   * development. Not needed for `tcp://`, `ws://` and `unix:`. Default: none.
-   */
-  readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
   /**
    * At least 32 secret bytes that survive a restart. With them, a server that was killed and restarted on the same
    * address and host ends its clients' QUIC sessions at once. Otherwise these sessions last until their idle timeouts.
@@ -83,19 +123,6 @@ export interface ServeOptions<Context = unknown>
   /** Requests a certificate from clients (mutual TLS), available as `Peer.certificate`. Default: not requested. */
   readonly clientCertificates?: ClientCertificateOptions;
   /**
-   * Routers that generated code creates from handlers. Two routers with the same service or method collide, which is a
-   * `TypeError`.
-   */
-  readonly routers: readonly Router<Context>[];
-  /**
-   * Number of processes that serve, or "auto" for one per core. Each runs this same program and serves in this call.
-   * The process that you started does not serve: it restarts workers that end, and its `Server` controls all of them.
-   * Limits apply to each process. On Linux the kernel delivers packets to the workers; on other systems the main
-   * process does. A program that forks workers with node:cluster calls `shareUdpPorts` instead. Default: this process
-   * only.
-   */
-  readonly workers?: number | "auto";
-  /**
    * Maximum time in milliseconds for which a worker's event loop may be blocked. A worker that does not respond for
    * longer is killed and replaced, and `onError` reports it. At least 3000; a debugger that halts a worker takes
    * longer. Default 30 s.
@@ -107,25 +134,8 @@ export interface ServeOptions<Context = unknown>
    * false.
    */
   readonly earlyData?: boolean;
-  /**
-   * Interceptors of incoming calls; the first is the outermost. For one router only, use `interceptRouter`. Default:
-   * none.
-   */
-  readonly interceptors?: readonly Interceptor[];
-  /**
-   * Decides whether a peer gets a session, before anything of it is read, within `limits.maxHandshakeMs`. The result is
-   * `context.connection` in handlers. An `RpcError` refuses the session, and the client's calls fail with it. Default:
-   * every peer is accepted, and `connection` is undefined.
-   */
-  readonly authenticate?: Authenticate<Context>;
   /** Refuses calls under load instead of serving them late. Clients can safely repeat them elsewhere. Default: none. */
   readonly loadShedding?: LoadSheddingOptions;
-  /**
-   * Origins of pages from other hosts that may connect by WebSocket or WebTransport, such as "https://app.example": a
-   * list, or a predicate. Pages from the host that they connect to may always connect, with any scheme and port, and so
-   * may programs that are not browsers. Default: none.
-   */
-  readonly allowedOrigins?: AllowedOrigins;
   /**
    * Host names of this server under which pages may connect without TLS (`ws://`), such as the name of a proxy in front
    * that terminates TLS. IP addresses, `localhost`, the host in the listener's URL and those in `allowedOrigins` need
@@ -162,8 +172,6 @@ export interface ServeOptions<Context = unknown>
   readonly expiryGraceMs?: number;
   /** Called with each new session, for example to call the client or to wait for the session's end. Default: none. */
   readonly onSession?: (session: Session, peer: Peer) => void;
-  /** Called with each session that has ended. Default: none. */
-  readonly onSessionEnd?: (end: SessionEnd, peer: Peer) => void;
   /** Called with each session that was refused. Default: none. */
   readonly onRefused?: (error: RpcError, peer: Peer) => void;
   /**
@@ -172,6 +180,9 @@ export interface ServeOptions<Context = unknown>
    */
   readonly transport?: QuicListenOptions;
 }
+
+/** Options of `serve` in one object. */
+export type ServeSettings<Context = unknown> = Omit<ServeOptions<Context>, "advanced"> & AdvancedServeOptions<Context>;
 
 const CLIENT_CERTIFICATES: OptionNames<ClientCertificateOptions> = { ca: true, required: true };
 const CONNECTION_IDS: OptionNames<ConnectionIdOptions> = { config: true, key: true, nonceBytes: true, serverId: true };
@@ -186,48 +197,42 @@ const TLS: OptionNames<ServerCertificateOptions & DevCertificate> = {
   validTo: true,
 };
 
-/** Option names of `serve`. */
-export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
+const { connection: _, metadata: __, proof: ___, ...ofSession } = ADVANCED_SESSION_OPTIONS;
+const ADVANCED: OptionNames<AdvancedServeOptions> = {
+  ...ofSession,
   allowedHosts: true,
-  allowedOrigins: true,
-  authenticate: true,
   clientCertificates: CLIENT_CERTIFICATES,
-  codec: true,
-  codecs: true,
-  compression: SESSION_OPTIONS.compression,
   connectionIds: CONNECTION_IDS,
   earlyData: true,
   engine: true,
   expiresAt: true,
   expiryGraceMs: true,
-  host: true,
-  http: true,
-  interceptors: true,
-  keepAlive: SESSION_OPTIONS.keepAlive,
-  limits: SESSION_OPTIONS.limits,
-  listen: true,
-  loadShedder: true,
   loadShedding: LOAD_SHEDDING,
   maxSessionAgeMs: true,
-  onError: true,
-  onForeignDatagram: true,
-  onForeignStream: true,
-  once: SESSION_OPTIONS.once,
   onRefused: true,
   onSession: true,
-  onSessionEnd: true,
-  port: true,
-  prefix: true,
-  principal: true,
-  routers: true,
   secret: true,
   subjectOf: true,
-  tls: TLS,
   transport: QUIC_LISTEN_OPTIONS,
   transports: true,
   trustedProxies: true,
-  via: true,
+  workerHangTimeoutMs: true,
+};
+
+/** Option names of `serve`. */
+export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
+  advanced: ADVANCED,
+  allowedOrigins: true,
+  authenticate: true,
+  host: true,
+  http: true,
+  interceptors: true,
+  limits: DEFAULT_LIMITS,
+  listen: true,
+  onError: true,
+  port: true,
+  routers: true,
+  tls: TLS,
   webSocket: true,
   workers: true,
-  workerHangTimeoutMs: true,
 };

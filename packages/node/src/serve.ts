@@ -9,6 +9,7 @@ import {
   completeLimits,
   errorHook,
   type ErrorHook,
+  flatOptions,
   OnceService,
   OverloadGuard,
   PageGuard,
@@ -33,7 +34,7 @@ import { Listeners } from "./listen/listeners.js";
 import { type HttpListener, HttpRequests } from "./listen/http-requests.js";
 import { TrustedProxies } from "./listen/proxy-protocol.js";
 import type { Peer } from "./peer.js";
-import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
+import { SERVE_OPTIONS, type ServeOptions, type ServeSettings } from "./serve-options.js";
 import { checkDrain, pacedDrain } from "./paced-drain.js";
 import type { Server, ServerDrainOptions, ServerStats } from "./server.js";
 import { noteOpen } from "./active-handles.js";
@@ -58,21 +59,22 @@ export async function serve<Context = unknown>(options: ServeOptions<Context>): 
   const note = noteOpen("server");
   checkOptions("serve()", options, SERVE_OPTIONS);
   if (options.routers === undefined) throw new TypeError("serve() needs routers: [createOrdersRouter(handlers)]");
+  const settings: ServeSettings<Context> = flatOptions(options);
   const start = async (share?: GroupShare): Promise<Server> => {
-    const server = new RpcServer(options, share);
+    const server = new RpcServer(settings, share);
     await server.start();
     server.onEnd = note(server.urls.join(", "));
     return server;
   };
   if (options.workers !== undefined) {
-    return announce(await (await import("./workers/serve-workers.js")).serveWorkers(options, start));
+    return announce(await (await import("./workers/serve-workers.js")).serveWorkers(settings, start));
   }
   if (process.env[SHARED_VARIABLE] === undefined) return announce(await start());
-  return announce(await (await import("./workers/shared-worker.js")).serveShared(options, start));
+  return announce(await (await import("./workers/shared-worker.js")).serveShared(settings, start));
 }
 
 class RpcServer<Context> implements Server {
-  private readonly options: ServeOptions<Context>;
+  private readonly options: ServeSettings<Context>;
   /** Sockets and keys that this process shares with the other workers of its group. */
   private readonly share: GroupShare | undefined;
   private readonly limits: Limits;
@@ -87,7 +89,7 @@ class RpcServer<Context> implements Server {
   onEnd: (() => void) | undefined = undefined;
   private closing: Promise<Unacknowledged> | undefined = undefined;
 
-  constructor(options: ServeOptions<Context>, share?: GroupShare) {
+  constructor(options: ServeSettings<Context>, share?: GroupShare) {
     this.share = share;
     this.options = options;
     this.load = new ServerLoad(options.limits);

@@ -5,7 +5,6 @@ import {
   type ErrorHook,
   guarded,
   refusalCode,
-  type SessionEnd,
   sourceOf,
 } from "@quicrpc/core/transport";
 import { type Limits, type Router, RpcError, type Session, type SessionOptions } from "@quicrpc/core";
@@ -14,13 +13,13 @@ import { greetedPeer } from "./greeted-peer.js";
 import { type IncomingSession, noRoom } from "./listen/listener.js";
 import { peerAddressOf, type Peer } from "./peer.js";
 import { reportRefusal } from "./refusals.js";
-import type { ServeOptions } from "./serve-options.js";
+import type { ServeSettings } from "./serve-options.js";
 import { limitAge } from "./session-expiry.js";
 import { SessionCredentials } from "./session-credentials.js";
 
 /** Settings with which a server accepts sessions. */
 interface AcceptorSettings<Context> {
-  readonly options: ServeOptions<Context>;
+  readonly options: ServeSettings<Context>;
   readonly limits: Limits;
   readonly onError: ErrorHook;
   readonly authentications: Authentications<Peer, Context> | undefined;
@@ -90,7 +89,7 @@ export class SessionAcceptor<Context> {
   private adopt(incoming: Admitted, connection: Context): void {
     const { transport, peer } = incoming;
     const { options, sessionOptions, earlyRouters } = this.settings;
-    const { onSession, onSessionEnd, maxSessionAgeMs } = options;
+    const { onSession, maxSessionAgeMs } = options;
     const routers = (isEarly(transport) ? earlyRouters : undefined) ?? sessionOptions.routers;
     const { renewal, follow } = this.credentials.begin(peer, connection, transport);
     // No option of a server has the name of the first two, which come first: on Node 20 a key after a spread makes a new hidden class each time.
@@ -105,8 +104,7 @@ export class SessionAcceptor<Context> {
     this.sessions.add(session);
     if (maxSessionAgeMs !== undefined) limitAge(session, maxSessionAgeMs);
     follow(session);
-    if (onSessionEnd === undefined) this.forgetAtEnd(session);
-    else this.notifyEnd(session, peer, onSessionEnd);
+    this.forgetAtEnd(session);
     if (onSession !== undefined) this.notifyBegun(session, incoming, onSession);
   }
 
@@ -115,13 +113,6 @@ export class SessionAcceptor<Context> {
 
   private forgetAtEnd(session: Session): void {
     void session.closed.then(() => this.sessions.delete(session));
-  }
-
-  private notifyEnd(session: Session, peer: Peer, onSessionEnd: (end: SessionEnd, peer: Peer) => void): void {
-    void session.closed.then((end) => {
-      this.sessions.delete(session);
-      this.callHook("onSessionEnd", onSessionEnd, end, peer);
-    });
   }
 
   private notifyBegun(session: Session, incoming: Admitted, onSession: (session: Session, peer: Peer) => void): void {

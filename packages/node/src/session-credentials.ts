@@ -9,7 +9,7 @@ import {
 import { type Limits, RpcError, type Session } from "@quicrpc/core";
 import { renewedPeer } from "./greeted-peer.js";
 import type { Peer } from "./peer.js";
-import type { ServeOptions } from "./serve-options.js";
+import type { ServeSettings } from "./serve-options.js";
 import { SessionExpiry } from "./session-expiry.js";
 
 /** Milliseconds that calls in progress may continue after the session's credentials have expired. */
@@ -28,12 +28,12 @@ interface BegunCredentials<Context> {
 
 /** Expiry and renewal of the credentials of a server's sessions. */
 export class SessionCredentials<Context> {
-  private readonly options: ServeOptions<Context>;
+  private readonly options: ServeSettings<Context>;
   private readonly limits: Limits;
   private readonly authentications: Authentications<Peer, Context> | undefined;
 
   constructor(
-    options: ServeOptions<Context>,
+    options: ServeSettings<Context>,
     limits: Limits,
     authentications: Authentications<Peer, Context> | undefined,
   ) {

@@ -34,17 +34,17 @@ async function served(options: Partial<ServeOptions> = {}): Promise<Server> {
     listen: `quic://127.0.0.1:${port}`,
     tls: await devCertificate(),
     routers: [router],
-    earlyData: true,
     onError: () => {},
     authenticate: ({ earlyData }) => void seen.push(`peer ${earlyData}`),
     ...own,
+    advanced: { earlyData: true, ...own.advanced },
   });
   open.push(server);
   return server;
 }
 
 async function dialOptions(): Promise<DialOptions> {
-  return { serverCertificateHashes: [(await devCertificate()).hash], earlyData: true };
+  return { serverCertificateHashes: [(await devCertificate()).hash], advanced: { earlyData: true } };
 }
 
 async function dialled(server: Server, port: number = server.address.port): Promise<Session<QuicSession>> {
@@ -189,7 +189,7 @@ describe("early data", () => {
   });
 
   it("is off where either side does not ask for it", async () => {
-    const server = await served({ earlyData: false });
+    const server = await served({ advanced: { earlyData: false } });
     for (let i = 0; i < 2; i++) {
       const session = await dialled(server);
       expect(early(session)).toBe(false);

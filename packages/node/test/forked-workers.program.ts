@@ -1,7 +1,7 @@
 // A primary of node:cluster that forks its workers by itself, and replaces those that end. See forked-workers.test.ts.
 import cluster from "node:cluster";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
-import { serve, type ServeOptions, shareUdpPorts } from "@quicrpc/node";
+import { type AdvancedServeOptions, serve, type ServeOptions, shareUdpPorts } from "@quicrpc/node";
 import { workerTopics } from "@quicrpc/node/topics";
 import { routerOf, serveRooms } from "../../../test/rooms.js";
 
@@ -9,8 +9,9 @@ interface Settings {
   readonly steering: string;
   readonly size: number;
   /** What the primary shares, and what each worker serves. */
-  readonly shared: Pick<ServeOptions, "connectionIds" | "listen"> & { readonly places?: number };
-  readonly served: Pick<ServeOptions, "connectionIds" | "listen" | "tls">;
+  readonly shared: Pick<AdvancedServeOptions, "connectionIds"> &
+    Pick<ServeOptions, "listen"> & { readonly places?: number };
+  readonly served: Pick<ServeOptions, "advanced" | "listen" | "tls">;
   readonly stdio?: "replaced";
 }
 

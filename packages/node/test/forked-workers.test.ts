@@ -99,7 +99,7 @@ forked("workers that a program forks by node:cluster itself, steering %s", (stee
     ["", {}],
     [", with ids that a balancer routes by", { connectionIds: { serverId: "0x0102" } }],
   ])("share a UDP port, and keep clients whose addresses change%s", async (_, ids) => {
-    const { port, pids } = await workers(steering, { shared: ids, served: ids });
+    const { port, pids } = await workers(steering, { shared: ids, served: { advanced: ids } });
     expect(pids).toHaveLength(SIZE);
     await withEach(port);
     const clients = await Promise.all(
@@ -127,7 +127,7 @@ forked("workers that a program forks by node:cluster itself, steering %s", (stee
     ["of the engine's own", {}],
     ["that a balancer routes by", { connectionIds: { serverId: "0x0102" } }],
   ])("one that dies: its clients are told, the others' notice nothing: ids %s", async (_, ids) => {
-    const { child, port } = await workers(steering, { shared: ids, served: ids });
+    const { child, port } = await workers(steering, { shared: ids, served: { advanced: ids } });
     const sessions = await withEach(port);
     const [[victim, lost], ...others] = [...sessions] as [[number, Session], ...[number, Session][]];
     const call = lost.unary(slow, undefined);
@@ -162,7 +162,7 @@ forked("workers that a program forks by node:cluster itself, steering %s", (stee
 
   it.each([
     ["serves other ports", { served: { listen: [LISTEN, "https://127.0.0.1:0"] } }, "the same `listen`"],
-    ["has other connection ids", { served: { connectionIds: { serverId: "0x02" } } }, "`connectionIds`"],
+    ["has other connection ids", { served: { advanced: { connectionIds: { serverId: "0x02" } } } }, "`connectionIds`"],
     ["finds every place taken", { shared: { places: SIZE - 1 } }, "a larger `places`"],
   ])("one that %s is told so", async (_, options, text) => {
     const { message } = await start(steering, options);

@@ -34,9 +34,12 @@ const provider: TransportProvider = {
 const transports = [provider];
 
 describe.each([
-  ["dial", (options: object) => dial("asked://host", { transports, ...options })],
-  ["connect", (options: object) => connect("asked://host", { transports, ...options })],
-  ["serve", (options: object) => serve({ listen: ["asked://host"], routers: [], transports, ...options })],
+  ["dial", (options: object) => dial("asked://host", { advanced: { transports, ...options } })],
+  ["connect", (options: object) => connect("asked://host", { advanced: { transports, ...options } })],
+  [
+    "serve",
+    (options: object) => serve({ listen: ["asked://host"], routers: [], advanced: { transports, ...options } }),
+  ],
 ])("keepAlive of %s", (name, attempt) => {
   const settings = async (options: object): Promise<unknown> => {
     await expect(attempt(options)).rejects.toThrow("there is none");
@@ -81,7 +84,7 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
       listen: [`${scheme}://127.0.0.1:${port}`],
       tls: certificate,
       routers: [createRouter({ poll }, { poll: () => ++polls })],
-      transport: { idleTimeoutMs: IDLE_MS },
+      advanced: { transport: { idleTimeoutMs: IDLE_MS } },
     });
     onTestFinished(() => void server.close());
     return server;
@@ -108,7 +111,7 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
 
   it("ends without pings, and a call that was made before that was known is made again", async () => {
     const server = await polledServer();
-    const connection = await connectedTo(scheme, certificate, server.address.port, { keepAlive: false });
+    const connection = await connectedTo(scheme, certificate, server.address.port, { advanced: { keepAlive: false } });
     await pollOnce(connection);
     const { session } = connection;
     // Neither side has run since: both idle timeouts are over, and no timer has fired.
@@ -128,7 +131,7 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
       () => !isCut,
     );
     onTestFinished(() => path.close());
-    const connection = await connectedTo(scheme, certificate, path.port, { keepAlive: false });
+    const connection = await connectedTo(scheme, certificate, path.port, { advanced: { keepAlive: false } });
     await pollOnce(connection);
     const { session } = connection;
     // The server's farewell is lost: only a stateless reset tells the client.

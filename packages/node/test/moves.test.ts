@@ -55,7 +55,7 @@ describe.each(process.env["QUICRPC_NO_ENGINE"] === undefined ? ["tcp", "quic"] :
   it("a connection goes where the server that drains sends it, with its streams, and its calls finish", async () => {
     const [a, b] = await Promise.all([start(scheme, "a"), start(scheme, "b")]);
     const { hash } = await devCertificate();
-    const connection = await connect(a.url, { ...trustOf(a.url, { hash }), allowedRedirects: [b.url] });
+    const connection = await connect(a.url, { ...trustOf(a.url, { hash }), advanced: { allowedRedirects: [b.url] } });
     open.push(connection);
     const call = connection.unary(methods.slow, undefined);
     const seen: string[] = [];
@@ -121,5 +121,7 @@ it("what cannot be an address is refused before anything begins", async () => {
   const connection = await connect(a.url);
   open.push(connection);
   expect(await connection.unary(methods.where, undefined)).toBe("a");
-  await expect(connect(a.url, { allowedRedirects: ["b"] })).rejects.toThrow("allowedRedirects takes URLs");
+  await expect(connect(a.url, { advanced: { allowedRedirects: ["b"] } })).rejects.toThrow(
+    "allowedRedirects takes URLs",
+  );
 });

@@ -47,7 +47,7 @@ describe("serve and connect", () => {
     const server = await served({
       routers: [router],
       authenticate: ({ remoteAddress }) => `from ${remoteAddress?.host}`,
-      onSession: (session) => void sessions.push(session),
+      advanced: { onSession: (session) => void sessions.push(session) },
     });
     const session = await connected(server, { routers: [behaviourRouter(new Witness())] });
     expect(await session.unary(echo, { text: "" })).toEqual({ text: "from 127.0.0.1" });
@@ -113,17 +113,17 @@ describe("a connection that heals", () => {
     const sessions: Session[] = [];
     const onSession = (session: Session): void => void sessions.push(session);
     const port = await freePort();
-    const first = await served({ port, onSession });
+    const first = await served({ port, advanced: { onSession } });
     const client = await connected(first, {
       routers: [behaviourRouter(new Witness())],
-      backoff: { initialMs: 10, maxMs: 50 },
+      advanced: { backoff: { initialMs: 10, maxMs: 50 } },
     });
     const before = client.session;
     expect(await client.unary(methods.echo, { text: "first" })).toEqual({ text: "first" });
     await first.close({ closeCode: 7, reason: "restart" });
     for await (const { status } of client.states()) if (status === "connecting") break;
     const early = client.unary(methods.echo, { text: "second" });
-    await served({ port, onSession });
+    await served({ port, advanced: { onSession } });
     expect(await early).toEqual({ text: "second" });
     expect(client.state).toEqual({ status: "ready" });
     expect(client.session).not.toBe(before);

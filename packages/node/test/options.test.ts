@@ -46,7 +46,7 @@ describe("options that are none are refused, with the name that was probably mea
   const URL = "quic://127.0.0.1:1";
   it.each([
     ["serve", "serve() has no option router: did you mean routers?", { router: [] }],
-    ["serve", "serve() has no option onSesion: did you mean onSession?", { onSesion: () => {} }],
+    ["serve", "serve() has no option onSesion: did you mean advanced.onSession?", { onSesion: () => {} }],
     ["serve", "serve() has no option ssl: did you mean tls?", { ssl: {} }],
     ["serve", "serve() has no option limits.maxCall: did you mean limits.maxCalls?", { limits: { maxCall: 1 } }],
     ["serve", "serve() has no option maxCalls: did you mean limits.maxCalls?", { maxCalls: 1 }],
@@ -54,37 +54,43 @@ describe("options that are none are refused, with the name that was probably mea
     ["serve", "serve() has no option tls.name: did you mean tls.names?", { tls: [{ name: "x" }] }],
     [
       "serve",
-      "serve() has no option transport.maxSession: did you mean transport.maxSessions?",
-      { transport: { maxSession: 1 } },
+      "serve() has no option advanced.transport.maxSession: did you mean advanced.transport.maxSessions?",
+      { advanced: { transport: { maxSession: 1 } } },
     ],
     [
       "serve",
-      "serve() has no option clientCertificates.require: did you mean clientCertificates.required?",
-      { clientCertificates: { require: false } },
+      "serve() has no option advanced.clientCertificates.require: did you mean advanced.clientCertificates.required?",
+      { advanced: { clientCertificates: { require: false } } },
     ],
     [
       "serve",
-      "serve() has no option transport.handshakeTimeoutMs: did you mean limits.maxHandshakeMs?",
-      { transport: { handshakeTimeoutMs: 1 } },
+      "serve() has no option advanced.transport.handshakeTimeoutMs: did you mean limits.maxHandshakeMs?",
+      { advanced: { transport: { handshakeTimeoutMs: 1 } } },
     ],
-    ["dial", "dial() has no option transport.maxSessions", { transport: { maxSessions: 1 } }],
+    ["dial", "dial() has no option advanced.transport.maxSessions", { advanced: { transport: { maxSessions: 1 } } }],
+    ["serve", "serve() has no option secret: did you mean advanced.secret?", { secret: new Uint8Array(32) }],
+    ["connect", "connect() has no option headers: did you mean advanced.headers?", { headers: {} }],
     [
       "dial",
-      "dial() has no option transport.keepAliveIntervalMs: did you mean keepAlive?",
-      { transport: { keepAliveIntervalMs: 1 } },
-    ],
-    [
-      "dial",
-      "dial() has no option transport.maxConcurrentStreams: did you mean transport.maxStreams?",
-      { transport: { maxConcurrentStreams: 1 } },
+      "dial() has no option advanced.transport.keepAliveIntervalMs: did you mean advanced.keepAlive?",
+      { advanced: { transport: { keepAliveIntervalMs: 1 } } },
     ],
     [
       "dial",
-      "dial() has no option keepAlive.interval: did you mean keepAlive.intervalMs?",
-      { keepAlive: { interval: 1 } },
+      "dial() has no option advanced.transport.maxConcurrentStreams: did you mean advanced.transport.maxStreams?",
+      { advanced: { transport: { maxConcurrentStreams: 1 } } },
+    ],
+    [
+      "dial",
+      "dial() has no option advanced.keepAlive.interval: did you mean advanced.keepAlive.intervalMs?",
+      { advanced: { keepAlive: { interval: 1 } } },
     ],
     ["connect", "connect() has no option fallback.urls: did you mean fallback.url?", { fallback: { urls: [] } }],
-    ["connect", "connect() has no option backoff.max: did you mean backoff.maxMs?", { backoff: { max: 1 } }],
+    [
+      "connect",
+      "connect() has no option advanced.backoff.max: did you mean advanced.backoff.maxMs?",
+      { advanced: { backoff: { max: 1 } } },
+    ],
     [
       "connectPool",
       "connectPool() has no option outliers.ejection: did you mean outliers.ejectionMs?",
@@ -239,9 +245,10 @@ describe("refusals can be seen at the server, with the reason", () => {
     const told = await refusal("handshake", async () => {
       if (scheme === "quic") {
         // It does not trust the certificate, and says so.
-        await dial(server.urls[0] as string, { ca: (await devCertificate()).cert, serverName: "other.example" }).catch(
-          () => {},
-        );
+        await dial(server.urls[0] as string, {
+          ca: (await devCertificate()).cert,
+          advanced: { serverName: "other.example" },
+        }).catch(() => {});
         return;
       }
       const socket = connectTls({ port, host: "127.0.0.1", ALPNProtocols: ["other/1"], rejectUnauthorized: false });

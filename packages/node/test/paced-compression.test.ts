@@ -68,14 +68,12 @@ it("delivers all answers that precede the end of a session over QUIC", async () 
     routers: [router],
     listen: ["quic://127.0.0.1:0"],
     tls: { cert, key },
-    compression: compressing,
-    onSession: (accepted) => void (session = accepted),
+    advanced: { compression: compressing, onSession: (accepted) => void (session = accepted) },
   });
   open.push(server);
   const client = await dial(server.urls[0] as string, {
     serverCertificateHashes: [hash],
-    compression: reading,
-    via: "lane",
+    advanced: { compression: reading, via: "lane" },
   });
   open.push(client);
   expect(await answersOf((message) => client.unary(methods.echo, message))).toBe(MESSAGES);

@@ -37,9 +37,8 @@ async function served(listen: string, options: Partial<ServeOptions> = {}): Prom
     tls: { cert, key },
     routers: [service],
     listen: [listen],
-    trustedProxies: ["127.0.0.0/8"],
-    onSession: (_, peer) => void peers.push(peer),
     ...options,
+    advanced: { trustedProxies: ["127.0.0.0/8"], onSession: (_, peer) => void peers.push(peer), ...options.advanced },
   });
   open.push(server);
   return { server, peers };
@@ -102,7 +101,7 @@ describe.each(["tcp://127.0.0.1:0", "tls://127.0.0.1:0", "ws://127.0.0.1:0/rpc",
     });
 
     it("the share is the client's, not the balancer's", async () => {
-      const { server } = await served(listen, { transport: { maxHandshakesPerAddress: 2 } });
+      const { server } = await served(listen, { advanced: { transport: { maxHandshakesPerAddress: 2 } } });
       const other = binary("21", "11", "c0000208c6336401123401bb");
       await Promise.all([V4, V4, V4, V4].map((header) => connected(server, header)));
       await called(listen, await connected(server, other));
@@ -110,8 +109,8 @@ describe.each(["tcp://127.0.0.1:0", "tls://127.0.0.1:0", "ws://127.0.0.1:0/rpc",
 
     it("one that is not trusted is not believed", async () => {
       const { server, peers } = await served(listen, {
-        trustedProxies: ["192.0.2.1"],
         limits: { maxHandshakeMs: 300 },
+        advanced: { trustedProxies: ["192.0.2.1"] },
       });
       const impostor = await connected(server, V4);
       impostor.resume();

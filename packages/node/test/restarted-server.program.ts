@@ -23,7 +23,7 @@ const server = await serve({
   listen: [`${url}:${port}`],
   tls,
   routers: [router],
-  ...(secret !== undefined && { secret: Buffer.from(secret, "hex") }),
+  ...(secret !== undefined && { advanced: { secret: Buffer.from(secret, "hex") } }),
 });
 process.on("message", (how: Ending) => {
   if (how === "process.exit") process.exit(1);

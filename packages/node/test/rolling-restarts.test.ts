@@ -94,7 +94,7 @@ describe.each(schemes)("rolling restarts over %s", (scheme) => {
     const onSession = (): void => {
       if (++began === RESTARTS) enough();
     };
-    const server = await served(`${scheme}://127.0.0.1:0/rpc`, { maxSessionAgeMs: 50, onSession });
+    const server = await served(`${scheme}://127.0.0.1:0/rpc`, { advanced: { maxSessionAgeMs: 50, onSession } });
     open.push(server);
     const url = server.urls[0] as string;
     const connection = await connect(url, trustOf(url, { hash }));

@@ -73,10 +73,14 @@ describe("serve", () => {
     const server = await served({
       listen: [...schemes, ...(unix ? [`unix:${path}`] : [])],
       authenticate: ({ transport }) => transport,
-      onSession: (_, peer) => void peers.push(peer),
-      onSessionEnd: (_, { transport }) => {
-        ended.push(transport);
-        if (ended.length === server.urls.length) onEnded();
+      advanced: {
+        onSession: (session, peer) => {
+          peers.push(peer);
+          void session.closed.then(() => {
+            ended.push(peer.transport);
+            if (ended.length === server.urls.length) onEnded();
+          });
+        },
       },
     });
     const sessions = await Promise.all(server.urls.map((url) => dialled(url)));
@@ -121,7 +125,7 @@ describe("serve", () => {
       authenticate: async () => {
         throw new RpcError("unauthenticated", "who are you?");
       },
-      onRefused: ({ message }, { transport }) => void refused.push(`${transport}: ${message}`),
+      advanced: { onRefused: ({ message }, { transport }) => void refused.push(`${transport}: ${message}`) },
     });
     const session = await dialled(server.urls[0]);
     const error = await failure(session.unary(echo, { text: "" }));
@@ -212,7 +216,7 @@ describe("serve", () => {
     const server = await served({
       listen: schemes,
       routers: [behaviourRouter(witness)],
-      loadShedding: { maxCalls: 1 },
+      advanced: { loadShedding: { maxCalls: 1 } },
     });
     const sessions = await Promise.all(server.urls.map((url) => dialled(url)));
     const call = sessions[0]?.unary(methods.wait, { text: "a" });
@@ -249,8 +253,10 @@ describe("serve", () => {
       const witness = new Witness();
       const server = await served({
         listen: schemes,
-        onSession: (session) => {
-          for (let i = 0; i < 20; i++) void session.notify(methods.note, { text: String(i) });
+        advanced: {
+          onSession: (session) => {
+            for (let i = 0; i < 20; i++) void session.notify(methods.note, { text: String(i) });
+          },
         },
       });
       for (const url of server.urls) await dialled(url, { routers: [behaviourRouter(witness)] });
@@ -263,8 +269,10 @@ describe("serve", () => {
   it("close does not wait for a client that stands still longer than it is to", async () => {
     const server = await served({
       listen: ["tcp://127.0.0.1:0"],
-      onSession: (session) => {
-        for (let i = 0; i < 3; i++) void session.notify(methods.note, { text: String(i) });
+      advanced: {
+        onSession: (session) => {
+          for (let i = 0; i < 3; i++) void session.notify(methods.note, { text: String(i) });
+        },
       },
     });
     const socket = connectTcp(server.address.port, "127.0.0.1");
@@ -280,7 +288,7 @@ describe("serve", () => {
       authenticate: ({ headers, origin, path }) => ({ token: headers.get("authorization"), origin, path }),
     });
     const headers = { authorization: "Bearer 1", origin: "https://example.org" };
-    const session = await dialled(`${server.urls[0]}?a=b`, { headers });
+    const session = await dialled(`${server.urls[0]}?a=b`, { advanced: { headers } });
     const { text } = await session.unary(echo, { text: "" });
     expect(JSON.parse(text)).toEqual({ token: "Bearer 1", origin: "https://example.org", path: "/rpc?a=b" });
   });
@@ -405,7 +413,11 @@ describe("a peer over a byte stream", () => {
     const end = new Promise((resolve) => {
       onEnd = resolve;
     });
-    const server = await served({ listen: ["tcp://127.0.0.1:0"], onSessionEnd: onEnd, ...options });
+    const server = await served({
+      listen: ["tcp://127.0.0.1:0"],
+      ...options,
+      advanced: { onSession: ({ closed }) => onEnd(closed), ...options.advanced },
+    });
     const socket = connectTcp(server.address.port, "127.0.0.1");
     open.push({ close: async () => socket.destroy() });
     await once(socket, "connect");
@@ -423,7 +435,7 @@ describe("a peer over a byte stream", () => {
   });
 
   it("that is silent, pings and all, is given up", async () => {
-    const { socket, end } = await rawPeer({ keepAlive: { intervalMs: 1, timeoutMs: 1 } });
+    const { socket, end } = await rawPeer({ advanced: { keepAlive: { intervalMs: 1, timeoutMs: 1 } } });
     socket.write(hello);
     expect(await end).toMatchObject({ error: { message: expect.stringContaining("no sign of the peer for 2 ms") } });
   });
@@ -432,9 +444,9 @@ describe("a peer over a byte stream", () => {
     const server = await served({
       listen: ["tcp://127.0.0.1:0"],
       routers: [behaviourRouter(new Witness())],
-      keepAlive: { intervalMs: 1 },
+      advanced: { keepAlive: { intervalMs: 1 } },
     });
-    const session = await dialled(server.urls[0], { keepAlive: false });
+    const session = await dialled(server.urls[0], { advanced: { keepAlive: false } });
     const [other] = server.sessions;
     const rttMs = (): number => other?.rttMs ?? 0;
     while (rttMs() === 0) await session.unary(echo, { text: "" });
@@ -466,7 +478,10 @@ describe("a peer over a byte stream", () => {
     const end = new Promise((resolve) => {
       onEnd = resolve;
     });
-    const server = await served({ listen: ["ws://127.0.0.1:0/"], onSessionEnd: onEnd });
+    const server = await served({
+      listen: ["ws://127.0.0.1:0/"],
+      advanced: { onSession: ({ closed }) => onEnd(closed) },
+    });
     const socket = new WebSocket(server.urls[0] as string, ["quicrpc.v1"]);
     await once(socket, "open");
     socket.send("text");
@@ -540,7 +555,11 @@ describe("handlers that outlive their calls", () => {
           return { text };
         },
       });
-      const server = await served({ listen: [url], routers: [router, service], loadShedding: { maxCalls: 2 } });
+      const server = await served({
+        listen: [url],
+        routers: [router, service],
+        advanced: { loadShedding: { maxCalls: 2 } },
+      });
       for (let i = 0; i < 2; i++) {
         const session = await dialled(server.urls[0]);
         const call = session.unary(methods.wait, { text: "" });

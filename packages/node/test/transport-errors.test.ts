@@ -74,7 +74,7 @@ it("a path at which nobody listens is named as it is", async () => {
 });
 
 it("a path at which no WebSocket is taken is said at once, with where they are taken", async () => {
-  const server = await serve({ listen: "ws://127.0.0.1:0/rpc", routers: [], allowedHosts: [] });
+  const server = await serve({ listen: "ws://127.0.0.1:0/rpc", routers: [], advanced: { allowedHosts: [] } });
   try {
     const [url = ""] = server.urls;
     const error = await failure(connect(url.replace("/rpc", "/other"), { timeoutMs: 60_000 }));
@@ -103,7 +103,7 @@ const LATER = { initialMs: 60_000, maxMs: 60_000 };
 
 it.each([
   ["dial", (url: string) => dial(url, { credentials: "x".repeat(20_000) })],
-  ["connect", (url: string) => connect(url, { credentials: "x".repeat(20_000), backoff: LATER })],
+  ["connect", (url: string) => connect(url, { credentials: "x".repeat(20_000), advanced: { backoff: LATER } })],
 ] as const)("%s closes a connection whose session cannot be made", async (_name, attempt) => {
   const taken: Promise<void>[] = [];
   listening.removeAllListeners("connection").on("connection", (socket) => {

@@ -82,18 +82,18 @@ describe("a transport of the application's own", () => {
     const kinds: string[] = [];
     const server = await serve({
       listen: ["here://orders", "tcp://127.0.0.1:0"],
-      transports,
       routers,
       authenticate: ({ transport }) => void kinds.push(transport),
+      advanced: { transports },
     });
     open.push(server);
     expect(server.urls[0]).toBe("here://orders");
     for (const url of server.urls) {
-      const connection = await connect(url, { transports });
+      const connection = await connect(url, { advanced: { transports } });
       open.push(connection);
       expect(await connection.unary(methods.double, 21)).toBe(42);
     }
-    const session = await dial("here://orders", { transports });
+    const session = await dial("here://orders", { advanced: { transports } });
     open.push(session);
     expect(await session.unary(methods.double, 4)).toBe(8);
     expect(kinds).toEqual(["here", "tcp", "here"]);
@@ -101,15 +101,15 @@ describe("a transport of the application's own", () => {
 
   it("comes before a built-in one of its scheme", async () => {
     const transports = [{ ...inProcess(), schemes: ["quic:"] }];
-    const server = await serve({ listen: ["quic://orders"], transports, routers });
+    const server = await serve({ listen: ["quic://orders"], routers, advanced: { transports } });
     open.push(server);
-    const session = await dial("quic://orders", { transports });
+    const session = await dial("quic://orders", { advanced: { transports } });
     open.push(session);
     expect(await session.unary(methods.double, 1)).toBe(2);
   });
 
   it("is named among the schemes of the refusal of a URL that nobody takes", async () => {
-    const dialled = dial("gopher://localhost", { transports: [inProcess()] });
+    const dialled = dial("gopher://localhost", { advanced: { transports: [inProcess()] } });
     await expect(dialled).rejects.toThrow(/^gopher:\/\/ is not a known transport: .*here:\/\/, quic:\/\/, https:\/\//);
     await expect(serve({ listen: ["gopher://localhost"], routers })).rejects.toThrow(
       /^gopher:\/\/ is not a known transport/,
@@ -175,7 +175,12 @@ const jsonOverHttp: TransportProvider = {
 
 describe("a transport that carries calls and no sessions", () => {
   async function served(options: Partial<ServeOptions> = {}): Promise<string> {
-    const server = await serve({ listen: ["http://127.0.0.1:0"], transports: [jsonOverHttp], routers, ...options });
+    const server = await serve({
+      listen: ["http://127.0.0.1:0"],
+      routers,
+      ...options,
+      advanced: { transports: [jsonOverHttp], ...options.advanced },
+    });
     open.push(server);
     return server.urls[0] as string;
   }
@@ -188,7 +193,7 @@ describe("a transport that carries calls and no sessions", () => {
         if ((await credentials) !== "alice") throw new RpcError("permission_denied", "not you");
       },
     });
-    const options = { transports: [jsonOverHttp], credentials: () => "alice" };
+    const options = { advanced: { transports: [jsonOverHttp] }, credentials: () => "alice" };
     const clients = [await dial(url, options), await connect(url, options), await connectPool([url], options)];
     open.push(...clients);
     for (const client of clients) expect(await client.unary(methods.double, 21)).toBe(42);
@@ -200,11 +205,11 @@ describe("a transport that carries calls and no sessions", () => {
 
   it("refuses routers of a client, and has neither streams nor pings", async () => {
     const url = await served();
-    const serving = dial(url, { transports: [jsonOverHttp], routers });
+    const serving = dial(url, { routers, advanced: { transports: [jsonOverHttp] } });
     await expect(serving).rejects.toThrow(
       /^the option routers cannot travel to http:\/\/127\.0\.0\.1:\d+ by JSON over HTTP, which only lets the client make calls/,
     );
-    const session = await dial(url, { transports: [jsonOverHttp] });
+    const session = await dial(url, { advanced: { transports: [jsonOverHttp] } });
     await expect(session.ping()).rejects.toMatchObject({ code: "unimplemented" });
     expect(await session.drain()).toMatchObject({ closeCode: 0, unacknowledged: 0 });
     expect(session.takesCalls).toBe(false);
@@ -215,14 +220,14 @@ describe("a transport that carries calls and no sessions", () => {
 describe("what a transport cannot carry is refused, not dropped", () => {
   const hash = { algorithm: "sha-256", value: new Uint8Array(32) } as const;
   it.each([
-    ["quic://127.0.0.1:1", { headers: { authorization: "a" } }, /headers.*quic:\/\/.*no header fields/],
-    ["tls://127.0.0.1:1", { headers: {} }, /headers.*tls:\/\//],
+    ["quic://127.0.0.1:1", { advanced: { headers: { authorization: "a" } } }, /headers.*quic:\/\/.*no header fields/],
+    ["tls://127.0.0.1:1", { advanced: { headers: {} } }, /headers.*tls:\/\//],
     ["tcp://127.0.0.1:1", { ca: "x" }, /ca.*tcp:\/\/.*no TLS/],
     ["ws://127.0.0.1:1", { serverCertificateHashes: [hash] }, /serverCertificateHashes.*ws:\/\//],
-    ["unix:/tmp/nobody", { serverName: "a" }, /serverName.*unix:/],
+    ["unix:/tmp/nobody", { advanced: { serverName: "a" } }, /serverName.*unix:/],
     ["tcp://127.0.0.1:1", { cert: "x", key: "y" }, /cert .*tcp:\/\//],
-    ["wss://127.0.0.1:1", { earlyData: true }, /earlyData.*wss:\/\//],
-    ["https://127.0.0.1:1", { earlyData: true }, /earlyData.*https:\/\//],
+    ["wss://127.0.0.1:1", { advanced: { earlyData: true } }, /earlyData.*wss:\/\//],
+    ["https://127.0.0.1:1", { advanced: { earlyData: true } }, /earlyData.*https:\/\//],
   ])("dial and connect: %s with %j", async (url, options, message) => {
     for (const made of [dial(url, options), connect(url, options)]) {
       const error = await made.catch((error: unknown) => error);
@@ -234,9 +239,9 @@ describe("what a transport cannot carry is refused, not dropped", () => {
   it.each<[string, Partial<ServeOptions>, RegExp]>([
     ["tls://127.0.0.1:0", {}, /option tls for tls:\/\//],
     ["quic://127.0.0.1:0", {}, /option tls for quic:\/\//],
-    ["tcp://127.0.0.1:0", { clientCertificates: { ca: "x" } }, /clientCertificates.*tcp:\/\//],
-    ["tcp://127.0.0.1:0", { earlyData: true }, /earlyData/],
-    ["unix:/tmp/quicrpc-nobody", { trustedProxies: ["10.0.0.0/8"] }, /trustedProxies/],
+    ["tcp://127.0.0.1:0", { advanced: { clientCertificates: { ca: "x" } } }, /clientCertificates.*tcp:\/\//],
+    ["tcp://127.0.0.1:0", { advanced: { earlyData: true } }, /earlyData/],
+    ["unix:/tmp/quicrpc-nobody", { advanced: { trustedProxies: ["10.0.0.0/8"] } }, /trustedProxies/],
   ])("serve: %s with %j", async (url, options, message) => {
     const error = await serve({ listen: [url], routers, ...options }).catch((error: unknown) => error);
     expect(error).toBeInstanceOf(TypeError);
@@ -247,6 +252,6 @@ describe("what a transport cannot carry is refused, not dropped", () => {
     const tls = await devCertificate();
     const clientCertificates = { ca: tls.cert, required: false };
     const listen = ["tcp://127.0.0.1:0", "tls://127.0.0.1:0"];
-    open.push(await serve({ listen, tls, clientCertificates, routers }));
+    open.push(await serve({ listen, tls, routers, advanced: { clientCertificates } }));
   });
 });

@@ -158,8 +158,8 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
 
   it.each([
     ["", {}],
-    [", with ids that a balancer routes by", { connectionIds: { serverId: "0x1122334455667788" } }],
-    [", and has proven its first one by a Retry", { transport: { retryThreshold: 0 } }],
+    [", with ids that a balancer routes by", { advanced: { connectionIds: { serverId: "0x1122334455667788" } } }],
+    [", and has proven its first one by a Retry", { advanced: { transport: { retryThreshold: 0 } } }],
   ])("keep a client whose address changes%s", async (_, options) => {
     const { said } = await group({ listen: "quic://127.0.0.1:0", ...options });
     const port = Number(new URL(said.urls[0]).port);
@@ -190,7 +190,10 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
   it("resume sessions that others began, and ask clients for certificates", async () => {
     const authority = await testCertificate({ ca: true });
     const client = await testCertificate({ issuer: authority, names: ["client.example"] });
-    const { said } = await group({ listen: "quic://127.0.0.1:0", clientCertificates: { ca: authority.cert } });
+    const { said } = await group({
+      listen: "quic://127.0.0.1:0",
+      advanced: { clientCertificates: { ca: authority.cert } },
+    });
     const [url] = said.urls;
     const endpoint = Endpoint.bind({ host: "127.0.0.1" });
     open.push(endpoint);
@@ -234,7 +237,11 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
   });
 
   it("replace one that is stuck", async () => {
-    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1, workerHangTimeoutMs: 3000 });
+    const { child, said } = await group({
+      listen: "quic://127.0.0.1:0",
+      workers: 1,
+      advanced: { workerHangTimeoutMs: 3000 },
+    });
     const told = hear<{ error: string }>(child, "error");
     process.kill(said.pids[0] as number, "SIGSTOP");
     expect((await told).error).toContain("has not responded for 3 s");
@@ -289,7 +296,7 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
 
   it.each([
     ["of the engine's own", {}],
-    ["that a balancer routes by", { connectionIds: { serverId: "0x0102" } }],
+    ["that a balancer routes by", { advanced: { connectionIds: { serverId: "0x0102" } } }],
   ])("end the sessions of one that died as it drained, whose place nobody takes: ids %s", async (_, ids) => {
     const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1, ...ids });
     const [url] = said.urls;

@@ -39,7 +39,10 @@ async function prove(url: string, hash: readonly number[], way: "connect" | "con
   const isWebSocket = url.startsWith("wss:");
   const connection =
     way === "connect"
-      ? await connect(url, isWebSocket ? { credentials: options.credentials, proof: options.proof } : options)
+      ? await connect(
+          url,
+          isWebSocket ? { credentials: options.credentials, advanced: { proof: options.proof } } : options,
+        )
       : await connectWebTransport(url, options);
   const { text } = await connection.unary(methods.echo, { text: "" });
   await connection.close();

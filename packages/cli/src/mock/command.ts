@@ -69,10 +69,10 @@ async function mock(
     await using server = await serve({
       listen,
       webSocket: /^(https|quic):/.test(listen),
-      engine: "optional",
       tls: await devCertificate(),
       allowedOrigins: () => true,
       routers: [...routers, createReflection(routers)],
+      advanced: { engine: "optional" },
     });
     const urls = server.urls.flatMap((url) => reachableUrls(url));
     const names = services.map(({ schema }) => schema.name);

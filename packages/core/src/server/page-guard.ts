@@ -83,7 +83,7 @@ export class PageGuard {
     const { optionsOf } = this.options;
     this.log(
       `${who} ${authority}`,
-      `${who} was refused, which connects to ${shown(authority)} without TLS: where that is a name of this server, ${optionsOf}({ allowedHosts: [${shown(host ?? authority)}] }) says so`,
+      `${who} was refused, which connects to ${shown(authority)} without TLS: where that is a name of this server, add ${shown(host ?? authority)} to allowedHosts of ${optionsOf}()`,
     );
     return true;
   }

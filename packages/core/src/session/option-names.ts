@@ -4,34 +4,39 @@ import { DEFAULT_LIMITS } from "../limits.js";
 import { ONCE_OPTIONS } from "../server/once/once-options.js";
 import type { KeepAliveOptions } from "./keep-alive.js";
 import type { RenewalOptions } from "./server-renewal.js";
-import type { SessionOptions } from "./options.js";
+import type { AdvancedSessionOptions, SessionOptions } from "./options.js";
 
 const KEEP_ALIVE: OptionNames<KeepAliveOptions> = { intervalMs: true, timeoutMs: true };
 const COMPRESSION: OptionNames<CompressionOptions> = { algorithms: true, minBytes: true };
 const RENEWAL: OptionNames<RenewalOptions<unknown>> = { expiresAt: true, renew: true };
 
-/** Names of the options of a session. */
-export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
+/** Names of the session options that `serve`, `connect` and `dial` have in `advanced`. */
+export const ADVANCED_SESSION_OPTIONS: OptionNames<AdvancedSessionOptions> = {
   codec: true,
   codecs: true,
   compression: COMPRESSION,
   connection: true,
-  credentials: true,
   keepAlive: KEEP_ALIVE,
-  limits: DEFAULT_LIMITS,
-  load: true,
   loadShedder: true,
   metadata: true,
   once: ONCE_OPTIONS,
-  onError: true,
   onForeignDatagram: true,
   onForeignStream: true,
-  peer: true,
   prefix: true,
   principal: true,
   proof: true,
+  via: true,
+};
+
+/** Names of the options of a session. */
+export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
+  ...ADVANCED_SESSION_OPTIONS,
+  credentials: true,
+  limits: DEFAULT_LIMITS,
+  load: true,
+  onError: true,
+  peer: true,
   renewal: RENEWAL,
   renewCredentials: true,
   routers: true,
-  via: true,
 };

@@ -61,6 +61,12 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly peer?: string | undefined;
 }
 
+/** Options of sessions that `serve`, `connect` and `dial` have in `advanced`: few programs set them. */
+export type AdvancedSessionOptions<Context = unknown> = Omit<
+  SessionOptions<Context>,
+  "credentials" | "limits" | "load" | "onError" | "peer" | "renewal" | "renewCredentials" | "routers"
+>;
+
 /** How a session ended. */
 export interface SessionEnd {
   /** Application error code of the close, 0 for a clean one. */

@@ -2,7 +2,7 @@ import { hostOf } from "../transport/dialling.js";
 import { type Able, providerFor } from "../transport/choose.js";
 import type { TransportProvider } from "../transport/provider.js";
 import { DEFAULT_PORT } from "../protocol.js";
-import type { ServeOptions } from "../serve-options.js";
+import type { ServeSettings } from "../serve-options.js";
 import { transportUrl } from "../urls.js";
 import type { ListenTarget } from "./listener.js";
 import { listenQuic, listenWebTransport } from "./quic.js";
@@ -29,7 +29,7 @@ export interface ProvidedTarget extends ListenTarget {
  * for a URL that no transport supports.
  */
 export function targetsOf(
-  { listen, host, port, transports = [] }: Pick<ServeOptions<never>, "listen" | "host" | "port" | "transports">,
+  { listen, host, port, transports = [] }: Pick<ServeSettings<never>, "listen" | "host" | "port" | "transports">,
   passed?: readonly PassedSocket[],
 ): readonly ProvidedTarget[] {
   if (listen !== undefined) {

@@ -8,7 +8,7 @@ export type Able<What extends "dial" | "listen"> = TransportProvider & Required<
 function overHttp(scheme: string, what: "dial" | "listen"): string {
   if (scheme !== "http:") return "";
   if (what === "listen") return "; for plain HTTP without TLS use ws:// with the option http: true";
-  return "; for calls over plain HTTP pass the option transports: [httpTransport()], from @quicrpc/http";
+  return "; for calls over plain HTTP pass advanced: { transports: [httpTransport()] }, from @quicrpc/http";
 }
 
 /**

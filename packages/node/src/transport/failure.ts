@@ -56,7 +56,7 @@ const UNTRUSTED =
 const AUTHORITY =
   "the certificate is an authority's, as made by `openssl req -x509`, and cannot be used by a server: make one with `-addext basicConstraints=critical,CA:FALSE`";
 const OTHER_NAME =
-  "connect with a name that is in the server's certificate, or pass such a name as the option `serverName`";
+  "connect with a name that is in the server's certificate, or pass such a name as the option `advanced.serverName`";
 const EXPIRED = "renew the server's certificate, and compare the clocks of both machines";
 const OTHER_HASH = "the server has another certificate: pass the hash of its current one";
 const OTHER_PROTOCOL = "another program or protocol uses this port: check the URL's scheme and port";
@@ -92,7 +92,7 @@ const DIALLED: Readonly<Record<string, string>> = {
 const NO_SESSIONS =
   "the server accepts no sessions at this URL: compare its scheme, host and path with the server's `urls`; wss:// and ws:// require the server's option `webSocket`, and plain HTTP requires `httpTransport()` of @quicrpc/http";
 const NOT_WELCOME =
-  "the server, or a proxy in front of it, refuses this client: see `credentials` and `headers` here, `authenticate` and `allowedHosts` there";
+  "the server, or a proxy in front of it, refuses this client: see `credentials` and `advanced.headers` here, `authenticate` and `advanced.allowedHosts` there";
 
 /** Hints by HTTP status of the response to a session request. */
 const ANSWERED: Readonly<Record<number, string>> = {

@@ -1,7 +1,7 @@
 import { PortGroup } from "@quicrpc/quic";
 import { isOverUdp, type ProvidedTarget, urlOf } from "../listen/listen.js";
 import { warnOfBlocking } from "../listen/systemd.js";
-import type { ServeOptions } from "../serve-options.js";
+import type { ServeSettings } from "../serve-options.js";
 import { transportError } from "../transport/failure.js";
 
 /** Name of the function that has bound ports for workers. */
@@ -22,7 +22,7 @@ export function claimWorkers(caller: string): () => void {
 
 /** Binds the UDP ports, or uses passed sockets: one place for each worker. */
 export function bindPorts(
-  { connectionIds }: Pick<ServeOptions, "connectionIds">,
+  { connectionIds }: Pick<ServeSettings, "connectionIds">,
   targets: readonly ProvidedTarget[],
   places: number,
 ): readonly PortGroup[] {

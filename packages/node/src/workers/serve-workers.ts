@@ -5,7 +5,7 @@ import { DEFAULT_LIMITS } from "@quicrpc/core";
 import { retryTaken } from "../listen/with-tcp.js";
 import { isOverUdp, isPassed, type ProvidedTarget, targetsOf } from "../listen/listen.js";
 import type { Server } from "../server.js";
-import type { ServeOptions } from "../serve-options.js";
+import type { ServeSettings } from "../serve-options.js";
 import { notifyReady, passedSockets } from "../listen/systemd.js";
 import { bindPorts, claimWorkers } from "./ports.js";
 import { PassedListeners } from "./passed-listeners.js";
@@ -25,7 +25,7 @@ const MOST_STUCK_MS = 2 ** 31 - 1;
  * of them, `start` serves.
  */
 export async function serveWorkers<Context>(
-  options: ServeOptions<Context>,
+  options: ServeSettings<Context>,
   start: (share: GroupShare) => Promise<Server>,
 ): Promise<Server> {
   const size = sizeOf(options.workers);
@@ -77,7 +77,7 @@ async function removeAbandonedFiles(targets: readonly ProvidedTarget[]): Promise
   for (const { path } of files) await removeAbandoned(path);
 }
 
-function sizeOf(workers: ServeOptions["workers"]): number {
+function sizeOf(workers: ServeSettings["workers"]): number {
   const size = workers === "auto" ? availableParallelism() : workers;
   if (Number.isInteger(size) && Number(size) >= 1 && Number(size) <= MOST_WORKERS) return Number(size);
   throw new TypeError(

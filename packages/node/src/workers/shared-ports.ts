@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import type { ConnectionIdOptions, PortGroup } from "@quicrpc/quic";
 import { isOverUdp, isPassed, type ProvidedTarget, targetsOf, urlOf } from "../listen/listen.js";
-import type { ServeOptions } from "../serve-options.js";
+import type { ServeSettings } from "../serve-options.js";
 import { type FromWorker, type PortDescription, SHARED_VARIABLE, type ToWorker } from "./messages.js";
 import { bindPorts, claimWorkers } from "./ports.js";
 import { topicRelay } from "./topic-relay.js";
@@ -16,7 +16,7 @@ const TICKET_KEY_BYTES = 32;
 
 /** Options of `shareUdpPorts`: the options of `serve` in each worker, and the number of workers. */
 export interface SharedPortOptions
-  extends Pick<ServeOptions, "connectionIds" | "host" | "listen" | "port" | "transports"> {
+  extends Pick<ServeSettings, "connectionIds" | "host" | "listen" | "port" | "transports"> {
   /**
    * Maximum number of concurrent workers, from 1 to 128, including those that are ending while their successors start.
    * Default: two per core, and at least 8.

@@ -2,7 +2,7 @@ import cluster from "node:cluster";
 import { once } from "node:events";
 import { targetsOf } from "../listen/listen.js";
 import type { Server } from "../server.js";
-import type { ServeOptions } from "../serve-options.js";
+import type { ServeSettings } from "../serve-options.js";
 import { type PortShare, SHARED_VARIABLE, type ToWorker } from "./messages.js";
 import { describePorts } from "./shared-ports.js";
 import { followEnd, type GroupShare, groupShare, sendToPrimary, reportReady } from "./worker.js";
@@ -16,7 +16,7 @@ let serving = false;
 
 /** Calls `start` with the UDP ports that the primary shares, if the options name the same ports. */
 export async function serveShared<Context>(
-  options: ServeOptions<Context>,
+  options: ServeSettings<Context>,
   start: (share?: GroupShare) => Promise<Server>,
 ): Promise<Server> {
   const wanted = describePorts(targetsOf(options), options.connectionIds);

@@ -30,7 +30,7 @@ curl https://shop.example:4433/shop.v1.Orders/get -H 'content-type: application/
   expect(asTypeScript(given)).toBe(`import { connect, nodeCompressions } from "@quicrpc/node";
 import { createOrdersClient } from "./generated/orders.js"; // where quicrpc gen has put it
 
-const connection = await connect("quic://shop.example:4433", { compression: { algorithms: nodeCompressions(), minBytes: Infinity } });
+const connection = await connect("quic://shop.example:4433", { advanced: { compression: { algorithms: nodeCompressions(), minBytes: Infinity } } });
 const client = createOrdersClient(connection);
 console.log(await client.get({ id: "it's 7" }, { metadata: [["tenant", "north"]], timeoutMs: 500, via: "stream", compress: true }));
 await connection.close();
@@ -63,7 +63,9 @@ it("of plain HTTP behind TLS, is copied as that", () => {
   const over = { ...plain, url, httpUrl: url, trust: { dev: true } };
   expect(asCommand(over)).toBe("quicrpc call --plain-http --dev https://shop.example/api shop.v1.Orders/get '{}'");
   expect(asCurl(over)).toContain("curl --insecure https://shop.example/api/shop.v1.Orders/get");
-  expect(asTypeScript(over)).toContain('await connect("https://shop.example/api", { transports: [httpTransport()] })');
+  expect(asTypeScript(over)).toContain(
+    'await connect("https://shop.example/api", { advanced: { transports: [httpTransport()] } })',
+  );
   expect(asTypeScript(over)).not.toContain("devCertificate");
 });
 

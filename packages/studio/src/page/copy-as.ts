@@ -148,15 +148,17 @@ function connectOptionsOf({
   httpUrl,
 }: Copyable): Expression & { readonly imports: readonly string[] } {
   const { dev, hash, ca, credentialsFrom } = trust;
+  const advanced: string[] = [];
   const given: string[] = [];
   // A program cannot configure which certificates `fetch` trusts.
-  if (httpUrl !== undefined) given.push("transports: [httpTransport()]");
+  if (httpUrl !== undefined) advanced.push("transports: [httpTransport()]");
   else if (dev === true) given.push("serverCertificateHashes: [(await devCertificate()).hash]");
   else if (hash !== undefined)
     given.push(`serverCertificateHashes: [{ algorithm: "sha-256", value: Buffer.from("${hash}", "hex") }]`);
   if (ca !== undefined && httpUrl === undefined) given.push(`ca: readFileSync(${JSON.stringify(ca)})`);
   if (credentialsFrom !== undefined) given.push(`credentials: process.env[${JSON.stringify(credentialsFrom)}] ?? ""`);
-  if (compress === true) given.push("compression: { algorithms: nodeCompressions(), minBytes: Infinity }");
+  if (compress === true) advanced.push("compression: { algorithms: nodeCompressions(), minBytes: Infinity }");
+  if (advanced.length > 0) given.push(`advanced: { ${advanced.join(", ")} }`);
   return {
     text: given.length === 0 ? "" : `{ ${given.join(", ")} }`,
     names: dev === true && httpUrl === undefined ? ["devCertificate"] : [],
