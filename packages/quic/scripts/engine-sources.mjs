@@ -24,6 +24,7 @@ const NAME = "quinn-proto";
 const manifest = readFileSync(join(native, "Cargo.toml"), "utf8");
 const [, VERSION, CHECKSUM] = /^quinn-proto = \{ version = "(.+)", checksum = "(.+)" \}$/m.exec(manifest);
 const patched = join(native, /^quinn-proto = \{ path = "(.+)" \}$/m.exec(manifest)[1]);
+const ADAPT = "docs/design.md says how to change the version (To update).";
 const patches = readdirSync(join(native, "patches"))
   .filter((name) => name.endsWith(".patch"))
   .sort((one, other) => parseInt(one) - parseInt(other))
@@ -43,7 +44,7 @@ export function writeUnpatched(folder) {
   const lock = readFileSync(join(native, "Cargo.lock"), "utf8").replaceAll("\r", "");
   const [source] = /^source = .+$/m.exec(lock);
   const entry = `name = "${NAME}"\nversion = "${VERSION}"\n`;
-  if (!lock.includes(entry)) stop(`Cargo.lock has another version of ${NAME} than ${VERSION}.`);
+  if (!lock.includes(entry)) stop(`Cargo.lock has another version of ${NAME} than ${VERSION}. ${ADAPT}`);
   mkdirSync(join(folder, "src"), { recursive: true });
   writeFileSync(join(folder, "src/lib.rs"), "");
   writeFileSync(join(folder, "Cargo.toml"), sections.join(""));
@@ -90,7 +91,7 @@ export function writeEngineSources() {
       env: outside,
     });
     if (applied.status !== 0)
-      stop(`${patch} does not apply to ${NAME} ${VERSION}.`, applied.stderr ?? `${applied.error}\n`);
+      stop(`${patch} does not apply to ${NAME} ${VERSION}. ${ADAPT}`, applied.stderr ?? `${applied.error}\n`);
   }
   writeFileSync(join(copy, "quicrpc.stamp"), wanted);
   // Another process may have written it in the meantime, and cargo may be reading it.

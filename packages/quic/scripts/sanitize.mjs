@@ -14,7 +14,17 @@ const built = join(crate, "target/asan");
 const copy = join(built, "package");
 const TARGET = `${process.arch === "arm64" ? "aarch64" : "x86_64"}-unknown-linux-gnu`;
 /** All that comes and goes: streams, sessions, sockets, workers, processes; both drivers. */
-const TESTS = ["process", "streams", "datagrams", "sessions", "early-data", "migration", "hostile", "web-transport"];
+const TESTS = [
+  "process",
+  "streams",
+  "datagrams",
+  "sessions",
+  "early-data",
+  "migration",
+  "hostile",
+  "http",
+  "web-transport",
+];
 
 function run(command, args, options = {}) {
   const { status, error } = spawnSync(command, args, { stdio: "inherit", ...options });

@@ -1,6 +1,8 @@
 import { isIP } from "node:net";
+import { hostname } from "node:os";
 import { type ConnectionIdOptions, packConnectionIds } from "./connection-ids.js";
 import { invalidOption } from "./errors.js";
+import { packFields } from "./native.js";
 
 /** Options of `Endpoint.bind`. */
 export interface BindOptions {
@@ -112,6 +114,31 @@ export function engineOptions(options: BindOptions = {}): EngineOptions {
     secret,
     connectionIds: packConnectionIds(options.connectionIds),
   };
+}
+
+/** Serialises options for `bind` of the engine. */
+export function packOptions(options: EngineOptions): Uint8Array {
+  const { host, driver, busyPoll, reusePort, member, offload, secret, connectionIds } = options;
+  const text = new TextEncoder();
+  const names = [text.encode(host), text.encode(driver)];
+  const flags = [busyPoll, reusePort, offload, options.returnsMemory].map((set) => Uint8Array.of(set ? 1 : 0));
+  return packFields([...names, ...flags, packMember(member), secret, text.encode(hostname()), connectionIds]);
+}
+
+/**
+ * Serialises a member for `endpoint_for` of the engine: four bytes of descriptor, little-endian, and one byte of place;
+ * or two bytes of relay port, the place and the token.
+ */
+function packMember(member: GroupMember | undefined): Uint8Array {
+  if (member === undefined) return new Uint8Array(0);
+  if (member.relay !== undefined) {
+    const { port, token } = member.relay;
+    return Uint8Array.of(port & 0xff, port >> 8, member.place, ...Buffer.from(token, "hex"));
+  }
+  const packed = new Uint8Array(5);
+  new DataView(packed.buffer).setInt32(0, member.descriptor, true);
+  packed[4] = member.place;
+  return packed;
 }
 
 let returnsMemory = false;

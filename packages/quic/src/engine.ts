@@ -1,9 +1,8 @@
-import { hostname } from "node:os";
-import type { EngineOptions, GroupMember } from "./bind-options.js";
+import { type EngineOptions, packOptions } from "./bind-options.js";
 import type { ClientRequest } from "./client-request.js";
 import { QuicError, reportException, untraced } from "./errors.js";
 import { closeOnExit } from "./close-on-exit.js";
-import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
+import { fromFailure, loadNative, type NativeEndpoint, unwrap } from "./native.js";
 import { handleIndex, packHandle, streamGeneration } from "./handles.js";
 import { fieldPairs, HttpRequest } from "./http-request.js";
 import * as record from "./native-layout.js";
@@ -62,15 +61,8 @@ export class Engine {
   readonly #closed: () => void;
 
   constructor(given: EngineOptions) {
-    const { host, port, driver, busyPoll, reusePort, member, offload, returnsMemory, secret, connectionIds } = given;
     const dispatch = (count: number, slab: Uint8Array): boolean => this.#dispatch(count, slab);
-    const text = new TextEncoder();
-    const flag = (set: boolean): Uint8Array => Uint8Array.of(set ? 1 : 0);
-    const names = [text.encode(host), text.encode(driver)];
-    const flags = [flag(busyPoll), flag(reusePort), flag(offload), flag(returnsMemory)];
-    const keys = [secret, text.encode(hostname()), connectionIds];
-    const options = packFields([...names, ...flags, packMember(member), ...keys]);
-    this.native = unwrap(loadNative().bind(options, port, dispatch, this.#records));
+    this.native = unwrap(loadNative().bind(packOptions(given), given.port, dispatch, this.#records));
     this.#closed = closeOnExit(this.native);
     this.threaded = this.native.driver() === "thread";
     this.address = this.#boundAddress();
@@ -410,20 +402,4 @@ export class Engine {
     this.#closed();
     this.onClosed?.();
   }
-}
-
-/**
- * Serialises a member for `endpoint_for` of the engine: four bytes of descriptor, little-endian, and one byte of place;
- * or two bytes of relay port, the place and the token.
- */
-function packMember(member: GroupMember | undefined): Uint8Array {
-  if (member === undefined) return new Uint8Array(0);
-  if (member.relay !== undefined) {
-    const { port, token } = member.relay;
-    return Uint8Array.of(port & 0xff, port >> 8, member.place, ...Buffer.from(token, "hex"));
-  }
-  const packed = new Uint8Array(5);
-  new DataView(packed.buffer).setInt32(0, member.descriptor, true);
-  packed[4] = member.place;
-  return packed;
 }

@@ -16,9 +16,10 @@ use crate::bridge::fields::Fields;
 use crate::driver;
 use crate::endpoint::Endpoint;
 use crate::ffi::bound::Methods;
+use crate::net::bind::Sharing;
 use crate::net::relay_envelope::TOKEN_BYTES;
 use crate::net::routing::Routing;
-use crate::net::socket::{Offload, Sharing, Socket};
+use crate::net::socket::{Offload, Socket};
 use crate::quic::secret::Secret;
 
 /// The functions that JavaScript calls, besides `bind`.

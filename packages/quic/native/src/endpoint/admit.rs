@@ -246,7 +246,8 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::net::socket::{Offload, Sharing, Socket};
+    use crate::net::bind::Sharing;
+    use crate::net::socket::{Offload, Socket};
     use crate::quic::secret::Secret;
 
     const LIMITS: Limits = Limits {

@@ -65,7 +65,8 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::net::socket::{Offload, Sharing};
+    use crate::net::bind::Sharing;
+    use crate::net::socket::Offload;
 
     #[test]
     fn what_waits_is_bounded_and_leaves_when_it_is_due() {

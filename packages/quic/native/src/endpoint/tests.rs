@@ -4,7 +4,8 @@ use quinn_proto as qp;
 
 use super::Endpoint;
 use crate::bridge::layout::Settings;
-use crate::net::socket::{Offload, Sharing, Socket};
+use crate::net::bind::Sharing;
+use crate::net::socket::{Offload, Socket};
 use crate::quic::secret::Secret;
 use crate::quic::tls::client;
 

@@ -1,5 +1,6 @@
 //! UDP sockets, and ports that several workers share: by the kernel's steering, or by a relay.
 
+pub mod bind;
 #[cfg(target_os = "linux")]
 pub mod port_group;
 #[cfg(not(target_os = "linux"))]

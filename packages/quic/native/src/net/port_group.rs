@@ -9,8 +9,8 @@ use socket2::{SockRef, Type};
 
 use crate::bridge::error::Failure;
 use crate::ffi::steering::{Step, attach, borrow, duplicate, generation, is_claimed, mark, release, try_claim};
+use crate::net::bind::{Sharing, bind_any, enlarge_buffers};
 use crate::net::routing::Layout;
-use crate::net::socket::{Sharing, bind_any, enlarge_buffers};
 
 /// Places fit in a byte, with room to spare.
 pub const MOST_PLACES: usize = 128;

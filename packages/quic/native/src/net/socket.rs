@@ -1,22 +1,17 @@
 //! One non-blocking UDP socket with GSO, GRO and ECN, based on quinn-udp.
 
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use quinn_proto as qp;
 use quinn_udp::{RecvMeta, UdpSocketState};
-use socket2::{Domain, Protocol, SockRef, Type};
 
 use crate::bridge::error::Failure;
 use crate::ffi::gro::receive_singly;
+use crate::net::bind::{Buffers, Sharing, bind_any, enlarge_buffers, granted_buffers};
 use crate::net::relay_envelope::{Head, Token};
 
-/// Bytes requested from the kernel for SO_RCVBUF and SO_SNDBUF; its own limits cap them. With Linux's default of 208
-/// KiB a bulk transfer loses datagrams whenever its reader is briefly busy.
-const BUFFER_BYTES: usize = 4 << 20;
-/// Smaller buffers are not worth requesting.
-const LEAST_BUFFER_BYTES: usize = 64 << 10;
 /// Number of buffers per receive call, if the system fills several; with GRO each may hold up to 64 KiB of datagrams.
 const RECEIVE_SLOTS: usize = if quinn_udp::BATCH_SIZE < 8 {
     quinn_udp::BATCH_SIZE
@@ -27,19 +22,9 @@ const RECEIVE_SLOT_BYTES: usize = 65_536;
 /// Maximum bytes of one GSO send: an IP packet holds 64 KiB including its headers.
 const MAX_GSO_BYTES: usize = 65_000;
 
-/// Linux reports twice the size that was set (socket(7)).
-const BOOKKEEPING: usize = if cfg!(target_os = "linux") { 2 } else { 1 };
-
 /// How long a worker waits for an answer to its greeting, and how often it sends one.
 const GREETING_PATIENCE: Duration = Duration::from_millis(100);
 const MOST_GREETINGS: usize = 30;
-
-/// The sizes of the socket's buffers in bytes: granted, and requested.
-pub struct Buffers {
-    pub receive: usize,
-    pub send: usize,
-    pub asked: usize,
-}
 
 pub struct Socket {
     io: UdpSocket,
@@ -63,15 +48,6 @@ struct Channel {
     token: Token,
     place: u8,
     envelope: Vec<u8>,
-}
-
-/// Whether other sockets may be bound to the same port (SO_REUSEPORT); the kernel then spreads peers over them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharing {
-    None,
-    Port,
-    /// The socket of this place, on the port of a group of workers.
-    Group(u8),
 }
 
 /// Whether one system call may pass several datagrams, if the system supports it (GSO, GRO, recvmmsg). Otherwise the
@@ -182,13 +158,7 @@ impl Socket {
     }
 
     pub fn buffers(&self) -> Buffers {
-        let socket = SockRef::from(&self.io);
-        let granted = |size: io::Result<usize>| size.unwrap_or(0) / BOOKKEEPING;
-        Buffers {
-            asked: BUFFER_BYTES,
-            receive: granted(socket.recv_buffer_size()),
-            send: granted(socket.send_buffer_size()),
-        }
+        granted_buffers(&self.io)
     }
 
     /// Read before each send, because quinn-udp lowers it to 1 when the kernel refuses a GSO send.
@@ -371,84 +341,4 @@ fn unwrapped<'a>(token: &Token, envelope: &'a [u8]) -> Option<(RecvMeta, &'a [u8
         dst_ip: head.local,
     };
     (!head.greeting && meta.len > 0).then_some((meta, datagrams))
-}
-
-/// Without a host, binds dual-stack `::`, or `0.0.0.0` if IPv6 is unavailable.
-pub fn bind_any(host: Option<IpAddr>, port: u16, sharing: Sharing) -> Result<UdpSocket, Failure> {
-    let bound = match host {
-        Some(ip) => bind(ip, port, sharing),
-        None => bind(Ipv6Addr::UNSPECIFIED.into(), port, sharing).or_else(|error| {
-            match error.kind() {
-                // Do not fall back if the port is in use: that would hide the error.
-                io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => Err(error),
-                _ => bind(Ipv4Addr::UNSPECIFIED.into(), port, sharing),
-            }
-        }),
-    };
-    let wanted = SocketAddr::new(host.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
-    bound.map_err(|error| Failure::system(&error, &format!("bind UDP {wanted}")))
-}
-
-fn bind(ip: IpAddr, port: u16, sharing: Sharing) -> io::Result<UdpSocket> {
-    let address = SocketAddr::new(ip, port);
-    let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
-    if ip == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
-        socket.set_only_v6(false)?;
-    }
-    if sharing == Sharing::Port {
-        #[cfg(unix)]
-        socket.set_reuse_port(true)?;
-        #[cfg(not(unix))]
-        return Err(io::Error::from(io::ErrorKind::Unsupported));
-    }
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    Ok(socket.into())
-}
-
-/// Requests larger buffers. A failure is harmless; the granted sizes are reported in the stats.
-pub fn enlarge_buffers(io: &UdpSocket) {
-    let socket = SockRef::from(io);
-    let _ = largest(|bytes| socket.set_recv_buffer_size(bytes));
-    let _ = largest(|bytes| socket.set_send_buffer_size(bytes));
-    // With CAP_NET_ADMIN, beyond net.core.rmem_max and wmem_max.
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::net::sockopt::{set_socket_recv_buffer_size_force, set_socket_send_buffer_size_force};
-        if socket
-            .recv_buffer_size()
-            .is_ok_and(|size| size / BOOKKEEPING < BUFFER_BYTES)
-        {
-            let _ = set_socket_recv_buffer_size_force(io, BUFFER_BYTES);
-        }
-        if socket
-            .send_buffer_size()
-            .is_ok_and(|size| size / BOOKKEEPING < BUFFER_BYTES)
-        {
-            let _ = set_socket_send_buffer_size_force(io, BUFFER_BYTES);
-        }
-    }
-}
-
-/// Requests `BUFFER_BYTES`, then half of it and so on: Linux grants as much as its limit allows, but macOS and FreeBSD
-/// refuse anything larger and would leave the socket with a few KiB.
-fn largest<E>(mut set: impl FnMut(usize) -> Result<(), E>) -> Option<usize> {
-    let halves = std::iter::successors(Some(BUFFER_BYTES), |bytes| Some(bytes / 2));
-    halves
-        .take_while(|bytes| *bytes >= LEAST_BUFFER_BYTES)
-        .find(|bytes| set(*bytes).is_ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_buffer_is_as_large_as_the_system_takes() {
-        let granted = |limit| largest(|bytes| if bytes > limit { Err(()) } else { Ok(()) });
-        assert_eq!(granted(usize::MAX), Some(BUFFER_BYTES));
-        assert_eq!(granted(BUFFER_BYTES - 1), Some(BUFFER_BYTES / 2));
-        assert_eq!(granted(100 << 10), Some(LEAST_BUFFER_BYTES));
-        assert_eq!(granted(1), None);
-    }
 }

@@ -11,9 +11,10 @@ use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::bridge::error::Failure;
+use crate::net::bind::Sharing;
 use crate::net::routing::{RoutedIds, Routing};
 use crate::net::shared_port_ids::SharedPortIds;
-use crate::net::socket::{Sharing, Socket};
+use crate::net::socket::Socket;
 
 const MIN_BYTES: usize = 32;
 /// Maximum bytes of a received datagram (RFC 9000 §18.2).
