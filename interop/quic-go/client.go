@@ -37,12 +37,17 @@ func newClient(directory, port, mode string) (*client, error) {
 
 // Asks for a session; of one that is refused the status is returned.
 func (c *client) connect(ctx context.Context, path string) (session, int, error) {
-	if c.mode == "quic" {
-		connection, err := quic.DialAddr(ctx, "127.0.0.1:"+c.port, c.tls, quicConfig)
+	connection, err := quic.DialAddr(ctx, "127.0.0.1:"+c.port, c.tls, quicConfig)
+	if c.mode == "quic" || err != nil {
 		return quicSession{connection}, 200, err
 	}
-	dialer := webtransport.Transport{TLSClientConfig: c.tls, QUICConfig: quicConfig, Config: limits}
-	response, opened, err := dialer.Dial(ctx, "https://127.0.0.1:"+c.port+path, nil)
+	// A connection dialled by Transport.Dial closes with its session, before the session's end is sent.
+	dialer := webtransport.Transport{Config: limits}
+	carrier, err := dialer.NewClientConn(connection)
+	if err != nil {
+		return nil, 0, err
+	}
+	response, opened, err := carrier.Dial(ctx, "https://127.0.0.1:"+c.port+path, nil)
 	if response != nil && response.StatusCode != 200 {
 		return nil, response.StatusCode, nil
 	}
