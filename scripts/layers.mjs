@@ -34,6 +34,7 @@ export const entries = [
   "development-generated",
   "development-transports",
   "generated",
+  "internal",
   "transports",
   "topic",
   "once",

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { RpcError, type SessionOptions } from "@quicrpc/core";
-import type { Compression } from "@quicrpc/core/transport";
+import type { Compression } from "@quicrpc/core/internal";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { nodeCompressions } from "@quicrpc/node";
 import { describe, expect, it } from "vitest";

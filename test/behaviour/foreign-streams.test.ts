@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
-import type { DirectStream, ErrorHook, TransportSession } from "@quicrpc/core/transport";
+import type { ErrorHook } from "@quicrpc/core/internal";
+import type { DirectStream, TransportSession } from "@quicrpc/core/transport";
 import type { Session, SessionOptions } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { streamError } from "../../packages/core/dist/transport/web-session.js";

@@ -1,6 +1,6 @@
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { RpcError, type Session } from "@quicrpc/core";
-import type { ErrorHook } from "@quicrpc/core/transport";
+import type { ErrorHook } from "@quicrpc/core/internal";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { distinctKinds, type Pair } from "./kinds.js";

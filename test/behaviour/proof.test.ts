@@ -12,7 +12,8 @@ import {
   receiveProof,
   verifyProof,
 } from "@quicrpc/core/proof";
-import { receiveGreeting, type RenewedGreeting, type TransportSession } from "@quicrpc/core/transport";
+import type { RenewedGreeting } from "@quicrpc/core/internal";
+import { receiveGreeting, type TransportSession } from "@quicrpc/core/transport";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { kindsFor, type LocalKind } from "./kinds.js";
 

@@ -1,7 +1,7 @@
 // A client proves itself anew while its session goes on.
 import { authorize, createSession, interceptRouter, RpcError, type Session } from "@quicrpc/core";
 import { type AnyMethod, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
-import type { RenewalOptions, RenewedConnection } from "@quicrpc/core/transport";
+import type { RenewalOptions, RenewedConnection } from "@quicrpc/core/internal";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { deferred } from "../../packages/core/src/deferred.js";
 import { kindsFor, type LocalKind } from "./kinds.js";

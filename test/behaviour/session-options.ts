@@ -1,4 +1,4 @@
-import type { AdvancedSessionOptions } from "@quicrpc/core/transport";
+import type { AdvancedSessionOptions } from "@quicrpc/core/internal";
 import type { Limits, Router, ServerLoad, SessionOptions } from "@quicrpc/core";
 import { saidRouter } from "./said-service.js";
 import { behaviourRouter, type Witness } from "./service.js";

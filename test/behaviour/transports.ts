@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import { MessageChannel } from "node:worker_threads";
 import { DEFAULT_LIMITS } from "@quicrpc/core";
+import { PageGuard } from "@quicrpc/core/internal";
 import {
   createMemoryPair,
   type DirectSession,
   messagePortTransport,
-  PageGuard,
   WEBSOCKET_PROTOCOL,
   webSocketTransport,
   webStreamTransport,

@@ -97,6 +97,7 @@ describe.skipIf(executablePath === undefined)("a page's modules", () => {
   it("are loaded as they are published, by an import map", async () => {
     const imports: Record<string, string> = {
       "@quicrpc/core/generated": "/modules/core/dist/generated.js",
+      "@quicrpc/core/internal": "/modules/core/dist/internal.js",
       "@quicrpc/core/measure": "/modules/core/dist/measure.js",
       "@quicrpc/core/transport": "/modules/core/dist/transports.js",
     };

@@ -1,7 +1,7 @@
 // Hooks of a server that throw or reject, over every listener: each costs the peer its session and goes to onError, and the
 // process goes on. (An exception or rejection that nobody catches fails the run.)
 import type { RpcError } from "@quicrpc/core";
-import type { ErrorHook } from "@quicrpc/core/transport";
+import type { ErrorHook } from "@quicrpc/core/internal";
 import { createRouter } from "@quicrpc/core/generated";
 import { devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";

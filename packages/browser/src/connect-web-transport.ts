@@ -4,7 +4,7 @@ import {
   type Credentials,
   publicUrl,
   withCredentials,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import type { Session } from "@quicrpc/core";
 import { type BrowserConnection, heal, type HealingOptions, pageUrl, type Way } from "./heal.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";

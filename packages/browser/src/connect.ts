@@ -1,5 +1,5 @@
 import type { Session, SessionOptions } from "@quicrpc/core";
-import { createClientSession, type Credentials, withCredentials } from "@quicrpc/core/transport";
+import { createClientSession, type Credentials, withCredentials } from "@quicrpc/core/internal";
 import { type AdvancedDialOptions, type DialOptions, type FallbackOptions, waysTo } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
 import { Memory } from "./memory.js";

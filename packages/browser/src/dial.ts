@@ -1,13 +1,13 @@
 import {
   type AdvancedSessionOptions,
   type Backoff,
-  createCallerSession,
   createSession,
   type Credentials,
   publicUrl,
   sessionOn,
   withCredentials,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
+import { createCallerSession } from "@quicrpc/core/transport";
 import type { Session, SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, pageUrl } from "./heal.js";
 import { type Candidate, type OpenOptions, openFirst } from "./open.js";

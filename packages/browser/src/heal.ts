@@ -4,7 +4,7 @@ import {
   type ConnectionOptions,
   createConnection,
   sessionOn,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import { type Connection, type Session, TransportError } from "@quicrpc/core";
 import { PageLife } from "./page.js";
 import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";

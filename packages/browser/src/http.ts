@@ -1,4 +1,5 @@
-import { type ForeignClient, onAbort, publicUrl, refusedOption, SESSION_NEEDS } from "@quicrpc/core/transport";
+import { onAbort, publicUrl, refusedOption, SESSION_NEEDS } from "@quicrpc/core/internal";
+import type { ForeignClient } from "@quicrpc/core/transport";
 import { ifAllowed } from "./policy.js";
 import type { HttpProvider, HttpSettings, OfSessions } from "./transport.js";
 

@@ -1,3 +1,4 @@
 /** The parts of core that `connect` loads when they are needed: the fallback, serving, further codecs, compression, calls over HTTP. */
-export { createCallerSession, createSession, webSocketTransport } from "@quicrpc/core/transport";
+export { createSession } from "@quicrpc/core/internal";
+export { createCallerSession, webSocketTransport } from "@quicrpc/core/transport";
 export { openHttp } from "./http.js";

@@ -1,4 +1,4 @@
-import type { FallbackMemory, Skipped } from "@quicrpc/core/transport";
+import type { FallbackMemory, Skipped } from "@quicrpc/core/internal";
 
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 

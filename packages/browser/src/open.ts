@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { type Loss, type Opened, race } from "@quicrpc/core/transport";
+import { type Loss, type Opened, race } from "@quicrpc/core/internal";
 import { ForbiddenError } from "./policy.js";
 import { FORBIDDEN, unreached } from "./unreached.js";
 import type { TransportKind } from "./transport.js";

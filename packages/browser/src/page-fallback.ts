@@ -1,4 +1,4 @@
-import { type Backoff, Fallback, NOTHING_BETTER } from "@quicrpc/core/transport";
+import { type Backoff, Fallback, NOTHING_BETTER } from "@quicrpc/core/internal";
 import type { Session } from "@quicrpc/core";
 import type { RunTransport, Way } from "./heal.js";
 import { type Candidate, type OpenOptions, openFirst } from "./open.js";

@@ -1,10 +1,5 @@
-import type {
-  ClientSessionOptions,
-  Credentials,
-  DirectSession,
-  ForeignClient,
-  WebTransportSession,
-} from "@quicrpc/core/transport";
+import type { ClientSessionOptions, Credentials } from "@quicrpc/core/internal";
+import type { DirectSession, ForeignClient, WebTransportSession } from "@quicrpc/core/transport";
 import type { Limits } from "@quicrpc/core";
 
 /** The platform's `WebTransport`; for a program whose `lib` has none, the part of it that a session uses. */

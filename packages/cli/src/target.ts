@@ -2,7 +2,7 @@ import { addAbortListener } from "node:events";
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { type CallOptions, type Connection, sanitizeForLog, RpcError, type Session } from "@quicrpc/core";
-import type { UnsharedBytes } from "@quicrpc/core/transport";
+import type { UnsharedBytes } from "@quicrpc/core/internal";
 import type { AdvancedDialOptions, DevCertificate, DialOptions, TransportProvider } from "@quicrpc/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FileModel } from "./model.js";

@@ -4,3 +4,11 @@ export { topic, type TopicSchema, type TopicSchemaOptions } from "./contract/top
 export { DEFAULT_TOPIC_LIMITS, type TopicLimits } from "./topics/limits.js";
 export type { Topic, TopicAccess, TopicOptions, TopicPublishOptions } from "./topics/serve-topics.js";
 export { createTopics, type Topics, type TopicsOptions, type TopicsStats } from "./topics/topics.js";
+export type {
+  BusSubscription,
+  LoggedMessage,
+  LogSubscription,
+  TopicBus,
+  TopicLog,
+  TopicReceiver,
+} from "./topics/bus.js";

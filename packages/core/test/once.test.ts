@@ -9,7 +9,8 @@ import {
   rpcError,
   type Session,
 } from "@quicrpc/core";
-import { createMemoryPair, type ErrorHook } from "@quicrpc/core/transport";
+import type { ErrorHook } from "@quicrpc/core/internal";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import {
   createOnceKey,
   MemoryOnceStore,

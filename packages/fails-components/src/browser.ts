@@ -1,10 +1,6 @@
 import type { PageTransportProvider } from "@quicrpc/browser";
-import {
-  WEBTRANSPORT_STREAM_PROTOCOL,
-  type WebTransportSession,
-  oneStreamTransport,
-  whenTransportReady,
-} from "@quicrpc/core/transport";
+import { whenTransportReady } from "@quicrpc/core/internal";
+import { WEBTRANSPORT_STREAM_PROTOCOL, type WebTransportSession, oneStreamTransport } from "@quicrpc/core/transport";
 
 /** A session of `@fails-components/webtransport` in a browser. */
 interface PonyfillSession extends WebTransportSession {

@@ -1,4 +1,4 @@
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 import type { TransportAbilities, TransportProvider } from "@quicrpc/node";
 
 /** Options of `failsTransport`. */

@@ -1,7 +1,7 @@
 // `index.ts` with a check of option names: the entry of development builds and of Node. Bundlers select it by the
 // condition "development".
 import { DEFAULT_LIMITS } from "@quicrpc/core";
-import { checked } from "@quicrpc/core/transport";
+import { checked } from "@quicrpc/core/internal";
 import * as plain from "./index.js";
 
 // A declaration below replaces the export of the same name.

@@ -3,7 +3,7 @@ import { connect } from "node:http2";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { DEFAULT_LIMITS, type Interceptor, Metadata, RpcError, ServerLoad } from "@quicrpc/core";
-import { MemoryBudget } from "@quicrpc/core/transport";
+import { MemoryBudget } from "@quicrpc/core/internal";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { StoredUpload, UploadStore } from "@quicrpc/http";
 import { MemoryUploads } from "../src/server/blobs/memory-uploads.js";

@@ -1,7 +1,7 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { RpcError } from "@quicrpc/core";
 import type { Caller } from "@quicrpc/core/generated";
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 import {
   type ExtensionAnswer,
   type ExtensionHost,

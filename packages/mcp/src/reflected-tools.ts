@@ -1,6 +1,6 @@
 import type { CallOptions, RpcError } from "@quicrpc/core";
 import type { Caller } from "@quicrpc/core/generated";
-import { fullName } from "@quicrpc/core/transport";
+import { fullName } from "@quicrpc/core/internal";
 import { BYTES_SCHEMA, plainJsonSchema } from "@quicrpc/http/openapi";
 import {
   createReflectionClient,

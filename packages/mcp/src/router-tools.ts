@@ -1,6 +1,6 @@
 import { type Router, RpcError } from "@quicrpc/core";
 import { type AnyMethod, bytesCodec, type MessageCodec } from "@quicrpc/core/generated";
-import { declaredError, fullName } from "@quicrpc/core/transport";
+import { declaredError, fullName } from "@quicrpc/core/internal";
 import { jsonCodecOf } from "@quicrpc/http";
 import { BYTES_SCHEMA, type JsonSchema, plainJsonSchema } from "@quicrpc/http/openapi";
 import { toolMarkOf } from "./meta.js";

@@ -1,7 +1,7 @@
 import { type ServeStdioOptions, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { CallOptions } from "@quicrpc/core";
 import type { Caller } from "@quicrpc/core/generated";
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { reflectedTools } from "./reflected-tools.js";
 import { createToolServer, TOOL_SERVER_OPTIONS, type ToolServerInfo } from "./tool-server.js";
 

@@ -1,5 +1,5 @@
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
-import type { OptionNames } from "@quicrpc/core/transport";
+import type { OptionNames } from "@quicrpc/core/internal";
 import { callTool, type ToolCalls } from "./call-tool.js";
 import type { Tool } from "./tool.js";
 

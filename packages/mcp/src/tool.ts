@@ -1,7 +1,7 @@
 import type { Tool as Listing } from "@modelcontextprotocol/server";
 import type { RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { fullName } from "@quicrpc/core/transport";
+import { fullName } from "@quicrpc/core/internal";
 import type { JsonSchema } from "@quicrpc/http/openapi";
 import { toolMarkOf, type McpTool } from "./meta.js";
 

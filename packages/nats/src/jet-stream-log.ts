@@ -9,13 +9,8 @@ import {
 import type { NatsConnection } from "@nats-io/transport-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError } from "@quicrpc/core";
-import {
-  expiredPosition,
-  type LoggedMessage,
-  type LogSubscription,
-  type TopicLog,
-  type TopicReceiver,
-} from "@quicrpc/core/transport";
+import { expiredPosition } from "@quicrpc/core/internal";
+import type { LoggedMessage, LogSubscription, TopicLog, TopicReceiver } from "@quicrpc/core/topics";
 
 /** Settings of the JetStream stream that stores topics with history. */
 export interface NatsHistory {

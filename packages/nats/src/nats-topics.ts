@@ -1,6 +1,12 @@
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
-import { checkOptions, type OptionNames, type TopicLog } from "@quicrpc/core/transport";
-import { createTopics, DEFAULT_TOPIC_LIMITS, type Topics, type TopicsOptions } from "@quicrpc/core/topics";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
+import {
+  createTopics,
+  DEFAULT_TOPIC_LIMITS,
+  type TopicLog,
+  type Topics,
+  type TopicsOptions,
+} from "@quicrpc/core/topics";
 import type { JetStreamSettings, NatsHistory } from "./jet-stream-log.js";
 import { NatsBus } from "./nats-bus.js";
 

@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { randomUUID } from "node:crypto";
 import { RpcError } from "@quicrpc/core";
 import type { DescribedBlob, ReadBlobOptions, ReceivedBlob } from "@quicrpc/core/blobs";
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { type PartOptions, savePart } from "./blob-parts.js";
 
 /** Bytes of one read from a file. */

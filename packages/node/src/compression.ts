@@ -1,5 +1,5 @@
 import zlib from "node:zlib";
-import { type Compression, pacedCompression } from "@quicrpc/core/transport";
+import { type Compression, pacedCompression } from "@quicrpc/core/internal";
 
 type Transform = (bytes: Uint8Array, options?: { readonly maxOutputLength: number }) => Uint8Array;
 

@@ -1,13 +1,6 @@
 import type { Session } from "@quicrpc/core";
-import { createPool, type Pool, type PoolOptions } from "@quicrpc/core/pool";
-import {
-  checkOptions,
-  flatOptions,
-  type OptionNames,
-  POOL_OPTIONS,
-  type ResolveTargets,
-  type TargetSpec,
-} from "@quicrpc/core/transport";
+import { createPool, type Pool, type PoolOptions, type ResolveTargets, type TargetSpec } from "@quicrpc/core/pool";
+import { checkOptions, flatOptions, type OptionNames, POOL_OPTIONS } from "@quicrpc/core/internal";
 import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller } from "./dial.js";
 import type { DnsTargets } from "./dns-targets.js";
 import { firstSession } from "./first-session.js";

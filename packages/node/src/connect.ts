@@ -9,7 +9,7 @@ import {
   publicUrl,
   Route,
   type TrustedAddresses,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import type { QuicSession } from "@quicrpc/quic";
 import { ConnectStrategy } from "./dial/connect-strategy.js";
 import type { DialOnce, FallbackOptions } from "./dial/fallback.js";

@@ -2,7 +2,7 @@ import { createPrivateKey, randomUUID, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { homedir, hostname, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 
 /** A certificate authority of this user for development, which browsers can be told to trust. */
 export interface DevAuthority {

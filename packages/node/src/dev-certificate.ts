@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, randomUUID, X509Certificate } from "node:crypto";
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { checkOptions, type OptionNames, type UnsharedBytes } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames, type UnsharedBytes } from "@quicrpc/core/internal";
 import { cacheDirectory, covers, DEV_HOSTS, readAuthority, splitPem } from "./dev-authority.js";
 import type { Issuer } from "./make-certificate.js";
 

@@ -3,7 +3,6 @@ import {
   type AdvancedSessionOptions,
   checkOptions,
   combineRouters,
-  createCallerSession,
   createSession,
   type Credentials,
   flatOptions,
@@ -12,7 +11,8 @@ import {
   rejectionAtCaller,
   sessionOn,
   withCredentials,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
+import { createCallerSession } from "@quicrpc/core/transport";
 import { DEFAULT_LIMITS, interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { dialQueued } from "./dial/dial-queue.js";

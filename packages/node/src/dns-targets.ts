@@ -1,12 +1,7 @@
 import { Resolver } from "node:dns/promises";
 import { TransportError } from "@quicrpc/core";
-import {
-  checkOptions,
-  type OptionNames,
-  publicUrl,
-  type ResolveTargets,
-  type TargetSpec,
-} from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames, publicUrl } from "@quicrpc/core/internal";
+import type { ResolveTargets, TargetSpec } from "@quicrpc/core/pool";
 import { transportError } from "./transport/failure.js";
 
 /** A DNS resolver, such as `Resolver` of `node:dns/promises`. */

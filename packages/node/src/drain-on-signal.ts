@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { checkDrain } from "./paced-drain.js";
 import type { Server, ServerDrainOptions } from "./server.js";
 

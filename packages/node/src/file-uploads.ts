@@ -3,13 +3,8 @@ import { type FileHandle, lstat, mkdir, open, readdir, readFile, rename, rm, wri
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { RpcError } from "@quicrpc/core";
-import {
-  checkOptions,
-  type OptionNames,
-  type StoredUpload,
-  type UploadFacts,
-  type UploadStore,
-} from "@quicrpc/core/transport";
+import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/blobs";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 
 /** Limits of a folder of uploads. */
 export interface FileUploadOptions {

@@ -1,5 +1,6 @@
 import { RpcError, type Session } from "@quicrpc/core";
-import { isDenied, publicUrl, untilAccepted } from "@quicrpc/core/transport";
+import { publicUrl, untilAccepted } from "@quicrpc/core/internal";
+import { isDenied } from "@quicrpc/core/transport";
 import type { DialSettings } from "./dial.js";
 import { transportError } from "./transport/failure.js";
 

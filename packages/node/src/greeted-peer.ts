@@ -1,12 +1,7 @@
 import type { Proof } from "@quicrpc/core/proof";
 import { type Limits, type Metadata, RpcError } from "@quicrpc/core";
-import {
-  type Greeting,
-  type GreetingOptions,
-  receiveGreeting,
-  type RenewedGreeting,
-  type TransportSession,
-} from "@quicrpc/core/transport";
+import type { RenewedGreeting } from "@quicrpc/core/internal";
+import { type Greeting, type GreetingOptions, receiveGreeting, type TransportSession } from "@quicrpc/core/transport";
 import type { IncomingSession, IncomingPeer } from "./listen/listener.js";
 import type { Peer } from "./peer.js";
 

@@ -15,7 +15,7 @@ export { type DevAuthority, devAuthority, keptDevAuthority, type DevAuthorityOpt
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
 export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";
 export type { TlsUpdate } from "./listen/listener.js";
-export type { AllowedOrigins, LoadSheddingOptions } from "@quicrpc/core/transport";
+export type { AllowedOrigins, LoadSheddingOptions } from "@quicrpc/core/internal";
 export type { Peer, TransportKind } from "./peer.js";
 export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
 export { serve } from "./serve.js";

@@ -1,5 +1,5 @@
 import type { Session } from "@quicrpc/core";
-import type { SessionDrainOptions, Unacknowledged } from "@quicrpc/core/transport";
+import type { SessionDrainOptions, Unacknowledged } from "@quicrpc/core/internal";
 import type { ServerDrainOptions } from "./server.js";
 
 /** Default milliseconds per session. */

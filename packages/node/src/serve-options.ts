@@ -13,7 +13,7 @@ import {
   type Awaitable,
   type LoadSheddingOptions,
   type OptionNames,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import type { ClientCertificateOptions, ConnectionIdOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import type { DevCertificate } from "./dev-certificate.js";
 import type { HttpOptions } from "./listen/http-package.js";

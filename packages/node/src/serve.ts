@@ -14,7 +14,7 @@ import {
   OverloadGuard,
   PageGuard,
   type Unacknowledged,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import {
   DEFAULT_LIMITS,
   type Interceptor,

@@ -1,5 +1,5 @@
 import type { Session } from "@quicrpc/core";
-import type { CloseOptions, DrainOptions, SessionDrainOptions, Unacknowledged } from "@quicrpc/core/transport";
+import type { CloseOptions, DrainOptions, SessionDrainOptions, Unacknowledged } from "@quicrpc/core/internal";
 import type { TlsUpdate } from "./listen/listener.js";
 
 /** Current load of a server. */

@@ -1,12 +1,5 @@
-import {
-  type Authentications,
-  type CloseInfo,
-  createSession,
-  type ErrorHook,
-  guarded,
-  refusalCode,
-  sourceOf,
-} from "@quicrpc/core/transport";
+import { type Authentications, createSession, type ErrorHook, guarded, sourceOf } from "@quicrpc/core/internal";
+import { type CloseInfo, refusalCode } from "@quicrpc/core/transport";
 import { type Limits, type Router, RpcError, type Session, type SessionOptions } from "@quicrpc/core";
 import { isEarly } from "./early-data.js";
 import { greetedPeer } from "./greeted-peer.js";

@@ -4,8 +4,8 @@ import {
   type RenewedConnection,
   type RenewedGreeting,
   sourceOf,
-  type TransportSession,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
+import type { TransportSession } from "@quicrpc/core/transport";
 import { type Limits, RpcError, type Session } from "@quicrpc/core";
 import { renewedPeer } from "./greeted-peer.js";
 import type { Peer } from "./peer.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RpcError } from "@quicrpc/core";
 import { DEFAULT_TOPIC_LIMITS, type TopicLimits, type Topics } from "@quicrpc/core/topics";
-import { type LogEntry, MemoryLog } from "@quicrpc/core/transport";
+import { type LogEntry, MemoryLog } from "@quicrpc/core/internal";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type LogItem, type Rooms, serveRooms } from "../../../test/rooms.js";
 import { topicLogContract } from "../../../test/topic-log-contract.js";

@@ -1,4 +1,4 @@
-import { checkOptions, MemoryLog, type OptionNames } from "@quicrpc/core/transport";
+import { checkOptions, MemoryLog, type OptionNames } from "@quicrpc/core/internal";
 import { createTopics, DEFAULT_TOPIC_LIMITS, type Topics, type TopicsOptions } from "@quicrpc/core/topics";
 import { TopicJournal } from "./topic-journal.js";
 import { topicRelay } from "./workers/topic-relay.js";

@@ -1,4 +1,4 @@
-import { watchCopies } from "@quicrpc/core/transport";
+import { watchCopies } from "@quicrpc/core/internal";
 import { returnFreedMemory } from "@quicrpc/quic";
 
 /**

@@ -1,4 +1,4 @@
-import { asError, checkOptions, guarded, type OptionNames } from "@quicrpc/core/transport";
+import { asError, checkOptions, guarded, type OptionNames } from "@quicrpc/core/internal";
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { ServerCertificateOptions } from "@quicrpc/quic";

@@ -6,7 +6,8 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { createRouter } from "@quicrpc/core/generated";
-import { publicUrl, refusalCode } from "@quicrpc/core/transport";
+import { publicUrl } from "@quicrpc/core/internal";
+import { refusalCode } from "@quicrpc/core/transport";
 import { RpcError, type Session } from "@quicrpc/core";
 import {
   connect,

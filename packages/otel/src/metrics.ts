@@ -1,4 +1,4 @@
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 import { type Histogram, type MeterProvider, metrics as api } from "@opentelemetry/api";
 import { type Interceptor, observed, withoutPermissionCheck } from "@quicrpc/core";
 import { callAttributes, outcomeAttributes } from "./attributes.js";

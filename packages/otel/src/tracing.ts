@@ -1,4 +1,4 @@
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 import {
   context,
   type Context,

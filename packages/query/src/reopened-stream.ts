@@ -1,5 +1,5 @@
 import { type CallOptions, type ItemStream, RpcError } from "@quicrpc/core";
-import { backoffDelay, sleep } from "@quicrpc/core/transport";
+import { backoffDelay, sleep } from "@quicrpc/core/internal";
 
 /** Items of a streamed query, which are appended to the earlier ones or replace them. */
 export interface StreamPart<Item> {

@@ -1,4 +1,4 @@
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 import type { OnceClaim, OnceState, OnceStore } from "@quicrpc/core/once";
 import { CLAIM, RELEASE, RENEW, type Script, SETTLE } from "./scripts.js";
 

@@ -1,5 +1,5 @@
 import { readIsoDate } from "@quicrpc/core/generated";
-import { fromBase64 } from "@quicrpc/core/transport";
+import { fromBase64 } from "@quicrpc/core/internal";
 import {
   choicesOf,
   isObject,

@@ -1,6 +1,6 @@
 import { type AnyMethod, type BlobFields, type MessageCodec, bytesCodec } from "@quicrpc/core/generated";
 import { type Router, RpcError } from "@quicrpc/core";
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 import {
   createReflectionRouter,
   type JsonObject,

@@ -1,5 +1,6 @@
 import { createSession, type Router, type Session } from "@quicrpc/core";
-import { createMemoryPair, pack } from "@quicrpc/core/transport";
+import { pack } from "@quicrpc/core/internal";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod } from "@quicrpc/core/generated";
 import { describe, expect, it } from "vitest";
 import { createHealthClient, createReflectionClient, reflectionMethods } from "./index.js";

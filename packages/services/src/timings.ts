@@ -1,4 +1,4 @@
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 import { type Router, RpcError } from "@quicrpc/core";
 import { type ServedTimings, timedRouter } from "@quicrpc/core/measure";
 import { createTimingsRouter } from "./generated/timings.js";

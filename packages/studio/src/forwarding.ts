@@ -19,7 +19,7 @@ import {
   type StreamSource,
   uncheckedCodec,
 } from "@quicrpc/core/generated";
-import { combineRouters } from "@quicrpc/core/transport";
+import { combineRouters } from "@quicrpc/core/internal";
 import { createReflectionClient, describedMethod, reflectionMethods } from "@quicrpc/services";
 import { CALL_COMPRESS, CALL_NAME, CALL_VIA, watchCarrier } from "./carrier.js";
 

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { OptionNames } from "@quicrpc/core/transport";
+import type { OptionNames } from "@quicrpc/core/internal";
 import { type Conditions, FAIR } from "./conditions.js";
 
 /** Options of a link. */

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import type { Conditions } from "./conditions.js";
 import { type Link, LINK_OPTIONS, type LinkOptions } from "./link.js";
 import { openTcpLink } from "./tcp-link.js";

@@ -6,7 +6,7 @@ import {
   observed,
   RpcError,
 } from "@quicrpc/core";
-import { checkOptions, fullName } from "@quicrpc/core/transport";
+import { checkOptions, fullName } from "@quicrpc/core/internal";
 import { type RecordedJson, toJson } from "./recorded-values.js";
 import type { RecordedField, RecordedCall, Step } from "./recording.js";
 

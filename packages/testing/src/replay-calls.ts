@@ -7,7 +7,7 @@ import {
   Metadata,
   RpcError,
 } from "@quicrpc/core";
-import { fullName, onAbort, streamsOutput } from "@quicrpc/core/transport";
+import { fullName, onAbort, streamsOutput } from "@quicrpc/core/internal";
 import { fromJson, canonicalText, toJson } from "./recorded-values.js";
 import type { RecordedField, RecordedCall, RecordedError, Recording, Step } from "./recording.js";
 

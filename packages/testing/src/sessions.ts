@@ -1,5 +1,6 @@
 import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
-import { checkOptions, createMemoryPair, SESSION_OPTIONS } from "@quicrpc/core/transport";
+import { checkOptions, SESSION_OPTIONS } from "@quicrpc/core/internal";
+import { createMemoryPair } from "@quicrpc/core/transport";
 
 /** Both ends of a session. */
 export interface SessionPair {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 import { completeConditions, type Conditions } from "./conditions.js";
 import { DelayLine } from "./delay-line.js";
 import { LinkDirection } from "./direction.js";

@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 import { completeConditions, type Conditions } from "./conditions.js";
 import { DelayLine } from "./delay-line.js";
 import { LinkDirection } from "./direction.js";

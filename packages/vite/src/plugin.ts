@@ -7,7 +7,7 @@ import {
   writeGenerated,
 } from "@quicrpc/codegen";
 import { relative } from "node:path";
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import type { ErrorPayload, Plugin, ViteDevServer } from "vite";
 
 /** Name of the plugin. */

@@ -1,4 +1,4 @@
-import type { Compression } from "@quicrpc/core/transport";
+import type { Compression } from "@quicrpc/core/internal";
 import { Gunzip, gzipSync, Unzlib, zlibSync } from "fflate";
 
 /** Stands for `@quicrpc/node` in the page: what compresses there, by fflate. */

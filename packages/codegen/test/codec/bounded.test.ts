@@ -1,6 +1,6 @@
 import { type MessageCodec, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
-import { decodeWithin, MemoryBudget } from "@quicrpc/core/transport";
+import { decodeWithin, MemoryBudget } from "@quicrpc/core/internal";
 import { jsonCodecOf } from "@quicrpc/http";
 import fc from "fast-check";
 import { Packr } from "msgpackr";

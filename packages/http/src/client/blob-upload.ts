@@ -8,7 +8,7 @@ import {
   DIGEST_TRAILER,
   Losses,
   type UnsharedBytes,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import {
   BEGINS_WITH,
   PARTIAL_UPLOAD,

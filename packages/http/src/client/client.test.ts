@@ -1,7 +1,7 @@
 // A client and whatever may answer it: `fetch` is a function of each test.
 import { createCaller, type CallOptions, Metadata, RpcError } from "@quicrpc/core";
 import { defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
-import { pack, unpack } from "@quicrpc/core/transport";
+import { pack, unpack } from "@quicrpc/core/internal";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { connectDetails } from "../protocol/connect-details.js";

@@ -1,6 +1,6 @@
 import { type CallOptions, Metadata, RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { asError, fullName, guarded, throwIfAborted, timeoutOf, type Timers, watchCall } from "@quicrpc/core/transport";
+import { asError, fullName, guarded, throwIfAborted, timeoutOf, type Timers, watchCall } from "@quicrpc/core/internal";
 import { requireSmall, writeHeaders } from "../protocol/headers.js";
 import { TIMEOUT_HEADER, writeTimeout } from "../protocol/timeout.js";
 import { VERSION, VERSION_HEADER } from "../protocol/version.js";

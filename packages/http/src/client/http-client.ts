@@ -13,11 +13,11 @@ import {
   type Calling,
   type DecodeBudget,
   decodeWithin,
-  type ForeignClient,
   fullName,
   publicUrl,
   type Resumption,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
+import type { ForeignClient } from "@quicrpc/core/transport";
 import type { ContentCoding } from "../protocol/compression.js";
 import { type HttpCodec, messagePack } from "./codec.js";
 import { HttpClientCall } from "./http-call.js";

@@ -1,4 +1,5 @@
-import type { Credentials, ForeignClient } from "@quicrpc/core/transport";
+import type { Credentials } from "@quicrpc/core/internal";
+import type { ForeignClient } from "@quicrpc/core/transport";
 import { HttpClient } from "./http-client.js";
 import type { HttpOptions } from "./options.js";
 

@@ -1,5 +1,5 @@
 import type { Limits } from "@quicrpc/core";
-import type { Credentials, UnsharedBytes } from "@quicrpc/core/transport";
+import type { Credentials, UnsharedBytes } from "@quicrpc/core/internal";
 import type { ContentCoding } from "../protocol/compression.js";
 import type { HttpCodec } from "./codec.js";
 

@@ -1,5 +1,5 @@
 import { Metadata, RpcError } from "@quicrpc/core";
-import { callFailureOf, fullName } from "@quicrpc/core/transport";
+import { callFailureOf, fullName } from "@quicrpc/core/internal";
 import { readEndOfStream } from "../protocol/end-of-stream.js";
 import { type Envelope, EnvelopeReader, ENVELOPE_COMPRESSED, FLAG_END } from "../protocol/envelope.js";
 import { readHeaders, requireSmall } from "../protocol/headers.js";

@@ -9,7 +9,7 @@ import {
   sendItems,
   streamsInput,
   type UnsharedBytes,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import { contentType } from "../protocol/content-type.js";
 import { FROM_HEADER, writeCursor } from "../protocol/cursor.js";
 import { ENVELOPE_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";

@@ -1,5 +1,5 @@
 import type { MessageCodec } from "@quicrpc/core/generated";
-import type { UnsharedBytes } from "@quicrpc/core/transport";
+import type { UnsharedBytes } from "@quicrpc/core/internal";
 import { encodeMessage } from "../protocol/message.js";
 import { readBody } from "../protocol/body.js";
 import { contentType } from "../protocol/content-type.js";

@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import type { MessageCodec } from "@quicrpc/core/generated";
-import { bytePieceOf, type ItemTarget } from "@quicrpc/core/transport";
+import { bytePieceOf, type ItemTarget } from "@quicrpc/core/internal";
 import type { ContentCoding } from "../protocol/compression.js";
 import { ENVELOPE_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
 import { encodeMessage } from "../protocol/message.js";

@@ -9,7 +9,7 @@ import {
   writeUtf8,
 } from "@quicrpc/core/generated";
 import { appendBytes, RpcError } from "@quicrpc/core";
-import { toBase64 } from "@quicrpc/core/transport";
+import { toBase64 } from "@quicrpc/core/internal";
 import { bytesOf, jsonMode } from "./conversions.js";
 import { shapeAsIs } from "./own-forms.js";
 import { jsonProblem } from "./problems.js";

@@ -13,7 +13,7 @@ import {
   sentBytes,
   type Shape,
 } from "@quicrpc/core/generated";
-import { toBase64 } from "@quicrpc/core/transport";
+import { toBase64 } from "@quicrpc/core/internal";
 import { checking, jsonMode, requireAll } from "./conversions.js";
 import { areDisjoint } from "./confusable.js";
 import { hasOwnForms, isPart, objectOf, shapeAsIs, unwrapped } from "./own-forms.js";

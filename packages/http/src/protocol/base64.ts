@@ -1,4 +1,4 @@
-import { fromBase64, toBase64 } from "@quicrpc/core/transport";
+import { fromBase64, toBase64 } from "@quicrpc/core/internal";
 
 /** Encodes bytes as base64 without padding, as in headers and error details. */
 export function unpadded(bytes: Uint8Array): string {

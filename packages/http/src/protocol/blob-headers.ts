@@ -1,4 +1,4 @@
-import { fromBase64, toBase64 } from "@quicrpc/core/transport";
+import { fromBase64, toBase64 } from "@quicrpc/core/internal";
 
 /** Header fields of draft-ietf-httpbis-resumable-upload. */
 export const UPLOAD_COMPLETE = "upload-complete";

@@ -1,7 +1,7 @@
 import { appendBytes, RpcError } from "@quicrpc/core";
 import type { MessageCodec } from "@quicrpc/core/generated";
 import { countJson } from "@quicrpc/core/generated";
-import { type BlobField, type BlobReference, pack, Received, unpack } from "@quicrpc/core/transport";
+import { type BlobField, type BlobReference, pack, Received, unpack } from "@quicrpc/core/internal";
 import { encodeMessage } from "./message.js";
 
 /** Formats of messages with blobs. */

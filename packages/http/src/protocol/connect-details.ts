@@ -1,5 +1,5 @@
 import type { RpcError } from "@quicrpc/core";
-import { forwardedFrom } from "@quicrpc/core/transport";
+import { forwardedFrom } from "@quicrpc/core/internal";
 
 /** A protobuf detail of an error, of a type that other implementations of the Connect protocol know, such as "google.rpc.RetryInfo". */
 export interface ConnectDetail {

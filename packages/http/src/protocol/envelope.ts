@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import type { UnsharedBytes } from "@quicrpc/core/transport";
+import type { UnsharedBytes } from "@quicrpc/core/internal";
 import { messageTooLarge } from "./body.js";
 import { Gathered } from "./gathered.js";
 

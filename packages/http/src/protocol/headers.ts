@@ -1,5 +1,5 @@
 import { Metadata, RpcError } from "@quicrpc/core";
-import { isBinaryKey, keyProblem } from "@quicrpc/core/transport";
+import { isBinaryKey, keyProblem } from "@quicrpc/core/internal";
 import { readBase64, unpadded } from "./base64.js";
 
 /** Prefix of headers of a unary response that are trailers. */

@@ -1,5 +1,5 @@
 import { Metadata } from "@quicrpc/core";
-import { keyProblem } from "@quicrpc/core/transport";
+import { keyProblem } from "@quicrpc/core/internal";
 import { OWN, appendText, requireKey, headerTextOf } from "./headers.js";
 
 /** Converts metadata to the form of the message at the end of a stream: a list of strings for each key. */

@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { declaredError, pack, unpack } from "@quicrpc/core/transport";
+import { declaredError, pack, unpack } from "@quicrpc/core/internal";
 import { readBase64, unpadded } from "./base64.js";
 import type { ErrorDetail } from "./error-json.js";
 import { encodeMessage } from "./message.js";

@@ -1,6 +1,6 @@
 import type { RpcError } from "@quicrpc/core";
 import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
-import { declaredError, toBase64 } from "@quicrpc/core/transport";
+import { declaredError, toBase64 } from "@quicrpc/core/internal";
 import { readBase64, unpadded } from "./base64.js";
 import type { ErrorDetail } from "./error-json.js";
 import { misfitOf, type NamedDetails } from "./packed-detail.js";

@@ -1,4 +1,4 @@
-import type { ItemFlow } from "@quicrpc/core/transport";
+import type { ItemFlow } from "@quicrpc/core/internal";
 import type { AnswerBody } from "./exchange.js";
 import type { RequestBytes } from "./request-bytes.js";
 

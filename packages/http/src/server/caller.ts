@@ -7,7 +7,7 @@ import {
   type OnceSettings,
   principalOf,
   sourceOf,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import { readHeaders } from "../protocol/headers.js";
 import type { Requester } from "./blobs/uploads.js";
 import type { HttpExchange } from "./exchange.js";

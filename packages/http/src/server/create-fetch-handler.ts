@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { FetchExchange } from "./fetch-exchange.js";
 import type { HttpServiceOptions } from "./http-options.js";
 import { HttpService } from "./http-service.js";

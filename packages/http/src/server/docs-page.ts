@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { checkOptions } from "@quicrpc/core/transport";
+import { checkOptions } from "@quicrpc/core/internal";
 import type { HttpExtension } from "./extension.js";
 
 /** Options of `docsPage`. */

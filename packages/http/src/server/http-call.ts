@@ -7,7 +7,7 @@ import {
   type ItemReceiver,
   type Link,
   ServedCall,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import { detailsJson } from "../json/details-json.js";
 import { unpadded } from "../protocol/base64.js";
 import { messageTooLarge } from "../protocol/body.js";

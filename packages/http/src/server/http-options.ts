@@ -1,5 +1,6 @@
 import type { Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
 import type { OnceOptions } from "@quicrpc/core/once";
+import type { UploadStore } from "@quicrpc/core/blobs";
 import type {
   AllowedOrigins,
   Authentications,
@@ -8,8 +9,7 @@ import type {
   LoadShedder,
   LoadSheddingOptions,
   PrincipalOf,
-  UploadStore,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import type { OpenApiOptions } from "../openapi/source.js";
 import type { HttpExtension } from "./extension.js";
 

@@ -12,7 +12,7 @@ import {
   type RequestHead,
   runNotification,
   type ServerRequest,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import { FROM_HEADER, readCursor, readEventId } from "../protocol/cursor.js";
 import { readHeaders } from "../protocol/headers.js";
 import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";

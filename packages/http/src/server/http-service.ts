@@ -13,7 +13,7 @@ import {
   OverloadGuard,
   permit,
   serve,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import { callerOf, type CallerSettings, contextOf, requestAddressOf } from "./caller.js";
 import { describeBehind, OpenApiPage } from "./open-api-page.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";

@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import type { MessageCodec } from "@quicrpc/core/generated";
-import type { Frame, ItemReceiver, ServedCallSettings } from "@quicrpc/core/transport";
+import type { Frame, ItemReceiver, ServedCallSettings } from "@quicrpc/core/internal";
 import type { ByteBody } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { type Envelope, ENVELOPE_COMPRESSED, FLAG_END, readEnvelopes } from "../protocol/envelope.js";

@@ -1,5 +1,5 @@
 import type { RpcError } from "@quicrpc/core";
-import { expiries } from "@quicrpc/core/transport";
+import { expiries } from "@quicrpc/core/internal";
 import type { ByteBody } from "../protocol/body.js";
 import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
 import { bodyLengthOf } from "./text-body.js";

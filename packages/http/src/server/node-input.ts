@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { asError } from "@quicrpc/core/transport";
+import { asError } from "@quicrpc/core/internal";
 import { type ByteBody, messageTooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { ReceivedBody } from "../protocol/received-body.js";

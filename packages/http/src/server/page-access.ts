@@ -1,4 +1,4 @@
-import { type AllowedOrigins, type ErrorHook, PageGuard } from "@quicrpc/core/transport";
+import { type AllowedOrigins, type ErrorHook, PageGuard } from "@quicrpc/core/internal";
 import { type HttpExchange, isGet } from "./exchange.js";
 
 /** Seconds for which a browser may cache a preflight result. */

@@ -1,5 +1,5 @@
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { fullName, listed, streamsInput, streamsOutput } from "@quicrpc/core/transport";
+import { fullName, listed, streamsInput, streamsOutput } from "@quicrpc/core/internal";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 
 /** The service of `@quicrpc/services` that describes all others. */

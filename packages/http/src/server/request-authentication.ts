@@ -1,5 +1,5 @@
 import { type Limits, RpcError } from "@quicrpc/core";
-import { type Applicant, type Authentications, type ErrorHook, sourceOf } from "@quicrpc/core/transport";
+import { type Applicant, type Authentications, type ErrorHook, sourceOf } from "@quicrpc/core/internal";
 import { requestAddressOf } from "./caller.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpPeer, HttpServiceOptions } from "./http-options.js";

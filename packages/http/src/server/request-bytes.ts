@@ -1,4 +1,4 @@
-import type { MemoryBudget } from "@quicrpc/core/transport";
+import type { MemoryBudget } from "@quicrpc/core/internal";
 
 /** Bytes that one request has reserved of its budget. */
 export class RequestBytes {

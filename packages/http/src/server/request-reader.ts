@@ -1,5 +1,5 @@
 import { type Limits, RpcError } from "@quicrpc/core";
-import { expiries, type LinkedSet, type MemoryBudget } from "@quicrpc/core/transport";
+import { expiries, type LinkedSet, type MemoryBudget } from "@quicrpc/core/internal";
 import { messageTooLarge } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { readEnvelopes } from "../protocol/envelope.js";

@@ -1,5 +1,5 @@
 import type { Limits, RpcError, ServerLoad } from "@quicrpc/core";
-import { expiries, MemoryBudget } from "@quicrpc/core/transport";
+import { expiries, MemoryBudget } from "@quicrpc/core/internal";
 import type { HttpExchange } from "./exchange.js";
 import { RequestBytes } from "./request-bytes.js";
 

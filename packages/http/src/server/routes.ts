@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import type { AnyMethod, Router } from "@quicrpc/core/generated";
-import { fullName, streamsInput, streamsOutput } from "@quicrpc/core/transport";
+import { fullName, streamsInput, streamsOutput } from "@quicrpc/core/internal";
 import { type ContentType, contentType } from "../protocol/content-type.js";
 import { readContentType } from "../protocol/read-content-type.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";

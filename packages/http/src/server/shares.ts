@@ -1,5 +1,5 @@
 import { type Limits, RpcError } from "@quicrpc/core";
-import { type ClientShares, hasShare } from "@quicrpc/core/transport";
+import { type ClientShares, hasShare } from "@quicrpc/core/internal";
 
 /**
  * Counts the calls in progress of each client. One client may have fewer while others have some, so that a few clients

@@ -1,5 +1,5 @@
 import { Metadata, type RpcError } from "@quicrpc/core";
-import type { ItemReceiver } from "@quicrpc/core/transport";
+import type { ItemReceiver } from "@quicrpc/core/internal";
 import type { ContentCoding } from "../protocol/compression.js";
 import { contentType } from "../protocol/content-type.js";
 import { type EndOfStream, writeEndOfStream } from "../protocol/end-of-stream.js";

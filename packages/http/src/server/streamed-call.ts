@@ -1,5 +1,5 @@
 import type { RpcError } from "@quicrpc/core";
-import type { ItemFlow } from "@quicrpc/core/transport";
+import type { ItemFlow } from "@quicrpc/core/internal";
 import { AnswerFlow } from "./answer-flow.js";
 import type { AnswerBody } from "./exchange.js";
 import { HttpCall } from "./http-call.js";

@@ -1,5 +1,5 @@
 import type { RpcError } from "@quicrpc/core";
-import type { ItemFlow } from "@quicrpc/core/transport";
+import type { ItemFlow } from "@quicrpc/core/internal";
 import { statusOf } from "../protocol/codes.js";
 import { contentType } from "../protocol/content-type.js";
 import { jsonBytes } from "../protocol/error-json.js";

@@ -1,5 +1,5 @@
 import type { Session } from "@quicrpc/core";
-import { Fallback, guarded, NOTHING_BETTER, onAbort } from "@quicrpc/core/transport";
+import { Fallback, guarded, NOTHING_BETTER, onAbort } from "@quicrpc/core/internal";
 import { QuicSession } from "@quicrpc/quic";
 import { isPermanent } from "../permanent.js";
 import { dialFirst, type DialOnce, type FallbackOptions, FallbackTimer } from "./fallback.js";

@@ -1,4 +1,4 @@
-import { type Backoff, type FallbackMemory, type Opened, race, type Skipped } from "@quicrpc/core/transport";
+import { type Backoff, type FallbackMemory, type Opened, race, type Skipped } from "@quicrpc/core/internal";
 import { type Session, TransportError } from "@quicrpc/core";
 import { isPermanent } from "../permanent.js";
 import { isMissingEngine } from "../transport/failure.js";

@@ -1,5 +1,5 @@
 import type { Limits } from "@quicrpc/core";
-import { FairQueue, hasShare, type Link, LinkedSet, sourceOf } from "@quicrpc/core/transport";
+import { FairQueue, hasShare, type Link, LinkedSet, sourceOf } from "@quicrpc/core/internal";
 import type { ListenTransportOptions } from "@quicrpc/quic";
 import type { HeldReads } from "./held-reads.js";
 

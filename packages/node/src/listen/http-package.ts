@@ -1,13 +1,7 @@
 import type { Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
 import type { OnceOptions } from "@quicrpc/core/once";
-import type {
-  AllowedOrigins,
-  Applicant,
-  ErrorHook,
-  LoadShedder,
-  PrincipalOf,
-  UploadStore,
-} from "@quicrpc/core/transport";
+import type { UploadStore } from "@quicrpc/core/blobs";
+import type { AllowedOrigins, Applicant, ErrorHook, LoadShedder, PrincipalOf } from "@quicrpc/core/internal";
 import type { HttpListener } from "./http-requests.js";
 
 /** HTTP options that `serve` does not have itself. See `createFetchHandler` of `@quicrpc/http`. */

@@ -1,11 +1,5 @@
-import {
-  type ByteStreamOptions,
-  type CloseInfo,
-  type ErrorHook,
-  type PageGuard,
-  refusalCode,
-  type TransportSession,
-} from "@quicrpc/core/transport";
+import type { ErrorHook, PageGuard } from "@quicrpc/core/internal";
+import { type ByteStreamOptions, type CloseInfo, refusalCode, type TransportSession } from "@quicrpc/core/transport";
 import { type Limits, RpcError } from "@quicrpc/core";
 import type {
   ClientCertificateOptions,

@@ -3,15 +3,14 @@ import { Socket } from "node:net";
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { inspect } from "node:util";
+import { giveBuffer, takeBuffer } from "@quicrpc/core/internal";
 import {
   type ByteStream,
   type ByteStreamHandler,
   type ByteStreamOptions,
   byteStreamTransport,
   type DirectSession,
-  giveBuffer,
   type Role,
-  takeBuffer,
 } from "@quicrpc/core/transport";
 
 /** Number of unsent bytes above which `write` returns false. */

@@ -1,6 +1,6 @@
 import type { CertificateOptions, TransportOptions } from "@quicrpc/quic";
 import type { Limits } from "@quicrpc/core";
-import type { UnsharedBytes } from "@quicrpc/core/transport";
+import type { UnsharedBytes } from "@quicrpc/core/internal";
 
 /** Options of one transport session. Options that the URL's transport does not support are refused. */
 export interface TransportDialOptions extends Partial<CertificateOptions> {

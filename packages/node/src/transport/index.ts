@@ -1,4 +1,4 @@
-// The entry of packages that bring a transport for `serve` and `connect`.
+// The entry for transports of your own, which `serve` and `connect` take as `advanced.transports`.
 export { attempt, hostOf, type TransportDialOptions } from "./dialling.js";
 export type {
   DialTransport,
@@ -9,16 +9,7 @@ export type {
   WebProtocol,
 } from "./provider.js";
 export { type IncomingCallSource, callsOf } from "./calls.js";
-export { requirePinned } from "../dial/tls.js";
-export { type Listen, listenTwice } from "../listen/with-tcp.js";
-export { divert } from "../listen/divert.js";
-export {
-  ConnectionLimiter,
-  connectionLimits,
-  type ConnectionLimits,
-  type PendingConnection,
-} from "../listen/connection-limiter.js";
-export { type HeldReads, holdReads } from "../listen/held-reads.js";
+export type { PendingConnection } from "../listen/connection-limiter.js";
 export {
   type Admission,
   type IncomingSession,
@@ -27,10 +18,5 @@ export {
   type ListenSettings,
   type ListenTarget,
   placed,
-  type WebOffer,
 } from "../listen/listener.js";
-export type { AcceptedSocket, SocketName } from "../listen/socket-server.js";
-export { certificateRefusal, verifiedCertificate } from "../listen/client-certificate.js";
-export { firstCertificate } from "../listen/tls-settings.js";
-export { listenWeb } from "../listen/web.js";
-export { headersOf, pathOf, type Peer, type TransportKind } from "../peer.js";
+export type { Peer, TransportKind } from "../peer.js";

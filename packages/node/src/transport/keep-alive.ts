@@ -1,5 +1,5 @@
 import type { SessionOptions } from "@quicrpc/core";
-import type { OptionNames } from "@quicrpc/core/transport";
+import type { OptionNames } from "@quicrpc/core/internal";
 import type { ListenTransportOptions, TransportOptions } from "@quicrpc/quic";
 
 /** Settings of a QUIC connection, except pings, which `keepAlive` configures for every transport. */

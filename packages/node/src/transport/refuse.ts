@@ -1,4 +1,4 @@
-import { publicUrl, refusedOption, SESSION_NEEDS } from "@quicrpc/core/transport";
+import { publicUrl, refusedOption, SESSION_NEEDS } from "@quicrpc/core/internal";
 import type { ListenSettings } from "../listen/listener.js";
 import { plainHttpProvider } from "./built-in.js";
 import type { TransportDialOptions } from "./dialling.js";

@@ -1,5 +1,5 @@
 import type { AddressInfo } from "node:net";
-import type { Unacknowledged } from "@quicrpc/core/transport";
+import type { Unacknowledged } from "@quicrpc/core/internal";
 import type { GroupMember } from "@quicrpc/quic";
 import type { PassedSocket } from "../listen/systemd.js";
 import type { ServerDrainOptions, ServerStats } from "../server.js";

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from "node:cluster";
 import { randomBytes } from "node:crypto";
-import type { CloseOptions, ErrorHook, Unacknowledged } from "@quicrpc/core/transport";
+import type { CloseOptions, ErrorHook, Unacknowledged } from "@quicrpc/core/internal";
 import type { Limits, Session } from "@quicrpc/core";
 import type { GroupMember, PortGroup } from "@quicrpc/quic";
 import { checkDrain } from "../paced-drain.js";

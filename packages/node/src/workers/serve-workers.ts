@@ -1,6 +1,6 @@
 import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
-import { errorHook } from "@quicrpc/core/transport";
+import { errorHook } from "@quicrpc/core/internal";
 import { DEFAULT_LIMITS } from "@quicrpc/core";
 import { retryTaken } from "../listen/with-tcp.js";
 import { isOverUdp, isPassed, type ProvidedTarget, targetsOf } from "../listen/listen.js";

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from "node:cluster";
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import type { ConnectionIdOptions, PortGroup } from "@quicrpc/quic";
 import { isOverUdp, isPassed, type ProvidedTarget, targetsOf, urlOf } from "../listen/listen.js";
 import type { ServeSettings } from "../serve-options.js";

@@ -1,5 +1,5 @@
 import type { Worker } from "node:cluster";
-import { type Backoff, backoffDelay } from "@quicrpc/core/transport";
+import { type Backoff, backoffDelay } from "@quicrpc/core/internal";
 import type { ServerStats } from "../server.js";
 import type { FromWorker, ToWorker, WorkerShare } from "./messages.js";
 import { endAfter, workerErrorOf, GRACE_MS, send, watchProcess } from "./worker-process.js";

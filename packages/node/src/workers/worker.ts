@@ -2,7 +2,7 @@ import cluster from "node:cluster";
 import type { Socket } from "node:net";
 import { once } from "node:events";
 import { TransportError } from "@quicrpc/core";
-import { asError } from "@quicrpc/core/transport";
+import { asError } from "@quicrpc/core/internal";
 import type { GroupMember } from "@quicrpc/quic";
 import type { Server } from "../server.js";
 import type { HandedConnections } from "../listen/listener.js";

@@ -1,4 +1,4 @@
-import { fromBase64 } from "@quicrpc/core/transport";
+import { fromBase64 } from "@quicrpc/core/internal";
 import { valueOf } from "@quicrpc/services";
 import type { Trust } from "../assets.js";
 import type { ShownMethod } from "./catalog.js";

@@ -1,4 +1,4 @@
-import { toBase64 } from "@quicrpc/core/transport";
+import { toBase64 } from "@quicrpc/core/internal";
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const INDENT = "  ";

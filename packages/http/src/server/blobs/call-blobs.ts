@@ -14,7 +14,7 @@ import {
   type OffersBlobs,
   type ReadBlob,
   Received,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import { blobCodec, type BlobNames, referencesIn } from "../../protocol/blob-messages.js";
 import type { MessageFormat } from "../message-formats.js";
 import type { Bound } from "../routes.js";

@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { DIGEST_TRAILER, Offered } from "@quicrpc/core/transport";
+import { DIGEST_TRAILER, Offered } from "@quicrpc/core/internal";
 import {
   BEGINS_WITH,
   REPR_DIGEST,

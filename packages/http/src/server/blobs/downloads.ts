@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import { type BlobSource, createBlobId } from "@quicrpc/core/blobs";
-import { describedBlob, discardBlob, type Expiry, isRepeatable, reminders } from "@quicrpc/core/transport";
+import { describedBlob, discardBlob, type Expiry, isRepeatable, reminders } from "@quicrpc/core/internal";
 import { MAX_RESOURCES, type Requester } from "./uploads.js";
 
 /** Milliseconds that a response's blob is kept after its last request. */

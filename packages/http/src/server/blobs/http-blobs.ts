@@ -1,7 +1,7 @@
 import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
-import { createBlobId } from "@quicrpc/core/blobs";
+import { createBlobId, type UploadStore } from "@quicrpc/core/blobs";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { type BlobField, fullName, type UploadStore } from "@quicrpc/core/transport";
+import { type BlobField, fullName } from "@quicrpc/core/internal";
 import { BLOB_ID } from "../../protocol/blob-messages.js";
 import type { HttpExchange } from "../exchange.js";
 import type { RequestBytes } from "../request-bytes.js";

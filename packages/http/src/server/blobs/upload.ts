@@ -1,4 +1,5 @@
 import { RpcError } from "@quicrpc/core";
+import type { StoredUpload, UploadFacts } from "@quicrpc/core/blobs";
 import {
   blobTooLarge,
   createSha256,
@@ -7,9 +8,7 @@ import {
   PacedHash,
   reminders,
   type Sha256,
-  type StoredUpload,
-  type UploadFacts,
-} from "@quicrpc/core/transport";
+} from "@quicrpc/core/internal";
 import type { ByteBody } from "../../protocol/body.js";
 import { TooLarge } from "./problem.js";
 

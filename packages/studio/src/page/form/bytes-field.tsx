@@ -1,4 +1,4 @@
-import { fromBase64, toBase64 } from "@quicrpc/core/transport";
+import { fromBase64, toBase64 } from "@quicrpc/core/internal";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ControlProps } from "./field-view.js";

@@ -1,0 +1,105 @@
+// For the packages of this repository only: exempt from semantic versioning, any release may change or remove these names.
+// Functions do not check option names here, so callers can check them together with their own options.
+export { createConnection } from "./connection/connection.js";
+export { createClientSession } from "./session/create-client-session.js";
+export { createSession } from "./session/create-session.js";
+export type { BlobHost, OffersBlobs } from "./blobs/blob-calls.js";
+export { quotaOf } from "./blobs/blob-quota.js";
+export { type BlobOffers, type Offer, Offered, type BlobReading } from "./blobs/offers.js";
+export { type BlobCaller, Losses } from "./blobs/losses.js";
+export { changedBlob, DIGEST_TRAILER, type ReadBlob } from "./blobs/read-method.js";
+export { type BlobReference, tooLarge as blobTooLarge } from "./blobs/received-blob.js";
+export { PacedHash } from "./blobs/paced-hash.js";
+export { createSha256, type Sha256 } from "./blobs/sha256.js";
+export { describedBlob, discard as discardBlob, isRepeatable } from "./blobs/source.js";
+export { onAbort } from "./call/abort.js";
+export { Received } from "./call/messages/received.js";
+export type { BlobField } from "./contract/blob-code.js";
+export { principalOf } from "./server/principal.js";
+export { fromBase64, toBase64 } from "./call/messages/base64.js";
+export { POOL_OPTIONS } from "./balance/option-names.js";
+export { checked, checkOptions, flatOptions, type OptionNames } from "./check-options.js";
+export { type OptionNeed, refusedOption, SESSION_NEEDS } from "./refused-option.js";
+export { type Backoff, backoffDelay } from "./backoff.js";
+export { sleep } from "./call/sleep.js";
+export type { ConnectionOptions } from "./connection/connection.js";
+export { type Loss, race, type RaceOptions, type Won } from "./connection/race.js";
+export { Fallback, type FallbackMemory, NOTHING_BETTER, type Opened, type Skipped } from "./connection/fallback.js";
+export { CONNECTION_OPTIONS } from "./connection/option-names.js";
+export type { AnyAnswer, BeginCall, Resumption } from "./call/base-caller.js";
+export type { Compression } from "./contract/compression.js";
+export { pacedCompression } from "./transport/paced-compression.js";
+export { requirePositions } from "./contract/position.js";
+export { declaredError } from "./contract/method-errors.js";
+export { failureOf as callFailureOf } from "./client/failure.js";
+export type { Calling } from "./client/calling.js";
+export { atEnd, type PendingCall } from "./client/pending-call.js";
+export { callWritable, type WrittenCall } from "./client/call-writable.js";
+export { bytePieceOf } from "./call/items/byte-pieces.js";
+export { type ItemTarget, sendItems } from "./call/items/send-items.js";
+export { throwIfAborted, timeoutOf } from "./call/options.js";
+export { type Timers, watch as watchCall } from "./call/watch.js";
+export { fullName } from "./contract/descriptor.js";
+export { streamsInput, streamsOutput } from "./contract/directions.js";
+export { guarded } from "./guarded.js";
+export { isBinaryKey, keyProblem } from "./metadata.js";
+export { watchCopies } from "./msgpack/copy-bytes.js";
+export { unpack } from "./msgpack/unpack.js";
+export { pack } from "./msgpack/pack.js";
+export { publicUrl } from "./transport-error.js";
+export type { UnsharedBytes } from "./platform-types.js";
+export type { ItemReceiver } from "./call/items/item-receiver.js";
+export type { ItemFlow } from "./call/items/send-items.js";
+export { listed } from "./server/listed.js";
+export { type DecodeBudget, decodeWithin } from "./call/messages/decode-within.js";
+export { expiries, type Expiry, reminders } from "./call/expiries.js";
+export { cutText } from "./wire/text.js";
+export { completeLimits } from "./limits.js";
+export { CALLER_LIMITS, type CallerLimits } from "./caller-limits.js";
+export { FairQueue, type Queued } from "./fair-queue.js";
+export { hasShare } from "./fair-share.js";
+export { type Link, LinkedSet } from "./linked-set.js";
+export { MemoryBudget } from "./memory-budget.js";
+export {
+  Admission,
+  callBytes,
+  type ClientShares,
+  guardedShedder,
+  type LoadShedder,
+  requireRoom,
+} from "./server/admission.js";
+export { type Applicant, Authentications } from "./server/authentications.js";
+export { type LoadSheddingOptions, OverloadGuard } from "./server/overload-guard.js";
+export { IncomingContext, type PrincipalOf } from "./server/context.js";
+export { type AllowedOrigins, PageGuard } from "./server/page-guard.js";
+export type { OnceSettings } from "./server/once/once-options.js";
+export { OnceService } from "./server/once/once-service.js";
+export { ServedCall, type ServedCallSettings } from "./server/served-call.js";
+export type { ErrorHook } from "./server/dispatch.js";
+export { permit, type RequestHead, serve, type MessageBytes, type ServerRequest } from "./server/serve.js";
+export { errorHook } from "./server/error-hook.js";
+export { asError, forwardedFrom } from "./errors.js";
+export { runNotification } from "./server/notification.js";
+export { type Awaitable, combineRouters } from "./server/router.js";
+export type { ClientSessionOptions } from "./session/create-client-session.js";
+export { type Credentials, type OwnCredentials, withCredentials } from "./session/credentials.js";
+export { sessionOn } from "./session/session-on.js";
+export { ADVANCED_SESSION_OPTIONS, SESSION_OPTIONS } from "./session/option-names.js";
+export type { DemandOptions, RenewalOptions, RenewedConnection, RenewedGreeting } from "./session/server-renewal.js";
+export type {
+  AdvancedSessionOptions,
+  CloseOptions,
+  DrainOptions,
+  SessionDrainOptions,
+  SessionEnd,
+  Unacknowledged,
+} from "./session/options.js";
+export type { Departure } from "./wire/departure.js";
+export { Route, type RouteOptions, type TrustedAddresses } from "./connection/route.js";
+export { rejectionAtCaller } from "./callers-line.js";
+export { untilAccepted } from "./connection/ready.js";
+export { expiredPosition, type Journal, type LogEntry, MemoryLog } from "./topics/memory-log.js";
+export { sourceOf } from "./transport/network-source.js";
+export { giveBuffer, takeBuffer } from "./wire/buffers.js";
+export type { Frame } from "./wire/frame.js";
+export { whenTransportReady } from "./transport/when-ready.js";
