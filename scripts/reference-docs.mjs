@@ -7,7 +7,7 @@
 // npm run docs:check fails where a page says something else, where the comment of an option is missing or does not state its default, and where
 // docs/error-codes.md lacks a code or has one that was removed.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { Node, Project } from "ts-morph";
 import { reference } from "./docs.mjs";
 import { fail, root, run, tool } from "./setup.mjs";
@@ -85,21 +85,31 @@ function shown(name, value) {
   return `${value.toLocaleString("en")}${name.endsWith("Ms") ? " ms" : ""}`;
 }
 
-/** Where the page of options describes an interface: the anchor of its heading. */
+const pages = [
+  ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
+  ...readdirSync(packages).map((name) => `packages/${name}/README.md`),
+].filter((page) => page.endsWith(".md") && existsSync(join(root, page)));
+
+/** Pages whose tables have the types of options. */
+const typed = (page) => /options\.md$|quic\/README/.test(page);
+
+/** Where the pages describe an interface: the page, and the anchor of the heading. */
 const anchors = new Map();
-const optionsPage = readFileSync(join(root, "docs/options.md"), "utf8");
-for (const [, title, place] of optionsPage.matchAll(/^### (.*)\n(?:(?!###).*\n)*?<!-- options (\S+)/gm)) {
-  anchors.set(
-    place,
-    title
-      .toLowerCase()
-      .replaceAll(/[^\w\s-]/g, "")
-      .replaceAll(" ", "-"),
-  );
+for (const page of pages.toSorted((one, other) => typed(one) - typed(other))) {
+  const text = readFileSync(join(root, page), "utf8");
+  for (const [, title, place] of text.matchAll(/^##+ (.*)\n(?:(?!##).*\n)*?<!-- options (\S+)/gm)) {
+    const anchor = title.toLowerCase().replaceAll(/[^\w\s-]/g, "");
+    anchors.set(place, { page, anchor: anchor.replaceAll(" ", "-") });
+  }
+}
+
+/** Returns the link from one page to a place on another. */
+function linkOf(from, { page, anchor }) {
+  return page === from ? `#${anchor}` : `${relative(dirname(from), page)}#${anchor}`;
 }
 
 /** The type of an option as a reader needs it: short ones in full, and links to the options of objects. */
-function typeOf(node) {
+function typeOf(node, page) {
   const typeNode = node.getTypeNodeOrThrow();
   const text = typeNode
     .getText()
@@ -113,16 +123,16 @@ function typeOf(node) {
     const symbol = identifier.getSymbol();
     for (const declaration of (symbol?.getAliasedSymbol() ?? symbol)?.getDeclarations() ?? []) {
       const [, path] = /\/packages\/(.*)$/.exec(declaration.getSourceFile().getFilePath()) ?? [];
-      const anchor = anchors.get(`${path}#${identifier.getText()}`);
-      if (anchor !== undefined) return `[options](#${anchor})`;
+      const place = anchors.get(`${path}#${identifier.getText()}`);
+      if (place !== undefined) return `[options](${linkOf(page, place)})`;
     }
   }
   if (text.includes("=>") || node.getType().getNonNullableType().getCallSignatures().length > 0) return "function";
   return text.length <= 44 ? `\`${text.replaceAll("|", "\\|")}\`` : "object";
 }
 
-/** The table of one place; types are on the page of options only. */
-async function tableOf({ key, without = "", only, defaults }, hasTypes) {
+/** The table of one place on a page. */
+async function tableOf({ key, without = "", only, defaults }, page) {
   const [path] = key.split("#");
   const words = without.split(" ");
   const others = new Set(
@@ -147,7 +157,7 @@ async function tableOf({ key, without = "", only, defaults }, hasTypes) {
         : isOptional
           ? [value, text]
           : ["**required**", whole];
-    return [`\`${name}\``, first, hasTypes ? `${typeOf(node)} · ${rest}` : rest];
+    return [`\`${name}\``, first, typed(page) ? `${typeOf(node, page)} · ${rest}` : rest];
   });
   return reference(["| option | default | |", "|---|---|---|"], rows);
 }
@@ -197,15 +207,11 @@ function put(page, text, before) {
   else writeFileSync(join(root, page), text);
 }
 
-const pages = [
-  ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
-  ...readdirSync(packages).map((name) => `packages/${name}/README.md`),
-].filter((page) => page.endsWith(".md") && existsSync(join(root, page)));
 for (const page of pages) {
   const before = readFileSync(join(root, page), "utf8");
   let text = before;
   for (const [place, key, without, only, defaults, table] of before.matchAll(PLACE)) {
-    let rows = await tableOf({ key, without, only, defaults }, page === "docs/options.md");
+    let rows = await tableOf({ key, without, only, defaults }, page);
     if (!page.startsWith("docs/")) rows = rows.replaceAll(/\]\((?=[\w-]+\.md)/g, "](../../docs/");
     const begin = place.slice(0, place.length - table.length - "<!-- end of options -->".length);
     text = text.replace(place, () => `${begin}\n${rows}\n\n<!-- end of options -->`);

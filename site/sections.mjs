@@ -18,6 +18,7 @@ export const SECTIONS = [
     text: "Reference",
     pages: [
       "options",
+      "advanced-options",
       "error-codes",
       "limits",
       "cli",
