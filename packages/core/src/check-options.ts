@@ -53,11 +53,10 @@ function checkNames(where: string, path: string, given: object, names: object, a
     const value: unknown = given[name as keyof typeof given];
     if (value === undefined) continue;
     if (!Object.hasOwn(names, name)) {
-      const here = (edits?: number): string | undefined => {
-        const near = nearest(name, Object.keys(names), edits);
-        return near && path + near;
-      };
-      const meant = here(0) ?? elsewhere(name, all, 0) ?? here() ?? elsewhere(name, all);
+      const near = nearest(name, Object.keys(names));
+      const moved = elsewhere(name, all, 0);
+      const isSame = moved?.endsWith(`.${name}`) === true;
+      const meant = isSame ? moved : ((near && path + near) ?? moved ?? elsewhere(name, all));
       throw new TypeError(
         `${where} has no option ${path}${name}${meant === undefined ? "" : `: did you mean ${meant}?`}`,
       );
