@@ -22,6 +22,7 @@ const CONFIGS = [
   "test/size/unary.config.ts",
   "test/types/quicrpc.config.ts",
   "test/openapi/quicrpc.config.ts",
+  "test/proto/quicrpc.config.ts",
   "test/connect-conformance/quicrpc.config.ts",
 ];
 

@@ -54,7 +54,7 @@ export const QUESTIONS = [
   { asked: "prometheus metrics tracing opentelemetry", answers: ["/monitoring#calls"] },
   { asked: "react query", answers: ["/query#tanstack-query", "/query#queries"] },
   { asked: "tRPC migration", answers: ["/from-trpc#coming-from-trpc"] },
-  { asked: "gRPC status codes proto", answers: ["/from-grpc#coming-from-grpc"] },
+  { asked: "gRPC status codes proto", answers: ["/grpc#protobuf-proto-files-from-schemas"] },
   { asked: "socket.io rooms emit", answers: ["/from-socket-io#coming-from-socketio"] },
   { asked: "breaking change schema", answers: ["/evolution#what-breaks"] },
   {
@@ -176,7 +176,7 @@ export const QUESTIONS = [
   { asked: "swagger", answers: ["/openapi#openapi-and-json-by-the-schema"] },
   { asked: "wireshark", answers: ["/monitoring#monitoring"] },
   { asked: "debug logs", answers: ["/monitoring#monitoring"] },
-  { asked: "proto file", answers: ["/from-grpc#coming-from-grpc"] },
+  { asked: "proto file", answers: ["/grpc#protobuf-proto-files-from-schemas"] },
   { asked: "eslint generated code", answers: ["/start#3-generate"] },
   { asked: "generate in CI", answers: ["/start#3-generate"] },
   { asked: "bundle size", answers: ["/browsers#size"] },

@@ -7,7 +7,18 @@ export const SECTIONS = [
   },
   {
     text: "Guides: clients and servers",
-    pages: ["connecting", "serving", "transports", "authentication", "browsers", "query", "http", "openapi", "mcp"],
+    pages: [
+      "connecting",
+      "serving",
+      "transports",
+      "authentication",
+      "browsers",
+      "query",
+      "http",
+      "openapi",
+      "grpc",
+      "mcp",
+    ],
   },
   {
     text: "Guides: production",

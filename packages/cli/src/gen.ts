@@ -39,6 +39,7 @@ export function genCommand(): Command {
     )
     .option("--docs <file>", "write a Markdown reference of the services too")
     .option("--openapi <file>", "write an OpenAPI 3.1 document of the services over HTTP too")
+    .option("--proto <dir>", "write .proto files of the services to this folder too")
     .option("--no-lock", "do not store ids in quicrpc.lock.json")
     .option("-w, --watch", "generate again whenever a schema changes")
     .addOption(
@@ -54,6 +55,7 @@ Examples:
   $ quicrpc gen --watch
   $ quicrpc gen --docs docs/api.md
   $ quicrpc gen --openapi docs/openapi.json
+  $ quicrpc gen --proto proto
   $ quicrpc gen "services/**/*.service.ts" --check
 
 With file names, the other schemas of the same package are run as well: the code that they share with a named one is generated once.

@@ -13,8 +13,8 @@ interface RenameOptions {
 /** The `rename` command. */
 export function renameCommand(): Command {
   return new Command("rename")
-    .description("Keep the ids of a method or service whose name changes.")
-    .argument("<from>", "the old name, as in the lock file: service, or service/method")
+    .description("Keep the ids and numbers of a method, service, message or field whose name changes.")
+    .argument("<from>", "the old name, as in the lock file: service, service/method, message, or message.field")
     .argument("<to>", "the new name in the schema")
     .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
     .option("--json", "print { from, to, lock, diagnostics } as JSON")
@@ -24,6 +24,7 @@ export function renameCommand(): Command {
 Examples:
   $ quicrpc rename shop.v1.Orders/fetch shop.v1.Orders/get
   $ quicrpc rename shop.v1.Orders shop.v1.Purchases
+  $ quicrpc rename shop.v1.Article.name shop.v1.Article.title
 
 Rename it in the schema too, then run quicrpc gen. Otherwise a renamed method is a new one, and the old one is removed.
 

@@ -63,6 +63,7 @@ export function buildFile(survey: Survey, reexports: readonly Reexport[], contex
     schemaFile: file,
     services: services.map((service) => serviceModel(service, survey, messages, context)),
     declarations: types.declarations,
+    types,
     sharedTypes: types.passedOn,
     codecs: messages.codecs,
     warnings: costlyTemplates(survey, annotations),
@@ -94,6 +95,8 @@ function serviceModel(
   const message = (method: FoundMethod, part: PayloadPart | undefined, sender: Sender): MessageModel | undefined => {
     if (part?.raw)
       return {
+        schema: undefined,
+        sourceOf: () => part.node,
         sent: text("Uint8Array"),
         received: generic("UnsharedBytes"),
         codec: "bytesCodec",
@@ -104,7 +107,10 @@ function serviceModel(
     const node = nodes.node(part.schema, { root: { file, name: service.exportName }, keys });
     const brands = annotations.brands.get(part)?.get(WHOLE) ?? [];
     const label = [service.prefix, method.name, part.role];
+    const sourceOf: MessageModel["sourceOf"] = (schema) => annotations.nodes.get(schema) ?? part.node;
     return {
+      schema: part.schema,
+      sourceOf,
       sent: branded(types.typeOf(node, "input"), brands, "input"),
       received: branded(types.typeOf(node, "output"), brands, "output"),
       codec: codecs.payload(node, label, usesOf(sender, target), brands.length > 0),
@@ -112,8 +118,7 @@ function serviceModel(
         const problem = jsonProblem(node, describeNode);
         if (problem === undefined) return undefined;
         const { reason, part: place } = problem;
-        const written = annotations.nodes.get(place.schema) ?? part.node;
-        return { path: [part.path, ...problem.path].join("."), reason, node: written };
+        return { path: [part.path, ...problem.path].join("."), reason, node: sourceOf(place.schema) };
       },
     };
   };

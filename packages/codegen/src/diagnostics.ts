@@ -41,6 +41,8 @@ export type DiagnosticCode =
   | "unknown-code"
   | "invalid-meta"
   | "no-json"
+  | "no-proto"
+  | "proto-renamed"
   | "costly-template";
 
 /** A mistake in a schema, its location and its remedy. */

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
@@ -20,6 +20,7 @@ import { codecsFileOf, toolingFileOf } from "./print/paths.js";
 import { isClient, type Target } from "./print/service.js";
 import { findStale } from "./prune.js";
 import { printTooling } from "./print/tooling.js";
+import type { ProtoOutput } from "./proto/build.js";
 import { type SchemaSnapshot, type ServiceSnapshot, SNAPSHOT_VERSION } from "./shape/shape.js";
 import { formatSnapshot, parseSnapshot } from "./shape/snapshot.js";
 import { SourceReader } from "./source/source-file.js";
@@ -59,6 +60,8 @@ export interface GenerateOptions {
   readonly docs?: string;
   /** File for an OpenAPI 3.1 document of the services over HTTP, as JSON. Default: none. */
   readonly openapi?: string;
+  /** Directory for `.proto` files of the services. Default: none. */
+  readonly proto?: string;
   /** Title and version in the documents. Default: `Services`, `0.0.0`. */
   readonly info?: DocumentInfo;
   /** Whether `files` are all files of the project, so that other services in the lock file were removed. Default false. */
@@ -79,6 +82,7 @@ const OPTIONS: OptionNames<GenerateOptions> = {
   only: true,
   openapi: true,
   out: true,
+  proto: true,
   target: true,
 };
 
@@ -133,12 +137,26 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const isWanted = ({ schemaFile }: FileModel): boolean => only.has(schemaFile);
   const models = packages.flatMap((each) => each.models);
   checkServices(models, lock ?? EMPTY_LOCK, isWanted, report);
+  const proto = options.proto === undefined || diagnostics.length > 0 ? undefined : await protoOf(models, lock, cwd);
   const services = Object.fromEntries(
-    models.filter(isWanted).flatMap((model) => model.services.map(({ name, snapshot }) => [name, snapshot])),
+    models.filter(isWanted).flatMap((model) =>
+      model.services.map(({ name, snapshot }) => {
+        const shapes = proto?.shapes.get(name);
+        return [name, shapes === undefined ? snapshot : { ...snapshot, proto: shapes }];
+      }),
+    ),
   );
   const snapshot: SchemaSnapshot = { version: SNAPSHOT_VERSION, services };
   const kept =
-    lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete, report);
+    lockFile === undefined || lock === undefined
+      ? []
+      : lockFiles(
+          lockFile,
+          { ...lock, messages: new Map([...lock.messages, ...(proto?.numbers ?? [])]) },
+          services,
+          complete,
+          report,
+        );
   if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, warnings: [], sources, snapshot };
 
   const out = options.out === undefined ? undefined : resolve(cwd, options.out);
@@ -186,17 +204,27 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
       ? []
       : [outputFile(resolve(cwd, options.docs), printMarkdown(packages, info.title))]),
     ...(options.openapi === undefined ? [] : [outputFile(resolve(cwd, options.openapi), printOpenApi(models, info))]),
+    ...Array.from(proto?.files ?? [], ([path, text]) => outputFile(resolve(cwd, options.proto ?? "", path), text)),
   ];
   return {
     files: [...files, ...kept, ...documents],
     stale: complete ? findStale(files, sharedPaths) : [],
     diagnostics,
-    warnings: models
-      .filter(isWanted)
-      .flatMap((model) => [...model.warnings, ...(options.openapi === undefined ? [] : withoutJson([model]))]),
+    warnings: [
+      ...models
+        .filter(isWanted)
+        .flatMap((model) => [...model.warnings, ...(options.openapi === undefined ? [] : withoutJson([model]))]),
+      ...(proto?.warnings ?? []),
+    ],
     sources,
     snapshot,
   };
+}
+
+/** Makes the `.proto` files. Their code is loaded only if they are requested. */
+async function protoOf(models: readonly FileModel[], lock: Lock | undefined, cwd: string): Promise<ProtoOutput> {
+  const { buildProto } = await import("./proto/build.js");
+  return buildProto(models, lock?.messages ?? EMPTY_LOCK.messages, (file) => relative(cwd, file).replaceAll("\\", "/"));
 }
 
 /** Returns the output path of each schema module, if possible. If two collide, those of `first` have precedence. */

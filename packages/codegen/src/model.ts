@@ -13,10 +13,16 @@ import type { CodecPlan } from "./codec/plan.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
 import type { SchemaRoot } from "./source/schema-root.js";
+import type { TypeTable } from "./types/declare.js";
 import type { Declaration, TypeNode } from "./types/node.js";
+import type { AnySchema } from "./types/zod.js";
 
-/** A message: its type for the sender, its type for the receiver, and its codec. */
+/** A message: its schema, its type for the sender, its type for the receiver, and its codec. */
 export interface MessageModel {
+  /** Undefined for chunks of bytes. */
+  readonly schema: AnySchema | undefined;
+  /** Returns the source of a part of its schema, or of the message; undefined if the source does not show it. */
+  readonly sourceOf: (part: AnySchema) => SourceNode | undefined;
   readonly sent: TypeNode;
   readonly received: TypeNode;
   /** Name of its codec. */
@@ -100,6 +106,8 @@ export interface FileModel {
   readonly schemaFile: string;
   readonly services: readonly ServiceModel[];
   readonly declarations: readonly Declaration[];
+  /** The names and comments of its types. */
+  readonly types: TypeTable;
   /** Types that it uses and re-exports from the module that it shares with other files. */
   readonly sharedTypes: readonly string[];
   readonly codecs: CodecPlan;

@@ -57,7 +57,7 @@ describe("lock file", () => {
     ["two ids of one service", file(line("a.A/x", 1, 2), line("a.A/y", 9, 3))],
     ["two services of one id", file(line("a.A/x", 1, 2), line("b.B/y", 1, 2))],
     ["an entry that is none", file('    "a.A/x": { "id": [1], "fingerprint": "0" }', line("b.B/y", 2, 99999))],
-    ["another version", '{ "version": 2, "methods": {} }'],
+    ["another version", '{ "version": 3, "methods": {} }'],
     ["something else", "[]"],
     ["an empty file", ""],
     ["blanks", " \n"],

@@ -91,6 +91,9 @@ export const METHOD_CHANGES = {
   "path-changed": "wire",
   "json-removed": "wire",
   "json-added": "safe",
+  "proto-type-changed": "wire",
+  "proto-number-changed": "wire",
+  "proto-field-renamed": "source",
 } as const;
 
 /** Kinds of differences within a message. */

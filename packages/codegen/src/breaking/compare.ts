@@ -9,6 +9,7 @@ import {
   type Role,
   SHAPE_CHANGES,
 } from "./change.js";
+import { compareProto } from "./compare-proto.js";
 import { compareShapes } from "./compare-shapes.js";
 import { withoutJson } from "./json-shape.js";
 
@@ -53,6 +54,9 @@ export function compareSnapshots(
     // If a check exists in only one version, the other format may be unable to express it.
     changes.push(...(old.format === now.format ? found : found.filter(({ kind }) => !kind.startsWith("check-"))));
     if (http) compareOverHttp(name, old, service, now, changes);
+    compareProto(old.proto ?? {}, now.proto ?? {}, (kind, path, message) => {
+      changes.push(change(kind, { service, path }, message));
+    });
   }
   return changes.sort((a, b) => CHANGE_CLASSES.indexOf(a.class) - CHANGE_CLASSES.indexOf(b.class));
 }

@@ -1,12 +1,25 @@
+import { payloadName } from "../proto/model.js";
 import { compareText } from "../shape/canonical.js";
 
 /**
- * `quicrpc.lock.json`: the permanent ids of methods on the wire. It has one sorted line per method, so that branches
- * that add methods can be merged. Ids of removed methods stay in it and are never reused.
+ * `quicrpc.lock.json`: the permanent ids of methods on the wire, and the numbers of fields in protobuf. It has one
+ * sorted line per method and per message, so that branches that add some can be merged. What is removed stays in it, and
+ * its ids and numbers are never reused.
  */
 export interface Lock {
   /** Ids of methods by `service/method`. */
   readonly methods: ReadonlyMap<string, LockedMethod>;
+  /** Numbers of the fields of messages and of the values of enums in protobuf, by the type's full name. */
+  readonly messages: ReadonlyMap<string, LockedNumbers>;
+}
+
+/** The numbers of a message or an enum. */
+export interface LockedNumbers {
+  readonly kind: "fields" | "values";
+  /** Numbers by key in the schema. */
+  readonly numbers: ReadonlyMap<string, number>;
+  /** Keys of numbers that are no longer used. */
+  readonly removed: ReadonlyMap<number, string>;
 }
 
 /** A line of the lock file. */
@@ -19,11 +32,15 @@ export interface LockedMethod {
   readonly removed: boolean;
 }
 
-export const EMPTY_LOCK: Lock = { methods: new Map() };
+export const EMPTY_LOCK: Lock = { methods: new Map(), messages: new Map() };
 
 /** Returns the service in a key `service/method`. */
 export function serviceOf(key: string): string {
   return key.slice(0, key.lastIndexOf("/"));
+}
+
+function methodOf(key: string): string {
+  return key.slice(key.lastIndexOf("/") + 1);
 }
 
 /** Formats the lock as a file. */
@@ -34,12 +51,34 @@ export function formatLock(lock: Lock): string {
       const gone = removed ? `, "removed": true` : "";
       return `    ${JSON.stringify(key)}: { "id": [${serviceId}, ${methodId}], "fingerprint": "${fingerprint}"${gone} }`;
     });
-  return `{\n  "version": 1,\n  "methods": {\n${lines.join(",\n")}\n  }\n}\n`;
+  if (lock.messages.size === 0) return `{\n  "version": 1,\n  "methods": {\n${lines.join(",\n")}\n  }\n}\n`;
+  const messages = [...lock.messages]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([name, { kind, numbers, removed }]) => {
+      const gone = removed.size === 0 ? "" : `, "removed": ${tableText(removed)}`;
+      return `    ${JSON.stringify(name)}: { "${kind}": ${tableText(numbers)}${gone} }`;
+    });
+  return `{\n  "version": 2,\n  "methods": {\n${lines.join(",\n")}\n  },\n  "messages": {\n${messages.join(",\n")}\n  }\n}\n`;
 }
 
-/** Renames a method (`service/method`) or a whole service from `from` to `to`, and keeps its ids. Throws `RangeError` if it cannot. */
+/** Formats a table in the order of its numbers. */
+function tableText(table: ReadonlyMap<string | number, string | number>): string {
+  const numberOf = ([key, value]: readonly [string | number, string | number]): number =>
+    typeof key === "number" ? key : Number(value);
+  const entries = [...table].sort((a, b) => numberOf(a) - numberOf(b));
+  const text = entries.map(([key, value]) => `${JSON.stringify(String(key))}: ${JSON.stringify(value)}`).join(", ");
+  return text === "" ? "{}" : `{ ${text} }`;
+}
+
+/**
+ * Renames a method (`service/method`), a service, a message or enum of protobuf, or a field (`message.field`) from
+ * `from` to `to`, and keeps its ids and numbers. Throws `RangeError` if it cannot.
+ */
 export function renameLocked(lock: Lock, from: string, to: string): Lock {
   const isMethod = from.includes("/");
+  if (lock.messages.has(from)) return { ...lock, messages: withType(lock.messages, from, to) };
+  const owner = isMethod ? undefined : [...lock.messages].find(([name, { numbers }]) => numbers.has(keyIn(name, from)));
+  if (owner !== undefined) return { ...lock, messages: withField(lock.messages, owner, from, to) };
   if (isMethod !== to.includes("/")) throw new RangeError(`${from} and ${to} are not both methods or both services.`);
   if (isMethod && serviceOf(from) !== serviceOf(to)) {
     throw new RangeError("A method cannot move to another service: its id is that of its service and its own.");
@@ -53,5 +92,35 @@ export function renameLocked(lock: Lock, from: string, to: string): Lock {
     if (taken) throw new RangeError(`${to} is in the lock as removed, and its id is reserved. Use another name.`);
   }
   if (renamed.size === 0) throw new RangeError(`${from} is not in the lock.`);
-  return { methods: new Map([...lock.methods].map(([key, value]) => [renamed.get(key) ?? key, value])) };
+  let { messages } = lock;
+  for (const [before, after] of renamed) {
+    for (const role of ["Request", "Response"] as const) {
+      const [old, now] = [before, after].map((key) => payloadName(serviceOf(key), methodOf(key), role));
+      if (old !== undefined && now !== undefined && messages.has(old)) messages = withType(messages, old, now);
+    }
+  }
+  return { methods: new Map([...lock.methods].map(([key, value]) => [renamed.get(key) ?? key, value])), messages };
+}
+
+type Messages = Lock["messages"];
+
+/** Renames a message or an enum, with the types inside it. */
+function withType(messages: Messages, from: string, to: string): Messages {
+  if (messages.has(to)) throw new RangeError(`${to} is in the lock already.`);
+  const renamed = (name: string): string =>
+    name === from || name.startsWith(`${from}.`) ? to + name.slice(from.length) : name;
+  return new Map([...messages].map(([name, value]) => [renamed(name), value]));
+}
+
+function withField(messages: Messages, [name, own]: [string, LockedNumbers], from: string, to: string): Messages {
+  const [old, now] = [keyIn(name, from), keyIn(name, to)];
+  if (now === "") throw new RangeError(`A field cannot move to another message, so ${to} has to begin with ${name}.`);
+  if (own.numbers.has(now)) throw new RangeError(`${to} is in the lock already.`);
+  const numbers = new Map([...own.numbers].map(([key, number]) => [key === old ? now : key, number]));
+  return new Map([...messages, [name, { ...own, numbers }]]);
+}
+
+/** Returns the key of a field `message.key`; empty if it is not one of `message`. */
+function keyIn(message: string, field: string): string {
+  return field.startsWith(`${message}.`) ? field.slice(message.length + 1) : "";
 }

@@ -1,5 +1,6 @@
 import { type Diagnostic, placeAt } from "../diagnostics.js";
 import { type Lock, type LockedMethod, serviceOf } from "./lock.js";
+import { MESSAGE, readMessages } from "./read-messages.js";
 
 /** Parses the lock file at `file`, with the content `text`; undefined if it has errors, which are reported. */
 export function readLock(text: string, file: string, report: (diagnostic: Diagnostic) => void): Lock | undefined {
@@ -25,20 +26,24 @@ export function readLock(text: string, file: string, report: (diagnostic: Diagno
     report(diagnostic);
   };
   const version = /"version"\s*:\s*(\d+)/.exec(text)?.[1];
-  if (version !== "1") {
+  if (version !== "1" && version !== "2") {
     fail({
       file,
       code: "lock-invalid",
-      message: version === undefined ? "This is not a lock file." : `This lock file is of version ${version}, not 1.`,
+      message:
+        version === undefined ? "This is not a lock file." : `This lock file is of version ${version}, not 1 or 2.`,
       help: version === undefined ? RESTORE : "Use a newer quicrpc.",
     });
     return undefined;
   }
+  const lineAt = (index: number): number => text.slice(0, index).split("\n").length;
+  const { messages, problems } = readMessages(text);
+  for (const { index, ...problem } of problems) fail({ ...place(lineAt(index)), ...problem });
   // Entries are parsed separately, not as one JSON text: after a merge a comma may be missing, and JSON hides repeated
   // keys.
   for (const match of text.matchAll(ENTRY)) {
     const [, key = "", body = ""] = match;
-    const line = text.slice(0, match.index).split("\n").length;
+    const line = lineAt(match.index);
     const value = entryOf(body);
     if (value === undefined) {
       fail({
@@ -63,26 +68,28 @@ export function readLock(text: string, file: string, report: (diagnostic: Diagno
     });
   }
   for (const clash of clashes(entries)) fail({ ...place(clash.line), ...clash.problem });
-  return failed ? undefined : { methods: new Map(entries.map(({ key, method }) => [key, method])) };
+  return failed ? undefined : { methods: new Map(entries.map(({ key, method }) => [key, method])), messages };
 }
 
 const ENTRY = /"([^"\n]+\/[^"\n]+)"\s*:\s*(\{[^{}]*\}?)/g;
 /** A line of the lock file that is not an entry. */
-const FRAME_LINE = /^[\s{},]*(?:"version"\s*:\s*1[\s,]*)?(?:"methods"\s*:)?[\s{},]*$/;
+const FRAME_LINE = /^[\s{},]*(?:"version"\s*:\s*[12][\s,]*)?(?:"(?:methods|messages)"\s*:)?[\s{},]*$/;
 const RESTORE =
   "Restore it from version control: without it methods get other ids, and calls of released clients reach other methods.";
 
 /** Returns the text without its entries, with the same number of lines. */
 function withoutEntries(text: string): string {
-  return text.replaceAll(ENTRY, (entry) => entry.replaceAll(/[^\n]/g, ""));
+  const blank = (entry: string): string => entry.replaceAll(/[^\n]/g, "");
+  return text.replaceAll(MESSAGE, blank).replaceAll(ENTRY, blank);
 }
 
 /** Returns true if the remaining text is that of a complete lock file, ignoring commas. */
 function isFrame(text: string): boolean {
   const frame = withoutEntries(text).replaceAll(/,(?=[\s,]*\})|(?<=\{\s*),/g, "");
   try {
-    const { version, methods, ...others } = JSON.parse(frame) as Record<string, unknown>;
-    return version === 1 && JSON.stringify(methods) === "{}" && Object.keys(others).length === 0;
+    const { version, methods, messages = {}, ...others } = JSON.parse(frame) as Record<string, unknown>;
+    const isEmpty = [methods, messages, others].every((table) => JSON.stringify(table) === "{}");
+    return (version === 1 || version === 2) && isEmpty;
   } catch {
     return false;
   }

@@ -24,7 +24,7 @@ export function updateLock(lock: Lock, services: Readonly<Record<string, Service
       });
     }
   }
-  return { methods };
+  return { ...lock, methods };
 }
 
 /** Returns the snapshot next to the lock file after `services` were generated. */

@@ -27,6 +27,8 @@ export interface Config {
   readonly docs?: string;
   /** File for an OpenAPI 3.1 document of the services over HTTP. Default: none. */
   readonly openapi?: string;
+  /** Directory for `.proto` files of the services. Default: none. */
+  readonly proto?: string;
   /** The lock file, or false for none. Default: `quicrpc.lock.json` next to this file. */
   readonly lock?: string | false;
 }

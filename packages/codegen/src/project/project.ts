@@ -101,6 +101,7 @@ const OPTIONS: { readonly [Option in keyof Required<Config>]: true } = {
   links: true,
   docs: true,
   openapi: true,
+  proto: true,
   lock: true,
 };
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(OPTIONS));

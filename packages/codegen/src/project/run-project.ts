@@ -45,11 +45,11 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : all;
   const maxFolders = config.include === undefined ? options.maxFolders : undefined;
   const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude, maxFolders);
-  const path = (option: "out" | "docs" | "openapi"): string | undefined => {
+  const path = (option: "out" | "docs" | "openapi" | "proto"): string | undefined => {
     const given = options[option];
     return given === undefined ? config[option] : resolve(cwd, given);
   };
-  const [out, docs, openapi] = [path("out"), path("docs"), path("openapi")];
+  const [out, docs, openapi, proto] = [path("out"), path("docs"), path("openapi"), path("proto")];
   // Schemas of one package share code, which is generated for all of them even if only some are requested.
   const packages = new Set(found.files.map(packageOf));
   const others =
@@ -73,6 +73,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     ...(out === undefined ? {} : { out }),
     ...(docs === undefined ? {} : { docs }),
     ...(openapi === undefined ? {} : { openapi }),
+    ...(proto === undefined ? {} : { proto }),
     ...(lockFile === undefined ? {} : { lock: lockFile }),
     ...(target === undefined ? {} : { target }),
     ...(links === undefined ? {} : { links }),

@@ -136,6 +136,12 @@ export interface ErrorSnapshot {
   readonly details?: Shape;
 }
 
+/** A message or an enum of protobuf: the number of each part, and the type of a field, such as `optional int64`. */
+export interface ProtoShape {
+  readonly fields?: Readonly<Record<string, readonly [number: number, type: string]>>;
+  readonly values?: Readonly<Record<string, number>>;
+}
+
 /** A service as a peer sees it. */
 export interface ServiceSnapshot {
   /** The `SHAPE_FORMAT` of the version that made its shapes. The first versions did not write it. */
@@ -143,6 +149,8 @@ export interface ServiceSnapshot {
   readonly id: number;
   readonly methods: Readonly<Record<string, MethodSnapshot>>;
   readonly types: ShapeTypes;
+  /** Its messages and enums in protobuf, if there are `.proto` files, by their name in the package. */
+  readonly proto?: Readonly<Record<string, ProtoShape>>;
 }
 
 /** Increased whenever shapes change, such as by a new check. Shapes before format 3 have other names for their kinds. */

@@ -79,13 +79,14 @@ function sameText(a: Shape | undefined, b: Shape): boolean {
 
 /** Formats a snapshot file: sorted, with one line for each method and type, so that one change changes one line. */
 export function formatSnapshot(snapshot: SchemaSnapshot): string {
-  const services = sorted(snapshot.services).map(([name, { format, id, methods, types }]) =>
+  const services = sorted(snapshot.services).map(([name, { format, id, methods, types, proto }]) =>
     [
       `    ${JSON.stringify(name)}: {`,
       ...(format === undefined ? [] : [`      "format": ${format},`]),
       `      "id": ${id},`,
       `      "methods": ${lines(methods)},`,
-      `      "types": ${lines(types)}`,
+      `      "types": ${lines(types)}${proto === undefined ? "" : ","}`,
+      ...(proto === undefined ? [] : [`      "proto": ${lines(proto)}`]),
       "    }",
     ].join("\n"),
   );

@@ -20,6 +20,7 @@ export class TypeTable {
   readonly #context: ConversionContext;
   readonly #declarations = new Map<string, Declaration>();
   readonly #passedOn = new Set<string>();
+  readonly #fieldDocs: Annotations["fieldDocs"];
 
   constructor(
     named: ReadonlyMap<AnySchema, NamedType>,
@@ -29,12 +30,13 @@ export class TypeTable {
   ) {
     this.#named = named;
     this.#shared = shared;
+    this.#fieldDocs = annotations.fieldDocs;
     this.#context = {
       known: { input: new Map(), output: new Map() },
       named: (node) => this.namedNode(node),
       expression,
       fieldDocs: (object, field, schema, direction) => {
-        const text = this.#docs(schema) ?? annotations.fieldDocs.get(object.schema)?.get(field);
+        const text = this.docsOfField(object, field, schema);
         const tags = constraintTags(schema, direction).join("\n");
         if (tags === "") return text;
         return text === undefined ? tags : `${text}\n\n${tags}`;
@@ -72,6 +74,11 @@ export class TypeTable {
 
   typeOf(node: SchemaNode, direction: Direction): TypeNode {
     return typeOf(node, direction, this.#context);
+  }
+
+  /** Returns the comment of an object's field. */
+  docsOfField(object: SchemaNode, field: string, node: SchemaNode): string | undefined {
+    return this.#docs(node) ?? this.#fieldDocs.get(object.schema)?.get(field);
   }
 
   /** Returns true if a part of `node` has a brand. */

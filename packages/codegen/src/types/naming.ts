@@ -31,6 +31,7 @@ export function nameTypes(
       name: scope.take(wanted, ["Parsed"]),
       docs: documentation(metaOf(entry.met)) ?? documentation(metaOf(entry.schema)) ?? comments.get(entry.schema),
       isShared,
+      isGiven: name !== undefined,
       differs: false,
     });
   }

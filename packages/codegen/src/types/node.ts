@@ -43,6 +43,8 @@ export interface NamedType {
   readonly docs: string | undefined;
   /** True if it is declared in the module that several files share. */
   readonly isShared: boolean;
+  /** True if the author gave the name; otherwise it was made from the place of the first use. */
+  readonly isGiven: boolean;
   differs: boolean;
 }
 

@@ -1,0 +1,139 @@
+import type { Diagnostic } from "../diagnostics.js";
+import { sourcePlaceOf } from "../diagnostics.js";
+import type { LockedNumbers } from "../lock/lock.js";
+import type { FileModel, MessageModel, MethodModel, ServiceModel } from "../model.js";
+import { nodeOf } from "../schema/read.js";
+import type { ProtoShape } from "../shape/shape.js";
+import { goneMessages, lockedNumbersOf, protoShapesOf } from "./locked.js";
+import { PackageMessages } from "./messages.js";
+import {
+  methodName,
+  packageNameOf,
+  type ProtoMessage,
+  type ProtoMethod,
+  type ProtoPackage,
+  type ProtoService,
+} from "./model.js";
+import { printProto, protoFileOf } from "./print.js";
+import { UnmappableError } from "./value.js";
+
+/** The services as protobuf has them. */
+export interface ProtoOutput {
+  /** A file for each package, by its path in the folder of all packages. */
+  readonly files: ReadonlyMap<string, string>;
+  /** The numbers of all messages and enums, by full name. */
+  readonly numbers: ReadonlyMap<string, LockedNumbers>;
+  /** The messages and enums of each service, for comparison with another version. */
+  readonly shapes: ReadonlyMap<string, Readonly<Record<string, ProtoShape>>>;
+  /** Methods that are left out, and numbers that may have been lost. */
+  readonly warnings: readonly Diagnostic[];
+}
+
+/** A service with the names and comments of its file. */
+interface Source {
+  readonly file: FileModel;
+  readonly service: ServiceModel;
+}
+
+/**
+ * Makes the services' `.proto` files. Methods without a faithful form are left out, with a warning.
+ *
+ * @param locked the numbers of earlier runs
+ * @param nameOfFile returns how the header of a file names a schema module
+ */
+export function buildProto(
+  models: readonly FileModel[],
+  locked: ReadonlyMap<string, LockedNumbers>,
+  nameOfFile: (schemaFile: string) => string,
+): ProtoOutput {
+  const sources = models.flatMap((file) => file.services.map((service): Source => ({ file, service })));
+  const files = new Map<string, string>();
+  const numbers = new Map<string, LockedNumbers>();
+  const shapes = new Map<string, Readonly<Record<string, ProtoShape>>>();
+  const warnings: Diagnostic[] = [];
+  for (const [name, members] of groupBy(sources, ({ service }) => packageNameOf(service.name))) {
+    const messages = new PackageMessages(
+      name,
+      locked,
+      members.map(({ service }) => lastPart(service.name)),
+    );
+    const services = members.map(({ file, service }) => serviceOf(service, file, messages, warnings));
+    const model: ProtoPackage = { name, services, types: messages.types };
+    const schemaFiles = [...new Set(members.map(({ file }) => nameOfFile(file.schemaFile)))];
+    files.set(protoFileOf(name), printProto(model, schemaFiles));
+    const own = lockedNumbersOf(model, locked);
+    for (const [type, each] of own) numbers.set(type, each);
+    for (const [index, { service }] of members.entries()) {
+      const made = services[index];
+      if (made !== undefined) shapes.set(service.name, protoShapesOf(made));
+    }
+    warnings.push(...goneMessages(name, own, locked));
+  }
+  return { files, numbers, shapes, warnings };
+}
+
+function serviceOf(
+  service: ServiceModel,
+  { types, schemaFile }: FileModel,
+  messages: PackageMessages,
+  warnings: Diagnostic[],
+): ProtoService {
+  const name = lastPart(service.name);
+  const methods = new Map<string, ProtoMethod>();
+  for (const method of service.methods) {
+    const rpc = methodName(method.name);
+    const leaveOut = (message: string, help: string, part: MessageModel | undefined, error?: UnmappableError): void => {
+      const node = error === undefined ? undefined : part?.sourceOf(error.node.schema);
+      warnings.push({
+        code: "no-proto",
+        message: `${message}: this method is left out of the .proto file.`,
+        help,
+        ...(node === undefined ? { file: schemaFile } : sourcePlaceOf(node)),
+        service: service.name,
+        method: method.name,
+        ...(error === undefined || error.path.length === 0 ? {} : { path: error.path.join(".") }),
+      });
+    };
+    if (methods.has(rpc)) {
+      leaveOut(`Another method is called ${rpc} in protobuf too`, "Rename one of them.", undefined);
+      continue;
+    }
+    let part = method.input;
+    const payload = (message: MessageModel | undefined, role: "Request" | "Response"): ProtoMessage => {
+      part = message;
+      const node = message && (message.schema === undefined ? "bytes" : nodeOf(message.schema));
+      return messages.payload(`${name}${rpc}${role}`, node, types);
+    };
+    try {
+      messages.attempt(() => {
+        const input = payload(method.input, "Request");
+        const output = payload(method.output, "Response");
+        methods.set(rpc, { name: rpc, input, output, ...factsOf(method) });
+      });
+    } catch (error) {
+      if (!(error instanceof UnmappableError)) throw error;
+      error.path.unshift(part === method.input ? "input" : "output");
+      leaveOut(`Protobuf has no form for ${error.reason}`, error.help, part, error);
+    }
+  }
+  return { name, docs: service.docs, methods: [...methods.values()] };
+}
+
+function factsOf({ kind, docs, idempotent, readOnly }: MethodModel): Omit<ProtoMethod, "name" | "input" | "output"> {
+  return {
+    docs,
+    streamsInput: kind === "client_stream" || kind === "duplex",
+    streamsOutput: kind === "server_stream" || kind === "duplex",
+    idempotency: readOnly ? "NO_SIDE_EFFECTS" : idempotent ? "IDEMPOTENT" : undefined,
+  };
+}
+
+function lastPart(service: string): string {
+  return service.slice(service.lastIndexOf(".") + 1);
+}
+
+function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}

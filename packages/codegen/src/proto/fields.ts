@@ -1,0 +1,32 @@
+import { canonicalNode, fieldsOf, type SchemaNode } from "../schema/node.js";
+import { UnmappableError, valueOf } from "./value.js";
+
+/** A field of an object, or of one of the objects of an intersection. */
+export interface FieldSource {
+  readonly key: string;
+  readonly object: SchemaNode;
+  readonly field: SchemaNode;
+}
+
+/** Returns the fields of an object, or of an intersection of objects. */
+export function fieldsOfObject(node: SchemaNode): FieldSource[] {
+  if (node.kind === "intersection") {
+    const sides = [node.left, node.right].map((side) => fieldsOfObject(valueOf(side).node));
+    const all = new Map<string, FieldSource>();
+    for (const each of sides.flat()) {
+      const other = all.get(each.key);
+      if (other !== undefined && canonicalNode(other.field) !== canonicalNode(each.field)) {
+        throw new UnmappableError(node, `an intersection with two fields ${each.key}`, "Use .extend().");
+      }
+      all.set(each.key, each);
+    }
+    return [...all.values()];
+  }
+  if (node.kind !== "object") {
+    throw new UnmappableError(node, "an intersection of other types than objects", "Use one object.");
+  }
+  if (typeof node.others !== "string") {
+    throw new UnmappableError(node, "an object with undeclared keys", "Declare the fields, or add a z.record.");
+  }
+  return fieldsOf(node).map(({ name, node: field }) => ({ key: name, object: node, field }));
+}

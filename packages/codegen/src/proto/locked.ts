@@ -1,0 +1,83 @@
+import type { Diagnostic } from "../diagnostics.js";
+import type { LockedNumbers } from "../lock/lock.js";
+import type { ProtoShape } from "../shape/shape.js";
+import { type Declared, fullName, pathName, type ProtoField, type ProtoPackage, type ProtoService } from "./model.js";
+import { numbersFor } from "./numbers.js";
+
+/** Returns the numbers of a package's messages and enums for the lock file, by full name. */
+export function lockedNumbersOf(
+  { name, types }: ProtoPackage,
+  locked: ReadonlyMap<string, LockedNumbers>,
+): Map<string, LockedNumbers> {
+  const numbers = new Map<string, LockedNumbers>();
+  const add = (type: Declared): void => {
+    if (type.kind === "enum" && type.isNumbered) return;
+    const kind = type.kind === "message" ? "fields" : "values";
+    const parts = type.kind === "message" ? type.fields : type.values;
+    const full = fullName(name, type.path);
+    const { removed } = numbersFor(
+      parts.map(({ key }) => key),
+      kind,
+      locked.get(full),
+    );
+    numbers.set(full, { kind, numbers: new Map(parts.map(({ key, number }) => [key, number])), removed });
+    if (type.kind === "message") for (const each of type.nested) add(each);
+  };
+  for (const type of types) add(type);
+  return numbers;
+}
+
+/** Returns the messages and enums that a service uses, by their name in its package. */
+export function protoShapesOf({ methods }: ProtoService): Record<string, ProtoShape> {
+  const shapes: Record<string, ProtoShape> = {};
+  const add = (type: Declared): void => {
+    const name = pathName(type);
+    if (Object.hasOwn(shapes, name)) return;
+    if (type.kind === "enum") {
+      shapes[name] = { values: Object.fromEntries(type.values.map(({ key, number }) => [key, number])) };
+      return;
+    }
+    const { fields, oneof } = type;
+    shapes[name] = {
+      fields: Object.fromEntries(fields.map((field) => [field.key, [field.number, typeText(field, oneof)]])),
+    };
+    for (const { type } of fields) if (type.kind === "message" || type.kind === "enum") add(type);
+  };
+  for (const { input, output } of methods) for (const message of [input, output]) add(message);
+  return shapes;
+}
+
+function typeText(field: ProtoField, oneof: string | undefined): string {
+  const { type } = field;
+  const text = "path" in type ? pathName(type) : type.name;
+  if (field.label === "map") return `map<${field.keyType}, ${text}>`;
+  const label = oneof === undefined ? field.label : "oneof";
+  return label === "implicit" ? text : `${label} ${text}`;
+}
+
+/** Warns of new messages that have the fields of one in the lock file that is gone: they were probably renamed. */
+export function goneMessages(
+  packageName: string,
+  numbers: ReadonlyMap<string, LockedNumbers>,
+  locked: ReadonlyMap<string, LockedNumbers>,
+): Diagnostic[] {
+  const keysOf = (each: LockedNumbers): string => [...each.numbers.keys()].sort().join("\n");
+  const gone = [...locked].filter(([name]) => isInPackage(name, packageName) && !numbers.has(name));
+  const added = [...numbers].filter(([name]) => !locked.has(name));
+  return added.flatMap(([name, own]): Diagnostic[] => {
+    const before = gone.find(([, each]) => each.kind === own.kind && keysOf(each) === keysOf(own));
+    if (before === undefined || own.numbers.size === 0) return [];
+    return [
+      {
+        code: "proto-renamed",
+        message: `${name} has the fields of ${before[0]}, which is gone, and other numbers.`,
+        help: `If it was renamed, restore quicrpc.lock.json and run quicrpc rename ${before[0]} ${name} before quicrpc gen.`,
+      },
+    ];
+  });
+}
+
+function isInPackage(name: string, packageName: string): boolean {
+  const rest = packageName === "" ? name : name.startsWith(`${packageName}.`) ? name.slice(packageName.length + 1) : "";
+  return /^[A-Z_]/.test(rest);
+}

@@ -1,0 +1,376 @@
+import type { LockedNumbers } from "../lock/lock.js";
+import { canonicalNode, keyOf, type NodeOf, type SchemaNode } from "../schema/node.js";
+import type { TypeTable } from "../types/declare.js";
+import type { AnySchema } from "../types/zod.js";
+import {
+  type Declared,
+  type FieldType,
+  fullName,
+  newMessage,
+  type ProtoEnum,
+  type ProtoField,
+  type ProtoMessage,
+  type ProtoType,
+} from "./model.js";
+import { enumType } from "./enums.js";
+import { fieldsOfObject } from "./fields.js";
+import { defaultJsonName, distinctNames, elementName, snakeCase, typeName } from "./names.js";
+import { numbersFor, removedOf } from "./numbers.js";
+import { isTexts, numericMembers, scalar, simpleType } from "./scalars.js";
+import { at, UnmappableError, type Value, valueOf } from "./value.js";
+
+/** Scalar types of the keys of `map` fields. */
+const MAP_KEYS: ReadonlySet<string> = new Set("bool int32 int64 string uint32 uint64".split(" "));
+const COLLECTIONS: ReadonlySet<string> = new Set("array set record map".split(" "));
+
+/** A field without its name and number. */
+interface Entry {
+  readonly key: string;
+  readonly field: FieldType;
+  readonly node?: SchemaNode | undefined;
+  readonly docs?: string | undefined;
+}
+
+/** A message around a value of `node` that is being made. */
+interface Wrapper {
+  readonly node: SchemaNode;
+  readonly kind: "Item" | "List" | "OrNull" | "Pair";
+  readonly message: ProtoMessage;
+}
+
+/** Names for the types that a field needs: of its value, and of the elements of its list. */
+interface Words {
+  readonly own: string;
+  readonly element: string;
+}
+const VALUE: Words = { own: "Value", element: "Value" };
+
+/** The messages and enums of a package, made from schemas. */
+export class PackageMessages {
+  readonly #package: string;
+  readonly #locked: ReadonlyMap<string, LockedNumbers>;
+  readonly #reserved: ReadonlySet<string>;
+  #top: Declared[] = [];
+  #named = new Map<AnySchema, Declared>();
+  /** Messages without a name whose fields are being read, by schema. */
+  readonly #open = new Map<AnySchema, ProtoMessage>();
+  readonly #wrappers: Wrapper[] = [];
+  /** The names and comments of the file whose messages are being read. */
+  #types!: TypeTable;
+
+  /** @param reserved names of services, which types cannot have */
+  constructor(name: string, locked: ReadonlyMap<string, LockedNumbers>, reserved: Iterable<string>) {
+    this.#package = name;
+    this.#locked = locked;
+    this.#reserved = new Set(reserved);
+  }
+
+  /** The types at the top level, in order of use. */
+  get types(): readonly Declared[] {
+    return this.#top;
+  }
+
+  /** Runs `make`, and keeps the types that it declares only if it succeeds. */
+  attempt<Result>(make: () => Result): Result {
+    const [top, named] = [[...this.#top], new Map(this.#named)];
+    try {
+      return make();
+    } catch (error) {
+      [this.#top, this.#named] = [top, named];
+      this.#open.clear();
+      this.#wrappers.length = 0;
+      throw error;
+    }
+  }
+
+  /**
+   * Declares the message of a payload: the fields of an object, or a field `value` for another schema.
+   *
+   * @param node undefined for a method without this payload
+   */
+  payload(name: string, node: SchemaNode | "bytes" | undefined, types: TypeTable): ProtoMessage {
+    this.#types = types;
+    const message = this.#declared(newMessage([name]), undefined, node === "bytes" ? undefined : node);
+    const value = node === undefined || node === "bytes" ? undefined : valueOf(node);
+    if (node === "bytes") this.#finish(message, [{ key: "value", field: single(scalar("bytes")) }]);
+    if (value === undefined || value.node.kind === "undefined") return message;
+    message.docs = types.namedNode(value.node)?.docs;
+    if (isObject(value.node) && !value.isOptional && !value.isNullable) this.#fill(message, value.node);
+    else this.#finish(message, [{ key: "value", field: this.#field(value, message, VALUE), node: value.node }]);
+    return message;
+  }
+
+  /** Adds a type to the message around it, or to the top level. */
+  #declared<Type extends Declared>(type: Type, owner: ProtoMessage | undefined, node: SchemaNode | undefined): Type {
+    const siblings = owner?.nested ?? this.#top;
+    const name = type.path.at(-1);
+    if (node !== undefined && siblings.some(({ path }) => path.at(-1) === name)) {
+      const text = fullName(this.#package, type.path);
+      throw new UnmappableError(node, `another type ${text}`, "Rename one of the two schemas or fields.");
+    }
+    siblings.push(type);
+    return type;
+  }
+
+  /** Returns the type of a field that may be absent or null if its schema allows it. */
+  #field(value: Value, owner: ProtoMessage, words: Words): FieldType {
+    const bare = { ...value, isOptional: false, isNullable: false };
+    if (value.isOptional && value.isNullable) {
+      const type = this.#wrapper(value, owner, words.own, "OrNull", (message) => {
+        message.oneof = "kind";
+        return [
+          { key: "null_value", field: single({ kind: "known", name: "google.protobuf.NullValue" }) },
+          { key: "value", field: single(this.#element(bare, message, VALUE.own)), node: value.node },
+        ];
+      });
+      return single(type);
+    }
+    const mayBeAbsent = value.isOptional || value.isNullable;
+    if (COLLECTIONS.has(value.node.kind)) {
+      if (!mayBeAbsent) return this.#collection(value.node, owner, words);
+      return single(
+        this.#wrapper(value, owner, words.own, "List", (message) => [
+          { key: "values", field: this.#field(bare, message, { ...VALUE, element: words.element }), node: value.node },
+        ]),
+      );
+    }
+    const type = this.#single(value, owner, words.own);
+    return { label: mayBeAbsent && !hasPresence(type) ? "optional" : "implicit", type };
+  }
+
+  #collection(node: SchemaNode, owner: ProtoMessage, { own, element }: Words): FieldType {
+    if (node.kind === "array" || node.kind === "set") {
+      return { label: "repeated", type: this.#element(valueOf(node.element), owner, element) };
+    }
+    if (node.kind !== "record" && node.kind !== "map") throw new Error(`A ${node.kind} is not a collection.`);
+    if (node.kind === "record" && node.loose === true) {
+      throw new UnmappableError(node, "a loose record", "Use z.record or z.object.");
+    }
+    const keys = valueOf(node.kind === "record" ? keyOf(node) : node.key);
+    const key = node.kind === "record" || isTexts(keys) ? scalar("string") : this.#single(keys, owner, `${own}Key`);
+    const isKey = !keys.isNullable && !keys.isOptional && key.kind === "scalar" && MAP_KEYS.has(key.name);
+    const elements = valueOf(node.element);
+    if (isKey) return { label: "map", keyType: key.name, type: this.#element(elements, owner, `${own}Value`) };
+    const pair = this.#wrapper(keys, owner, own, "Pair", (message) => [
+      { key: "key", field: this.#field(keys, message, { own: "Key", element: "Key" }), node: keys.node },
+      { key: "value", field: this.#field(elements, message, VALUE), node: elements.node },
+    ]);
+    return { label: "repeated", type: pair };
+  }
+
+  /** Returns the type of a value in a list, map or oneof, which has no label of its own. */
+  #element(value: Value, owner: ProtoMessage, word: string): ProtoType {
+    const isBare = !value.isOptional && !value.isNullable && !COLLECTIONS.has(value.node.kind);
+    if (isBare) return this.#single(value, owner, word);
+    return this.#wrapper(value, owner, word, "Item", (message) => [
+      { key: "value", field: this.#field(value, message, VALUE), node: value.node },
+    ]);
+  }
+
+  /**
+   * Returns a message around a value.
+   *
+   * @param word first part of its name
+   * @param kind last part of its name: how it wraps the value
+   */
+  #wrapper(
+    { node }: Value,
+    owner: ProtoMessage,
+    word: string,
+    kind: Wrapper["kind"],
+    entries: (message: ProtoMessage) => readonly Entry[],
+  ): ProtoMessage {
+    // A list may consist of such lists.
+    const open = this.#wrappers.find((each) => each.node === node && each.kind === kind);
+    if (open !== undefined) return open.message;
+    const message = this.#declared(newMessage([...owner.path, word + kind]), owner, node);
+    this.#wrappers.push({ node, kind, message });
+    this.#finish(message, entries(message));
+    this.#wrappers.pop();
+    return message;
+  }
+
+  #single(value: Value, owner: ProtoMessage, word: string): ProtoType {
+    const { node, values, options } = value;
+    if (options !== undefined) return this.#choice(value, options, owner, word);
+    const numbers = values && numericMembers(node, values);
+    if (values !== undefined && (numbers !== undefined || (isTexts(value) && isEnum(node, values)))) {
+      return this.#enum(node, values.map(String), numbers, owner, word);
+    }
+    const simple = simpleType(value);
+    if (simple !== undefined) return simple;
+    if (values !== undefined) {
+      const each = values.map((one): Value => ({ ...value, values: [one], isOptional: false, isNullable: false }));
+      return this.#choice(value, each, owner, word);
+    }
+    switch (node.kind) {
+      case "object":
+      case "intersection":
+        return this.#message(node, owner, word, (message) => this.#fill(message, node));
+      case "discriminated":
+        return this.#message(node, owner, word, (message) => this.#arms(message, node));
+      case "tuple":
+        return this.#message(node, owner, word, (message) => this.#tuple(message, node));
+      default:
+        throw new UnmappableError(node, `z.${node.type}()`, "Leave the field out, or write the type that is sent.");
+    }
+  }
+
+  /** Returns the message of a schema. A schema with a name is one message for all its uses. */
+  #message(node: SchemaNode, owner: ProtoMessage, word: string, fill: (message: ProtoMessage) => void): ProtoMessage {
+    const { schema } = canonicalNode(node);
+    const known = this.#named.get(schema) ?? this.#open.get(schema);
+    if (known?.kind === "message") return known;
+    const named = this.#nameOf(node);
+    const path = named === undefined ? [...owner.path, word] : [named];
+    const message = this.#declared(newMessage(path), named === undefined ? owner : undefined, node);
+    message.docs = this.#types.namedNode(node)?.docs;
+    (named === undefined ? this.#open : this.#named).set(schema, message);
+    fill(message);
+    this.#open.delete(schema);
+    return message;
+  }
+
+  /** Returns the name that the author gave a schema. */
+  #nameOf(node: SchemaNode): string | undefined {
+    const named = this.#types.namedNode(node);
+    if (named?.isGiven !== true) return undefined;
+    const name = typeName(named.name);
+    return this.#reserved.has(name) ? `${name}Message` : name;
+  }
+
+  /** @param without a field to leave out: the discriminator of a union */
+  #fill(message: ProtoMessage, node: SchemaNode, without?: string): void {
+    const fields = fieldsOfObject(node).filter(({ key }) => key !== without);
+    const keys = fields.map(({ key }) => key);
+    const entries = fields.flatMap(({ key, object, field: node }): Entry[] =>
+      at(key, () => {
+        const value = valueOf(node);
+        if (value.node.kind === "undefined") return [];
+        const field = this.#field(value, message, { own: typeName(key), element: elementName(key, keys) });
+        return [{ key, field, node, docs: this.#types.docsOfField(object, key, node) }];
+      }),
+    );
+    this.#finish(message, entries);
+  }
+
+  /** Fills the message of a discriminated union: one field for each value of the discriminator. */
+  #arms(message: ProtoMessage, { key: tag, options }: NodeOf<"discriminated">): void {
+    message.oneof = snakeCase(tag);
+    const entries = options.map(([tagged, option]): Entry => {
+      const key = String(tagged);
+      return at(key, () => {
+        const value = valueOf(option);
+        const { docs } = this.#types.namedNode(option) ?? {};
+        const word = typeName(snakeCase(key, tag));
+        if (!isObject(value.node))
+          return { key, field: single(this.#element(value, message, word)), node: option, docs };
+        const arm = this.#declared(newMessage([...message.path, word]), message, option);
+        this.#fill(arm, value.node, tag);
+        return { key, field: single(arm), node: option, docs };
+      });
+    });
+    this.#finish(message, entries, (key) => snakeCase(key, snakeCase(tag)));
+  }
+
+  #tuple(message: ProtoMessage, { items, rest }: NodeOf<"tuple">): void {
+    const entries = items.map((item, index): Entry => {
+      const words = { own: `Item${index + 1}`, element: `Item${index + 1}` };
+      return { key: `item${index + 1}`, field: this.#field(valueOf(item), message, words), node: item };
+    });
+    if (rest !== undefined) {
+      const type = this.#element(valueOf(rest), message, "Rest");
+      entries.push({ key: "rest", field: { label: "repeated", type }, node: rest });
+    }
+    this.#finish(message, entries);
+  }
+
+  /** Returns the type of a union: that of its options if they have the same, otherwise a message with a oneof. */
+  #choice(value: Value, options: readonly Value[], owner: ProtoMessage, word: string): ProtoType {
+    const simple = options.map((option) => simpleType(option));
+    const [first] = simple;
+    if (first !== undefined && simple.every((each) => each?.name === first.name)) return first;
+    return this.#message(value.node, owner, word, (message) => {
+      message.oneof = "kind";
+      const entries = new Map<string, Entry>();
+      for (const [index, option] of options.entries()) {
+        const type = simple[index];
+        const given = type === undefined ? this.#nameOf(option.node) : undefined;
+        const text = type?.name.split(".").at(-1) ?? given ?? this.#tagOf(value, option) ?? `option${index + 1}`;
+        const key = type === undefined ? snakeCase(text) : `${snakeCase(text)}_value`;
+        if (entries.has(key) && type !== undefined) continue;
+        const field = single(type ?? this.#element(option, message, typeName(text)));
+        entries.set(entries.has(key) ? `${key}_${index + 1}` : key, { key, field, node: option.node });
+      }
+      this.#finish(
+        message,
+        Array.from(entries, ([key, entry]) => ({ ...entry, key })),
+      );
+    });
+  }
+
+  /** Returns the value of the field by which zod tells the options of a union apart. */
+  #tagOf({ node }: Value, option: Value): string | undefined {
+    if (node.kind !== "union" || node.discriminator === undefined || option.node.kind !== "object") return undefined;
+    const tag = option.node.fields[node.discriminator];
+    const [text] = (tag && valueOf(tag).values) ?? [];
+    return typeof text === "string" ? text : undefined;
+  }
+
+  #enum(
+    node: SchemaNode,
+    texts: readonly string[],
+    members: ReadonlyMap<string, number> | undefined,
+    owner: ProtoMessage,
+    word: string,
+  ): ProtoEnum {
+    const { schema } = canonicalNode(node);
+    const known = this.#named.get(schema);
+    if (known?.kind === "enum") return known;
+    const named = this.#nameOf(node);
+    const path = named === undefined ? [...owner.path, word] : [named];
+    const docs = this.#types.namedNode(node)?.docs;
+    const locked = this.#locked.get(fullName(this.#package, path));
+    const type = enumType(path, [...(members?.keys() ?? texts)], members, locked, docs);
+    this.#declared(type, named === undefined ? owner : undefined, node);
+    if (named !== undefined) this.#named.set(schema, type);
+    return type;
+  }
+
+  #finish(
+    message: ProtoMessage,
+    entries: readonly Entry[],
+    nameOf: (key: string) => string = (key) => snakeCase(key),
+  ): void {
+    const keys = entries.map(({ key }) => key);
+    const names = distinctNames(keys, nameOf);
+    const locked = this.#locked.get(fullName(this.#package, message.path));
+    const assigned = numbersFor(keys, "fields", locked);
+    message.removed = removedOf(assigned, names.values(), nameOf);
+    message.fields = entries.map(({ key, field, node, docs }): ProtoField => {
+      const name = names.get(key) ?? key;
+      const jsonName = message.oneof === undefined && defaultJsonName(name) !== key ? key : undefined;
+      const deprecated = node?.meta.deprecated === true;
+      return { ...field, key, name, jsonName, number: assigned.numbers.get(key) ?? 0, docs, deprecated, node };
+    });
+    // A oneof and its fields have names of one scope.
+    if (message.fields.some(({ name }) => name === message.oneof)) message.oneof = `${message.oneof}_choice`;
+  }
+}
+
+/** Returns true if a field of the type without a label may be absent, because it is a message. */
+function hasPresence(type: ProtoType): boolean {
+  return type.kind === "message" || (type.kind === "known" && type.name !== "google.protobuf.NullValue");
+}
+
+function single(type: ProtoType): FieldType {
+  return { label: "implicit", type };
+}
+
+function isEnum({ type }: SchemaNode, values: readonly unknown[]): boolean {
+  return type === "enum" || values.length > 1;
+}
+
+function isObject({ kind }: SchemaNode): boolean {
+  return kind === "object" || kind === "intersection";
+}

@@ -1,0 +1,144 @@
+import { pascalCase } from "../names.js";
+import type { SchemaNode } from "../schema/node.js";
+
+/** Scalar types of protobuf that schemas have. */
+export type ScalarName = "bool" | "bytes" | "double" | "float" | "int32" | "int64" | "string" | "uint32" | "uint64";
+
+/** Types of protobuf's library that schemas have. */
+export type KnownName = "google.protobuf.NullValue" | "google.protobuf.Timestamp" | "google.protobuf.Value";
+
+/** The type of a single value. */
+export type ProtoType =
+  | { readonly kind: "scalar"; readonly name: ScalarName }
+  | { readonly kind: "known"; readonly name: KnownName }
+  | ProtoMessage
+  | ProtoEnum;
+
+/** The type of a field, with its label. */
+export type FieldType =
+  | { readonly label: "implicit" | "optional" | "repeated"; readonly type: ProtoType }
+  | { readonly label: "map"; readonly keyType: ScalarName; readonly type: ProtoType };
+
+/** A field of a message. */
+export type ProtoField = FieldType & {
+  /** The key in the schema, by which the lock file has its number. */
+  readonly key: string;
+  readonly name: string;
+  /** Its name in JSON, if protobuf would derive another one from `name`. */
+  readonly jsonName: string | undefined;
+  readonly number: number;
+  readonly docs: string | undefined;
+  readonly deprecated: boolean;
+  /** The schema of its value; undefined for the null of a nullish value. */
+  readonly node: SchemaNode | undefined;
+};
+
+/** Numbers and names that a message or enum no longer uses. */
+export interface Removed {
+  readonly numbers: readonly number[];
+  readonly names: readonly string[];
+}
+
+/** A message. Its fields are complete once the visit has ended, because messages may contain themselves. */
+export interface ProtoMessage {
+  readonly kind: "message";
+  /** Its name, after those of the messages around it. */
+  readonly path: readonly string[];
+  docs: string | undefined;
+  fields: readonly ProtoField[];
+  /** Name of the oneof to which all fields belong, if it is a union. */
+  oneof: string | undefined;
+  removed: Removed;
+  readonly nested: Declared[];
+}
+
+/** Returns a message without fields. */
+export function newMessage(path: readonly string[]): ProtoMessage {
+  return {
+    kind: "message",
+    path,
+    docs: undefined,
+    fields: [],
+    oneof: undefined,
+    removed: { numbers: [], names: [] },
+    nested: [],
+  };
+}
+
+/** An enum. */
+export interface ProtoEnum {
+  readonly kind: "enum";
+  readonly path: readonly string[];
+  readonly docs: string | undefined;
+  /** The members, without the one of number 0 that stands for no value. */
+  readonly values: readonly ProtoValue[];
+  /** Name of the member of number 0; undefined if `values` has one. */
+  readonly zero: string | undefined;
+  readonly removed: Removed;
+  /** Whether the schema has the numbers, so that the lock file does not assign them. */
+  readonly isNumbered: boolean;
+}
+
+/** A member of an enum. */
+export interface ProtoValue {
+  /** The value in the schema, as text. */
+  readonly key: string;
+  readonly name: string;
+  readonly number: number;
+}
+
+/** A type with a declaration. */
+export type Declared = ProtoMessage | ProtoEnum;
+
+/** A method of a service. */
+export interface ProtoMethod {
+  readonly name: string;
+  readonly docs: string | undefined;
+  readonly input: ProtoMessage;
+  readonly output: ProtoMessage;
+  readonly streamsInput: boolean;
+  readonly streamsOutput: boolean;
+  readonly idempotency: "IDEMPOTENT" | "NO_SIDE_EFFECTS" | undefined;
+}
+
+/** A service. */
+export interface ProtoService {
+  /** Last part of its name. */
+  readonly name: string;
+  readonly docs: string | undefined;
+  readonly methods: readonly ProtoMethod[];
+}
+
+/** The services with the same first part of the name, with the types of their messages. */
+export interface ProtoPackage {
+  /** Empty for services whose names have no dot. */
+  readonly name: string;
+  readonly services: readonly ProtoService[];
+  readonly types: readonly Declared[];
+}
+
+/** Returns a type's name in its package. */
+export function pathName({ path }: Declared): string {
+  return path.join(".");
+}
+
+/** Returns a type's name with its package. */
+export function fullName(packageName: string, path: readonly string[]): string {
+  return [...(packageName === "" ? [] : [packageName]), ...path].join(".");
+}
+
+/** Returns the full name of the message of a method's payload. */
+export function payloadName(service: string, method: string, role: "Request" | "Response"): string {
+  const name = service.slice(service.lastIndexOf(".") + 1);
+  return fullName(packageNameOf(service), [`${name}${methodName(method)}${role}`]);
+}
+
+/** Returns the name of a method in protobuf: that of `getUser` is `GetUser`. */
+export function methodName(method: string): string {
+  return pascalCase(method.replaceAll("$", "_"));
+}
+
+/** Returns the package of a service. */
+export function packageNameOf(service: string): string {
+  return service.slice(0, Math.max(0, service.lastIndexOf(".")));
+}

@@ -1,0 +1,72 @@
+import type { CheckNode, SchemaNode } from "../schema/node.js";
+import type { ProtoType, ScalarName } from "./model.js";
+import type { Value } from "./value.js";
+
+/** A type that needs no declaration. */
+export type SimpleType = Extract<ProtoType, { readonly name: string }>;
+
+const MAX_INT32 = 2 ** 31 - 1;
+const SCALARS: Readonly<Record<string, ScalarName>> = {
+  string: "string",
+  template: "string",
+  boolean: "bool",
+  bytes: "bytes",
+};
+/** Types of literals, by the type of their values. */
+const LITERALS: Readonly<Record<string, ScalarName>> = {
+  string: "string",
+  number: "double",
+  boolean: "bool",
+  bigint: "int64",
+};
+const KNOWN = {
+  date: "google.protobuf.Timestamp",
+  any: "google.protobuf.Value",
+  null: "google.protobuf.NullValue",
+} as const;
+
+export function scalar(name: ScalarName): { readonly kind: "scalar"; readonly name: ScalarName } {
+  return { kind: "scalar", name };
+}
+
+/** Returns the type of a value that needs no declaration; undefined for others. */
+export function simpleType({ node, checks, values }: Value): SimpleType | undefined {
+  if (values !== undefined) {
+    const [type, ...others] = new Set(values.map((value) => typeof value));
+    const name = LITERALS[String(type)];
+    return others.length > 0 || name === undefined ? undefined : scalar(name);
+  }
+  const { kind } = node;
+  if (kind === "number") return scalar(numberName(checks));
+  if (kind === "bigint") return scalar(hasFormat(checks, "uint64") ? "uint64" : "int64");
+  if (kind === "date" || kind === "any" || kind === "null") return { kind: "known", name: KNOWN[kind] };
+  const name = SCALARS[kind];
+  return name && scalar(name);
+}
+
+/** Returns true if only texts match. */
+export function isTexts({ values = [] }: Value): boolean {
+  return values.length > 0 && values.every((value) => typeof value === "string");
+}
+
+function hasFormat(checks: readonly CheckNode[], format: string): boolean {
+  return checks.some((check) => "format" in check && check.format === format);
+}
+
+/** Returns the type of a number. Only formats choose it: a bound that changes must not change the type. */
+function numberName(checks: readonly CheckNode[]): ScalarName {
+  if (hasFormat(checks, "float32")) return "float";
+  for (const name of ["int32", "uint32"] as const) if (hasFormat(checks, name)) return name;
+  return checks.some(({ kind }) => kind === "integer") ? "int64" : "double";
+}
+
+/** Returns the members of an enum of integers of 32 bits, by name; undefined for other enums. */
+export function numericMembers(node: SchemaNode, values: readonly unknown[]): ReadonlyMap<string, number> | undefined {
+  if (node.kind !== "literal" || node.entries === undefined) return undefined;
+  if (!values.every((value) => Number.isInteger(value) && Math.abs(Number(value)) <= MAX_INT32)) return undefined;
+  const members = new Map<number, string>();
+  for (const [name, value] of Object.entries(node.entries)) {
+    if (typeof value === "number" && !members.has(value)) members.set(value, name);
+  }
+  return new Map(Array.from(members, ([number, name]) => [name, number]));
+}

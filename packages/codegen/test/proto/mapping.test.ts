@@ -1,0 +1,289 @@
+// The form in protobuf of each kind of schema.
+import { afterAll, describe, expect, test } from "vitest";
+import { type Diagnostic, generate, type GeneratedFile } from "../../src/index.js";
+import { createWorkspace } from "../workspace.js";
+import { BUF, buf, writeModule } from "./buf.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+let runs = 0;
+interface Made {
+  readonly text: string;
+  readonly files: readonly GeneratedFile[];
+  readonly warnings: readonly Diagnostic[];
+}
+
+async function protoOf(source: string): Promise<Made> {
+  const folder = `m${++runs}`;
+  const file = workspace.write(
+    `${folder}/a.service.ts`,
+    `import { notify, rpc, service, stream, bytes } from "@quicrpc/core";\nimport { blob } from "@quicrpc/core/blobs";\nimport { z } from "zod";\n${source}`,
+  );
+  const { files, diagnostics, warnings } = await generate({
+    files: [file],
+    proto: "proto",
+    cwd: `${workspace.path}/${folder}`,
+  });
+  expect(diagnostics).toEqual([]);
+  if (BUF !== undefined) {
+    writeModule(`${workspace.path}/${folder}/proto`, files);
+    expect(buf(`${workspace.path}/${folder}/proto`, "lint")).toBe("");
+  }
+  return { text: files.find(({ path }) => path.endsWith(".proto"))?.text ?? "", files, warnings };
+}
+
+/** The fields of a message in proto3, on one line, with the types inside it. */
+async function fieldOf(schema: string, before = ""): Promise<string> {
+  const { text, warnings } = await protoOf(
+    `${before}\nexport const S = service("test.v1.TestService", { m: rpc({ input: z.object({ a: ${schema} }) }) });`,
+  );
+  if (warnings.length > 0) return `${warnings[0]?.line}: ${warnings[0]?.message}`;
+  const [, body = ""] = /message TestServiceMRequest \{\n(.*?)\n\}/s.exec(text) ?? [];
+  return body.replaceAll(/\s+/g, " ").trim();
+}
+
+describe("a field", () => {
+  test.each([
+    ["z.string()", "string a = 1;"],
+    ["z.email().brand<'E'>()", "string a = 1;"],
+    ["z.templateLiteral(['a', z.int()])", "string a = 1;"],
+    ["z.iso.datetime()", "string a = 1;"],
+    ["z.number()", "double a = 1;"],
+    ["z.number().min(1)", "double a = 1;"],
+    ["z.int()", "int64 a = 1;"],
+    ["z.int().min(0).max(9)", "int64 a = 1;"],
+    ["z.int().refine((a) => a > 1)", "int64 a = 1;"],
+    ["z.int32()", "int32 a = 1;"],
+    ["z.uint32()", "uint32 a = 1;"],
+    ["z.float32()", "float a = 1;"],
+    ["z.float64()", "double a = 1;"],
+    ["z.bigint()", "int64 a = 1;"],
+    ["z.int64()", "int64 a = 1;"],
+    ["z.uint64()", "uint64 a = 1;"],
+    ["z.boolean()", "bool a = 1;"],
+    ["z.date()", "google.protobuf.Timestamp a = 1;"],
+    ["z.instanceof(Uint8Array)", "bytes a = 1;"],
+    ["z.instanceof(Float64Array)", "bytes a = 1;"],
+    ["z.unknown()", "google.protobuf.Value a = 1;"],
+    ["z.json()", "google.protobuf.Value a = 1;"],
+    ["z.null()", "google.protobuf.NullValue a = 1;"],
+    ["z.undefined()", ""],
+    ["z.literal('x')", "string a = 1;"],
+    ["z.literal(1)", "double a = 1;"],
+    ["z.literal(true)", "bool a = 1;"],
+    ["z.string().optional()", "optional string a = 1;"],
+    ["z.string().nullable()", "optional string a = 1;"],
+    ["z.string().default('x')", "optional string a = 1;"],
+    ["z.string().catch('x')", "string a = 1;"],
+    ["z.string().transform(Number)", "string a = 1;"],
+    ["z.preprocess(String, z.string())", "string a = 1;"],
+    ["z.union([z.email(), z.url()])", "string a = 1;"],
+    ["z.union([z.string(), z.null()])", "optional string a = 1;"],
+    ["z.date().optional()", "google.protobuf.Timestamp a = 1;"],
+    ["z.array(z.int())", "repeated int64 a = 1;"],
+    ["z.set(z.string())", "repeated string a = 1;"],
+    ["z.record(z.string(), z.int())", "map<string, int64> a = 1;"],
+    ["z.partialRecord(z.enum(['a', 'b']), z.int())", "map<string, int64> a = 1;"],
+    ["z.map(z.int(), z.string())", "map<int64, string> a = 1;"],
+    ["z.object({ b: z.int() })", "message A { int64 b = 1; } A a = 1;"],
+    ["z.object({ b: z.int() }).optional()", "message A { int64 b = 1; } A a = 1;"],
+    ["z.array(z.object({ b: z.int() }))", "message AItem { int64 b = 1; } repeated AItem a = 1;"],
+    [
+      "z.intersection(z.object({ b: z.int() }), z.object({ c: z.int() }))",
+      "message A { int64 b = 1; int64 c = 2; } A a = 1;",
+    ],
+    [
+      "z.tuple([z.int(), z.string()], z.int())",
+      "message A { int64 item1 = 1; string item2 = 2; repeated int64 rest = 3; } A a = 1;",
+    ],
+    ["z.enum(['new', 'in-progress'])", "enum A { A_UNSPECIFIED = 0; A_NEW = 1; A_IN_PROGRESS = 2; } A a = 1;"],
+    ["z.union([z.literal('x'), z.literal('y')])", "enum A { A_UNSPECIFIED = 0; A_X = 1; A_Y = 2; } A a = 1;"],
+  ])("%s", async (schema, proto) => {
+    expect(await fieldOf(schema)).toBe(proto);
+  });
+
+  test("with states that protobuf cannot tell apart is a message around them", async () => {
+    expect(await fieldOf("z.array(z.int()).optional()")).toBe(
+      "message AList { repeated int64 values = 1; } AList a = 1;",
+    );
+    expect(await fieldOf("z.string().nullish()")).toBe(
+      "message AOrNull { oneof kind { google.protobuf.NullValue null_value = 1; string value = 2; } } AOrNull a = 1;",
+    );
+    expect(await fieldOf("z.array(z.int().nullable())")).toBe(
+      "message AItemItem { optional int64 value = 1; } repeated AItemItem a = 1;",
+    );
+    expect(await fieldOf("z.array(z.array(z.int()))")).toBe(
+      "message AItemItem { repeated int64 value = 1; } repeated AItemItem a = 1;",
+    );
+    expect(await fieldOf("z.record(z.string(), z.array(z.int()))")).toBe(
+      "message AValueItem { repeated int64 value = 1; } map<string, AValueItem> a = 1;",
+    );
+    expect(await fieldOf("z.map(z.date(), z.int())")).toBe(
+      "message APair { google.protobuf.Timestamp key = 1; int64 value = 2; } repeated APair a = 1;",
+    );
+  });
+
+  test("of a union is a message with a oneof", async () => {
+    expect(await fieldOf("z.union([z.string(), z.int(), z.object({ b: z.int() })])")).toBe(
+      "message A { message Option3 { int64 b = 1; } oneof kind { string string_value = 1; int64 int64_value = 2; Option3 option3 = 3; } } A a = 1;",
+    );
+    const shape = `z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("circle"), r: z.number() }), z.object({ kind: z.literal("square"), side: z.number() })])`;
+    expect(await fieldOf(shape)).toBe(
+      "message A { message Circle { double r = 1; } message Square { double side = 1; } oneof kind { Circle circle = 1; Square square = 2; } } A a = 1;",
+    );
+  });
+
+  test("of an enum with numbers keeps them", async () => {
+    expect(await fieldOf("z.enum(Level)", "enum Level { Low = 1, High = 5 }")).toBe(
+      "enum A { A_UNSPECIFIED = 0; A_LOW = 1; A_HIGH = 5; } A a = 1;",
+    );
+    expect(await fieldOf("z.enum(Level)", "enum Level { Off, On }")).toBe(
+      "enum A { // buf:lint:ignore ENUM_ZERO_VALUE_SUFFIX A_OFF = 0; A_ON = 1; } A a = 1;",
+    );
+  });
+
+  test("that contains itself is a message that does", async () => {
+    const list = "export const List: z.ZodType = z.array(z.lazy(() => List));";
+    expect(await fieldOf("List", list)).toBe(
+      "message AItemItem { repeated AItemItem value = 1; } repeated AItemItem a = 1;",
+    );
+    const { text } = await protoOf(
+      `export const Tree = z.object({ name: z.string(), get parts() { return z.array(Tree); } });
+       export const S = service("test.v1.TestService", { m: rpc({ output: Tree }) });`,
+    );
+    expect(text).toContain("message TestServiceMResponse {\n  string name = 1;\n  repeated Tree parts = 2;\n}");
+    expect(text).toContain("message Tree {\n  string name = 1;\n  repeated Tree parts = 2;\n}");
+  });
+
+  test.each([
+    ["blob()", "a blob"],
+    ["z.looseObject({ b: z.int() })", "an object with undeclared keys"],
+    ["z.looseRecord(z.string().regex(/^b/), z.int())", "a loose record"],
+    ["z.custom<string>((a) => a === 1)", "a value that only the schema's own code knows"],
+    ["z.never().optional()", "a value that only the schema's own code knows"],
+    [
+      "z.intersection(z.object({ b: z.int() }), z.record(z.string(), z.int()))",
+      "an intersection of other types than objects",
+    ],
+    ["z.intersection(z.object({ b: z.int() }), z.object({ b: z.string() }))", "an intersection with two fields b"],
+  ])("has no form for %s", async (schema, reason) => {
+    expect(await fieldOf(schema)).toBe(
+      `5: Protobuf has no form for ${reason}: this method is left out of the .proto file.`,
+    );
+  });
+});
+
+describe("names", () => {
+  test("of fields are in snake case, and JSON has the schema's", async () => {
+    const { text } = await protoOf(
+      `export const S = service("test.v1.TestService", { m: rpc({ input: z.object({
+        createdAt: z.int(), userID: z.int(), "x-y": z.int(), foo_bar: z.int(), fooBar: z.int(), "1st": z.int(), "\\"q\\"": z.int(), "": z.int() }) }) });`,
+    );
+    expect(text.match(/(?<=int64 ).*/g)).toEqual([
+      "created_at = 1;",
+      'user_id = 2 [json_name = "userID"];',
+      'x_y = 3 [json_name = "x-y"];',
+      'foo_bar = 4 [json_name = "foo_bar"];',
+      'foo_bar_2 = 5 [json_name = "fooBar"];',
+      'field_1st = 6 [json_name = "1st"];',
+      'q = 7 [json_name = "\\042q\\042"];',
+      'field = 8 [json_name = ""];',
+    ]);
+  });
+
+  test("that the author gave are those of messages and enums at the top level", async () => {
+    const { text } = await protoOf(
+      `/** Who someone is. */\nexport const Role = z.enum(["admin", "user"]);
+       export const Person = z.object({ role: Role, other: z.array(Role) }).describe("Someone.");
+       export const S = service("test.v1.TestService", { m: rpc({ input: z.object({
+         /** The first one. */ a: Person, b: z.array(Person).meta({ deprecated: true }) }) }) });`,
+    );
+    expect(text).toContain(`message TestServiceMRequest {
+  // The first one.
+  Person a = 1;
+  repeated Person b = 2 [deprecated = true];
+}
+
+// Someone.
+message Person {
+  Role role = 1;
+  repeated Role other = 2;
+}
+
+// Who someone is.
+enum Role {
+  ROLE_UNSPECIFIED = 0;`);
+  });
+
+  test("of types that protobuf would find elsewhere are written in full", async () => {
+    const { text } = await protoOf(
+      `export const Order = z.object({ id: z.int() });
+       export const S = service("test.v1.TestService", { m: rpc({ input: z.object({
+         order: z.object({ text: z.string() }), orders: z.array(Order), google: z.date() }) }) });`,
+    );
+    expect(text).toContain("  Order order = 1;\n  repeated .test.v1.Order orders = 2;\n");
+  });
+
+  test("of two schemas that are the same leave the second method out", async () => {
+    const { warnings } = await protoOf(
+      `export const S = service("test.v1.TestService", {
+        a: rpc({ input: z.object({ "a-b": z.object({ c: z.int() }), aB: z.object({ d: z.int() }) }) }), ok: rpc(), OK: rpc() });`,
+    );
+    expect(warnings).toMatchObject([
+      { code: "no-proto", line: 5, method: "a", path: "input.aB", help: "Rename one of the two schemas or fields." },
+    ]);
+  });
+});
+
+describe("a service", () => {
+  test("has a method of each kind, with its comments and options", async () => {
+    const { text } = await protoOf(
+      `/** All kinds. */
+       export const S = service("test.v1.Kinds", {
+         /** One each way. */
+         get: rpc({ input: z.int(), output: z.string(), readOnly: true }),
+         put: rpc({ idempotent: true }),
+         down: rpc({ output: stream(z.int()) }), up: rpc({ input: stream(z.int()) }),
+         both: rpc({ input: bytes(), output: bytes() }), tell: notify({ input: z.object({}) }) });`,
+    );
+    expect(text).toContain(`// All kinds.
+// buf:lint:ignore SERVICE_SUFFIX
+service Kinds {
+  // One each way.
+  rpc Get(KindsGetRequest) returns (KindsGetResponse) {
+    option idempotency_level = NO_SIDE_EFFECTS;
+  }
+  rpc Put(KindsPutRequest) returns (KindsPutResponse) {
+    option idempotency_level = IDEMPOTENT;
+  }
+  rpc Down(KindsDownRequest) returns (stream KindsDownResponse);
+  rpc Up(stream KindsUpRequest) returns (KindsUpResponse);
+  rpc Both(stream KindsBothRequest) returns (stream KindsBothResponse);
+  rpc Tell(KindsTellRequest) returns (KindsTellResponse);
+}
+
+message KindsGetRequest {
+  int64 value = 1;
+}`);
+    expect(text).toContain("message KindsBothRequest {\n  bytes value = 1;\n}");
+    expect(text).toContain("message KindsTellRequest {}\n\nmessage KindsTellResponse {}");
+  });
+
+  test("is in the file of its package, with others of it", async () => {
+    const { files } = await protoOf(
+      `export const Item = z.object({ id: z.int() });
+       const of = { m: rpc({ output: z.array(Item) }) };
+       export const A = service("shop.v1.OneService", of);
+       export const B = service("shop.v1.TwoService", of);
+       export const C = service("shop.v2.OneService", of);`,
+    );
+    const protos = files.filter(({ path }) => path.endsWith(".proto"));
+    expect(protos.map(({ path }) => path.slice(path.indexOf("proto/")))).toEqual([
+      "proto/shop/v1/shop.proto",
+      "proto/shop/v2/shop.proto",
+    ]);
+    expect(protos[0]?.text.match(/^message Item /gm)).toHaveLength(1);
+  });
+});
