@@ -1,5 +1,5 @@
 // Plain HTTP at the listeners of a server, beside its sessions.
-import { createFetchHandler, httpTransport, toNodeHandler } from "@quicrpc/http";
+import { createFetchHandler, type HttpExtension, httpTransport, toNodeHandler } from "@quicrpc/http";
 import { createRouter } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
 import { MemoryOnceStore } from "@quicrpc/core/once";
@@ -126,6 +126,15 @@ describe.each(["ws://127.0.0.1:0/rpc", "http://127.0.0.1:0", ...SECURE])("a serv
     const answers = (await readText(socket)).match(/HTTP\/1\.1 \d+|\{\}/g);
     expect(answers).toEqual(Array.from({ length: 3 }, () => ["HTTP/1.1 200", "{}"]).flat());
   });
+});
+
+it("serves extensions next to the methods, with the server's own handler", async () => {
+  const tools: HttpExtension = { path: "/tools", start: () => async () => new Response("tools") };
+  const options = { listen: "http://127.0.0.1:0", routers: [router], extensions: [tools] };
+  server = await serve(options);
+  expect(await (await fetch(new URL("/tools", server.urls[0]))).text()).toBe("tools");
+  expect(await send(new URL("/test.v1.Behaviour/nothing", server.urls[0]).href, {}, new Uint8Array(0))).toBe(200);
+  await expect(serve({ ...options, http: false })).rejects.toThrow("pass them to createFetchHandler");
 });
 
 it("takes what the option adds, and the server's own limits", async () => {

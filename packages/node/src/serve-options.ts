@@ -78,6 +78,11 @@ export interface ServeOptions<Context = unknown> extends Pick<SessionOptions<Con
    */
   readonly http?: boolean | HttpOptions | HttpListener;
   /**
+   * Endpoints next to the methods, over plain HTTP, such as `mcp()` of `@quicrpc/mcp` and `studio()` of
+   * `@quicrpc/studio`. With one, `http` is true by default. Default: none.
+   */
+  readonly extensions?: readonly object[];
+  /**
    * Also offers a WebSocket (`wss:`) for clients that cannot use UDP, on the TCP port with the same number and path as
    * each `quic://` and `https://` listener. Default false.
    */
@@ -224,6 +229,7 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   advanced: ADVANCED,
   allowedOrigins: true,
   authenticate: true,
+  extensions: true,
   host: true,
   http: true,
   interceptors: true,

@@ -100,10 +100,13 @@ class RpcServer<Context> implements Server {
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.onError = errorHook(options.onError);
     const { limits, onError } = this;
-    const { authenticate, http } = options;
+    const { authenticate, extensions = [], http = extensions.length > 0 } = options;
+    if (extensions.length > 0 && (http === false || typeof http === "function")) {
+      throw new TypeError("serve() has extensions only with its own handler for HTTP: pass them to createFetchHandler");
+    }
     this.authentications = authenticate && new Authentications({ authenticate, limits, onError });
     this.acceptor = this.acceptorFor(served);
-    if (http !== undefined && http !== false) {
+    if (http !== false) {
       const isReady = (): boolean => !this.acceptor.draining;
       this.http = new HttpRequests(isReady, typeof http !== "object" || http.http3 !== false);
     }
@@ -178,10 +181,10 @@ class RpcServer<Context> implements Server {
   /** Creates the listener for plain HTTP: the given one, or one from this server's own options. */
   private async httpListener(requests: HttpRequests, targets: readonly ProvidedTarget[]): Promise<HttpListener> {
     const { options, authentications, load, onError } = this;
-    const { http, routers, interceptors, limits, allowedOrigins, once, principal } = options;
+    const { http, routers, interceptors, extensions = [], limits, allowedOrigins, once, principal } = options;
     if (typeof http === "function") return http;
     const { httpListener } = await import("./listen/http-package.js");
-    const shared = { routers, interceptors, limits, load, onError, allowedOrigins, once, principal };
+    const shared = { routers, interceptors, extensions, limits, load, onError, allowedOrigins, once, principal };
     const named = targets.flatMap(({ host }) => (host === undefined || isIP(host) !== 0 ? [] : [host]));
     const allowedHosts = named.length === 0 ? options.allowedHosts : [...(options.allowedHosts ?? []), ...named];
     return httpListener<Context>(typeof http === "object" ? http : {}, {

@@ -10,8 +10,6 @@ export interface HttpOptions {
   readonly prefix?: string;
   /** Serves an OpenAPI document at `/openapi.json`. Default: none. */
   readonly openApi?: boolean | object;
-  /** Endpoints served next to the methods, such as `mcp()` of `@quicrpc/mcp`. Default: none. */
-  readonly extensions?: readonly object[];
   /**
    * Also serves HTTP/3 on UDP ports, and announces it to clients over TCP (`Alt-Svc`). Requires the native engine.
    * Default: true.
@@ -45,6 +43,7 @@ export interface HttpCaller {
 export interface HttpSettings<Context> {
   readonly routers: readonly Router<Context>[];
   readonly interceptors: readonly Interceptor[] | undefined;
+  readonly extensions: readonly object[];
   readonly limits: Partial<Limits> | undefined;
   readonly load: ServerLoad;
   readonly loadShedder: LoadShedder | undefined;
