@@ -18,6 +18,7 @@ import {
   serveHttp,
   serveOrders,
   servePages,
+  servePublic,
   serveRenewed,
   serveTimings,
 } from "./serving.js";
@@ -60,9 +61,10 @@ it("one server listens on several transports, and knows who calls", async () => 
   const found = vi.fn<(token: string | undefined) => Promise<{ name: string } | undefined>>(async (token) =>
     token === "ann's" ? { name: "ann" } : undefined,
   );
-  const server = await serveOrders({ find: found }, handlers);
-  expect(server.urls.map((url) => url.slice(0, url.indexOf(":")))).toEqual(["quic", "wss", "unix"]);
-  for (const url of server.urls) {
+  const { urls } = await serveOrders({ find: found }, handlers);
+  expect(urls.map((url) => url.slice(0, url.indexOf(":")))).toEqual(["quic", "wss", "unix"]);
+  const { urls: publicUrls } = await servePublic(tls, { find: found }, handlers);
+  for (const url of [...urls, ...publicUrls]) {
     const known = await connect(url, { credentials: "ann's" });
     expect(await createOrdersClient(known).prices()).toEqual({ tea: 3 });
     await expect(connect(url, { credentials: "a stranger's" })).rejects.toMatchObject({ code: "unauthenticated" });

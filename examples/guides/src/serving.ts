@@ -42,6 +42,35 @@ export async function serveOrders(users: Users, handlers: OrdersHandlers<User>):
   return server;
 }
 
+export async function servePublic(tls: Tls, users: Users, handlers: OrdersHandlers<User>): Promise<Server> {
+  // #region public
+  const server = await serve({
+    listen: "https://0.0.0.0:443/rpc", // WebTransport and HTTP/3, by UDP
+    webSocket: true, // and on the TCP port 443
+    http: true,
+    tls, // { cert, key }, PEM
+    routers: [createOrdersRouter<User>(handlers)],
+    authenticate: async ({ credentials }) => {
+      const user = await users.find(await credentials);
+      if (user === undefined) throw new RpcError("unauthenticated", "no such user");
+      return user; // handlers find it as context.connection
+    },
+    allowedOrigins: ["https://shop.example"], // pages of other hosts
+    limits: {
+      maxFrameBytes: 256 * 1024, // a message
+      maxSessionBytes: 4 * 1024 * 1024, // what one client may make the server hold
+      maxServerBytes: 512 * 1024 * 1024, // and all of them
+      maxCalls: 200, // of one session at once; over HTTP of all clients
+      maxBlobBytes: 100 * 1024 * 1024,
+      maxDrainMs: 20_000,
+    },
+    advanced: { transport: { maxSessions: 5000 } },
+  });
+  drainOnSignal(server);
+  // #endregion public
+  return server;
+}
+
 export async function serveRenewed(
   routers: readonly Router[],
   logger: { error(error: Error): void },
