@@ -48,7 +48,7 @@ const direct = await Promise.all(
     serve({
       listen: ["quic://127.0.0.1:0", "tls://127.0.0.1:0"],
       tls: { cert, key },
-      trustedProxies: [HOST],
+      advanced: { trustedProxies: [HOST] },
       routers: routers(name),
     }),
   ),
