@@ -3,7 +3,7 @@ import { bundlePage, modulesOf, writeChunks } from "./scripts/pages.mjs";
 
 /** Modules that no client of a page needs at first. */
 const UNWANTED =
-  /node_modules\/(zod|msgpackr)\/|core\/dist\/(server\/|interceptors\/|balance\/|call\/(messages\/json|explain)|session\/(client-renewal|carrier-settings)|transport\/(web-socket|byte-stream|compression)\.js)/;
+  /node_modules\/(zod|msgpackr)\/|core\/dist\/(server\/|interceptors\/|call\/(messages\/json|explain)|session\/(client-renewal|carrier-settings)|transport\/(web-socket|byte-stream|compression)\.js)/;
 
 /** Modules that explain why a message does not fit, and that read or write any value. */
 const EXPLANATIONS = /core\/dist\/(codec\/(?!bare|compiled|halves|index|shape)|msgpack\/(read|write)-value)/;

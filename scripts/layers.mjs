@@ -3,15 +3,16 @@
 /** Our packages: the name of each, and those that it imports. One that runs `anywhere` uses nothing of Node; one that `prints` may use the console. */
 export const packages = {
   core: { name: "@quicrpc/core", imports: [], anywhere: true },
+  pool: { name: "@quicrpc/pool", imports: ["core"], anywhere: true },
   quic: { name: "@quicrpc/quic", imports: [] },
-  node: { name: "@quicrpc/node", imports: ["core", "quic"] },
+  node: { name: "@quicrpc/node", imports: ["core", "pool", "quic"] },
   browser: { name: "@quicrpc/browser", imports: ["core"], anywhere: true },
   "fails-components": { name: "@quicrpc/fails-components", imports: ["core", "node", "browser"] },
   http: { name: "@quicrpc/http", imports: ["core"], anywhere: true },
   services: { name: "@quicrpc/services", imports: ["core"], anywhere: true },
   mcp: { name: "@quicrpc/mcp", imports: ["core", "http", "services"] },
   otel: { name: "@quicrpc/otel", imports: ["core"], anywhere: true },
-  nats: { name: "@quicrpc/nats", imports: ["core"] },
+  nats: { name: "@quicrpc/nats", imports: ["core", "pool"] },
   redis: { name: "@quicrpc/redis", imports: ["core"] },
   query: { name: "@quicrpc/query", imports: ["core"], anywhere: true },
   testing: { name: "@quicrpc/testing", imports: ["core"] },
@@ -40,7 +41,6 @@ export const entries = [
   "once",
   "blob",
   "measure",
-  "pool",
   "proof",
   "records",
 ];
@@ -54,7 +54,6 @@ export const layers = [
   ["client", "server"],
   ["session", "interceptors", "topics", "blobs", "proof"],
   ["connection"],
-  ["balance"],
 ];
 
 /** Lower layers that a folder does not import all the same. */

@@ -11,6 +11,7 @@ import { fail, npm, run } from "./setup.mjs";
 /** Kilobytes of a tarball, about a tenth above what they are. An engine has one limit for all platforms. */
 const LIMITS = {
   "@quicrpc/core": 1290,
+  "@quicrpc/pool": 52,
   "@quicrpc/quic": 186,
   "@quicrpc/services": 82,
   "@quicrpc/node": 425,
@@ -31,8 +32,8 @@ const LIMITS = {
 };
 const ENGINE_LIMIT = 2000;
 /** The installation of a server: packages, and kilobytes of their files without zod's. */
-const SERVER = ["@quicrpc/core", "@quicrpc/quic", "@quicrpc/node", `@quicrpc/quic-${platformName()}`];
-const SERVER_PACKAGES = 14;
+const SERVER = ["@quicrpc/core", "@quicrpc/pool", "@quicrpc/quic", "@quicrpc/node", `@quicrpc/quic-${platformName()}`];
+const SERVER_PACKAGES = 15;
 const SERVER_KILOBYTES = 14_000;
 const SCRIPTS = ["preinstall", "install", "postinstall"];
 const STRAYS = /\.test\.|tsbuildinfo|^native\/|^prebuilds\//;

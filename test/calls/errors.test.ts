@@ -12,7 +12,7 @@ import {
   withoutPermissionCheck,
 } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
-import { createPool } from "@quicrpc/core/pool";
+import { createPool } from "@quicrpc/pool";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { createReflection } from "@quicrpc/services";
 import { afterEach, describe, expect, it } from "vitest";

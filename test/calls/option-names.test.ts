@@ -16,7 +16,7 @@ import { blob } from "@quicrpc/core/blobs";
 import { defineMethod, serveTopics, zodCodec } from "@quicrpc/core/generated";
 import { tapFrames } from "@quicrpc/core/measure";
 import { createOutbox, MemoryOnceStore } from "@quicrpc/core/once";
-import { createPool } from "@quicrpc/core/pool";
+import { createPool } from "@quicrpc/pool";
 import { createTopics, topic } from "@quicrpc/core/topics";
 import {
   byteStreamTransport,

@@ -1,6 +1,6 @@
 import { backoffDelay, DEFAULT_BACKOFF } from "../../packages/core/src/backoff.js";
-import { type Balance, type BalancedTarget, balancer } from "../../packages/core/src/balance/balance.js";
-import { Subset } from "../../packages/core/src/balance/subset.js";
+import { type Balance, type BalancedTarget, balancer } from "../../packages/pool/src/balance.js";
+import { Subset } from "../../packages/pool/src/subset.js";
 import type { AnyMethod } from "../../packages/core/src/contract/descriptor.js";
 import { RetryBudget } from "../../packages/core/src/retry-budget.js";
 

@@ -1,6 +1,6 @@
 // Servers in processes of their own are restarted one after the other, under live streams: no caller sees an error, a gap or an item twice.
 import { type Connection, RpcError } from "@quicrpc/core";
-import type { Pool } from "@quicrpc/core/pool";
+import type { Pool } from "@quicrpc/pool";
 import { connect, connectPool, type DevCertificate, devCertificate } from "@quicrpc/node";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRouter } from "@quicrpc/core/generated";
-import type { Pool } from "@quicrpc/core/pool";
+import type { Pool } from "@quicrpc/pool";
 import { connectPool, devCertificate, dnsTargets, serve, type Server } from "@quicrpc/node";
 import { beforeEach, describe, expect, it } from "vitest";
 import { methods } from "../behaviour/service.js";

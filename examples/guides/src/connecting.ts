@@ -1,7 +1,7 @@
 // Connections: see docs/connecting.md.
 import type { Duplex } from "node:stream";
 import { type Connection, createConnection, type Session } from "@quicrpc/core";
-import type { Pool } from "@quicrpc/core/pool";
+import type { Pool } from "@quicrpc/pool";
 import { type FailsSession, failsTransport } from "@quicrpc/fails-components";
 import { connect, connectPool, dial, nodeStreamTransport, type Server, type TransportProvider } from "@quicrpc/node";
 import { watchHealth } from "@quicrpc/services";

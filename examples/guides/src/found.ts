@@ -1,6 +1,6 @@
 // Servers that are found by NATS: see docs/scaling.md.
 import { connect } from "@nats-io/transport-node";
-import type { Pool } from "@quicrpc/core/pool";
+import type { Pool } from "@quicrpc/pool";
 import { announceTargets, natsTargets } from "@quicrpc/nats";
 import { connectPool } from "@quicrpc/node";
 

@@ -1,7 +1,7 @@
 // Connections of pages: see docs/browsers.md.
 import { type BrowserConnection, type BrowserTransport, connect, connectWebTransport, dial } from "@quicrpc/browser";
 import { createSession, type Router, type SessionOptions } from "@quicrpc/core";
-import { createPool, type Pool } from "@quicrpc/core/pool";
+import { createPool, type Pool } from "@quicrpc/pool";
 import { ponyfillTransport } from "@quicrpc/fails-components/browser";
 import { createOrdersClient, type OrdersClient } from "./generated/orders.js";
 

@@ -100,7 +100,7 @@ export interface AdvancedDialOptions<Context = unknown> extends AdvancedSessionO
 }
 
 /**
- * Creates one session as `connect` does, without reconnecting: for example for `createPool` of `@quicrpc/core/pool`.
+ * Creates one session as `connect` does, without reconnecting: for example for `createPool` of `@quicrpc/pool`.
  * Rejects with a `TransportError` that describes the failure of each transport, and with `TypeError` for a URL of
  * another scheme.
  */

@@ -1,5 +1,5 @@
 import type { Session } from "@quicrpc/core";
-import { createPool } from "@quicrpc/core/pool";
+import { createPool } from "@quicrpc/pool";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ForeignClient } from "@quicrpc/core/transport";
 import {

@@ -17,14 +17,14 @@ export { Received } from "./call/messages/received.js";
 export type { BlobField } from "./contract/blob-code.js";
 export { principalOf } from "./server/principal.js";
 export { fromBase64, toBase64 } from "./call/messages/base64.js";
-export { POOL_OPTIONS } from "./balance/option-names.js";
 export { checked, checkOptions, flatOptions, type OptionNames } from "./check-options.js";
 export { type OptionNeed, refusedOption, SESSION_NEEDS } from "./refused-option.js";
-export { type Backoff, backoffDelay } from "./backoff.js";
+export { type Backoff, backoffDelay, DEFAULT_BACKOFF } from "./backoff.js";
 export { sleep } from "./call/sleep.js";
 export type { ConnectionOptions } from "./connection/connection.js";
 export { type Loss, race, type RaceOptions, type Won } from "./connection/race.js";
 export { Fallback, type FallbackMemory, NOTHING_BETTER, type Opened, type Skipped } from "./connection/fallback.js";
+export { SessionLink, type SessionLinkOptions } from "./connection/link.js";
 export { CONNECTION_OPTIONS } from "./connection/option-names.js";
 export type { AnyAnswer, BeginCall, Resumption } from "./call/base-caller.js";
 export type { Compression } from "./contract/compression.js";
@@ -47,7 +47,8 @@ export { watchCopies } from "./msgpack/copy-bytes.js";
 export { unpack } from "./msgpack/unpack.js";
 export { pack } from "./msgpack/pack.js";
 export { publicUrl } from "./transport-error.js";
-export type { UnsharedBytes } from "./platform-types.js";
+export type { ItemIterator, UnsharedBytes } from "./platform-types.js";
+export { RetryBudget } from "./retry-budget.js";
 export type { ItemReceiver } from "./call/items/item-receiver.js";
 export type { ItemFlow } from "./call/items/send-items.js";
 export { listed } from "./server/listed.js";
@@ -86,18 +87,23 @@ export { type Credentials, type OwnCredentials, withCredentials } from "./sessio
 export { sessionOn } from "./session/session-on.js";
 export { ADVANCED_SESSION_OPTIONS, SESSION_OPTIONS } from "./session/option-names.js";
 export type { DemandOptions, RenewalOptions, RenewedConnection, RenewedGreeting } from "./session/server-renewal.js";
-export type {
-  AdvancedSessionOptions,
-  CloseOptions,
-  DrainOptions,
-  SessionDrainOptions,
-  SessionEnd,
-  Unacknowledged,
+export {
+  type AdvancedSessionOptions,
+  type CloseOptions,
+  type DrainOptions,
+  type SessionDrainOptions,
+  type SessionEnd,
+  totalOf,
+  type Unacknowledged,
 } from "./session/options.js";
 export type { Departure } from "./wire/departure.js";
 export { Route, type RouteOptions, type TrustedAddresses } from "./connection/route.js";
 export { rejectionAtCaller } from "./callers-line.js";
-export { untilAccepted } from "./connection/ready.js";
+export { type ReadyOptions, untilAccepted, whenReady } from "./connection/ready.js";
+export { closedError, notReady, SessionCaller } from "./connection/session-caller.js";
+export { Watched, withResuming } from "./connection/state.js";
+export { type Deferred, deferred } from "./deferred.js";
+export { isEndOfSession } from "./transport/close-codes.js";
 export { expiredPosition, type Journal, type LogEntry, MemoryLog } from "./topics/memory-log.js";
 export { sourceOf } from "./transport/network-source.js";
 export { giveBuffer, takeBuffer } from "./wire/buffers.js";

@@ -1,6 +1,6 @@
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
-import type { ResolveTargets } from "@quicrpc/core/pool";
+import type { ResolveTargets } from "@quicrpc/pool";
 
 /** Options of `natsTargets`. */
 export interface NatsTargetsOptions {

@@ -1,6 +1,13 @@
 import type { Session } from "@quicrpc/core";
-import { createPool, type Pool, type PoolOptions, type ResolveTargets, type TargetSpec } from "@quicrpc/core/pool";
-import { checkOptions, flatOptions, type OptionNames, POOL_OPTIONS } from "@quicrpc/core/internal";
+import { checkOptions, flatOptions, type OptionNames } from "@quicrpc/core/internal";
+import {
+  createPool,
+  type Pool,
+  POOL_OPTIONS,
+  type PoolOptions,
+  type ResolveTargets,
+  type TargetSpec,
+} from "@quicrpc/pool";
 import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller } from "./dial.js";
 import type { DnsTargets } from "./dns-targets.js";
 import { firstSession } from "./first-session.js";

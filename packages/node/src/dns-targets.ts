@@ -1,7 +1,7 @@
 import { Resolver } from "node:dns/promises";
 import { TransportError } from "@quicrpc/core";
 import { checkOptions, type OptionNames, publicUrl } from "@quicrpc/core/internal";
-import type { ResolveTargets, TargetSpec } from "@quicrpc/core/pool";
+import type { ResolveTargets, TargetSpec } from "@quicrpc/pool";
 import { transportError } from "./transport/failure.js";
 
 /** A DNS resolver, such as `Resolver` of `node:dns/promises`. */

@@ -1,5 +1,5 @@
-import { SessionLink, type SessionLinkOptions } from "../connection/link.js";
-import type { Session } from "../session/session.js";
+import type { Session } from "@quicrpc/core";
+import { SessionLink, type SessionLinkOptions } from "@quicrpc/core/internal";
 import { type HealthCheck, HealthWatch } from "./health-watch.js";
 import { PooledSession } from "./pooled-session.js";
 

@@ -1,17 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { hash } from "../balance/keyed.js";
-import { createPool } from "../balance/pool.js";
-import { uncheckedCodec } from "../call/messages/codec.js";
-import { defineMethod } from "../client/define-method.js";
-import type { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
-import { createRouter } from "../server/router.js";
-import { createSession } from "../session/create-session.js";
-import type { SessionOptions } from "../session/options.js";
-import type { Session } from "../session/session.js";
-import { createMemoryPair } from "../transport/memory.js";
-import { type Connection, createConnection } from "./connection.js";
-import { meanwhile, pass, startVirtualTime } from "../../test/virtual-time.js";
+import type { Connection, Limits, RpcError, Session, SessionOptions } from "@quicrpc/core";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { createConnection, createSession } from "@quicrpc/core/internal";
+import { createMemoryPair } from "@quicrpc/core/transport";
+import { hash } from "./keyed.js";
+import { createPool } from "./pool.js";
+import { meanwhile, pass, startVirtualTime } from "../../core/test/virtual-time.js";
 
 /** Tests of connections with more calls than the peer takes at once. */
 

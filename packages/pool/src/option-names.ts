@@ -1,6 +1,5 @@
-import type { OptionNames } from "../check-options.js";
-import { DEFAULT_BACKOFF } from "../backoff.js";
-import { DEFAULT_LIMITS } from "../limits.js";
+import { DEFAULT_LIMITS } from "@quicrpc/core";
+import { DEFAULT_BACKOFF, type OptionNames } from "@quicrpc/core/internal";
 import { DEFAULT_OUTLIERS } from "./outliers.js";
 import type { PoolOptions } from "./pool.js";
 

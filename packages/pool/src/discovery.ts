@@ -1,5 +1,4 @@
-import { asError } from "../errors.js";
-import { type Backoff, backoffDelay } from "../backoff.js";
+import { asError, type Backoff, backoffDelay } from "@quicrpc/core/internal";
 
 /** A target of a pool, with priority and weight as in SRV records (RFC 2782). */
 export interface TargetSpec {

@@ -1,5 +1,5 @@
-import { RpcError } from "../errors.js";
-import { isEndOfSession } from "../transport/close-codes.js";
+import { RpcError } from "@quicrpc/core";
+import { isEndOfSession } from "@quicrpc/core/internal";
 
 /** When a target gets no calls for a while because those it gets fail. */
 export interface OutlierOptions {

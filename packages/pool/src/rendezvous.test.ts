@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { uncheckedCodec } from "../call/messages/codec.js";
-import { defineMethod } from "../client/define-method.js";
-import type { AnyMethod } from "../contract/descriptor.js";
+import { type AnyMethod, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import type { TargetSpec } from "./discovery.js";
 import { hash } from "./keyed.js";
 import { Subset } from "./subset.js";

@@ -1,13 +1,15 @@
-import { checkOptions, type OptionNames } from "../check-options.js";
+import type { ConnectionState, Limits, Session, TypedCaller } from "@quicrpc/core";
+import {
+  type Backoff,
+  checkOptions,
+  type CloseOptions,
+  type DrainOptions,
+  type ItemIterator,
+  type OptionNames,
+  type ReadyOptions,
+  type Unacknowledged,
+} from "@quicrpc/core/internal";
 import { POOL_OPTIONS } from "./option-names.js";
-import type { TypedCaller } from "../call/base-caller.js";
-import type { Backoff } from "../backoff.js";
-import type { ReadyOptions } from "../connection/ready.js";
-import type { ConnectionState } from "../connection/state.js";
-import type { Limits } from "../limits.js";
-import type { ItemIterator } from "../platform-types.js";
-import type { CloseOptions, DrainOptions, Unacknowledged } from "../session/options.js";
-import type { Session } from "../session/session.js";
 import type { Balance, BalanceName } from "./balance.js";
 import { BalancingPool } from "./balancing-pool.js";
 import type { ResolveTargets, TargetSpec } from "./discovery.js";

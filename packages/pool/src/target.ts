@@ -1,7 +1,11 @@
-import type { SessionLinkOptions } from "../connection/link.js";
-import type { ConnectionState } from "../connection/state.js";
-import { type CloseOptions, type DrainOptions, totalOf, type Unacknowledged } from "../session/options.js";
-import type { Session } from "../session/session.js";
+import type { ConnectionState, Session } from "@quicrpc/core";
+import {
+  type CloseOptions,
+  type DrainOptions,
+  type SessionLinkOptions,
+  totalOf,
+  type Unacknowledged,
+} from "@quicrpc/core/internal";
 import type { BalancedTarget } from "./balance.js";
 import type { HealthCheck } from "./health-watch.js";
 import { type OutlierOptions, OutlierRecord, speaksAgainst } from "./outliers.js";

@@ -1,16 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { uncheckedCodec } from "../call/messages/codec.js";
-import { defineMethod } from "../client/define-method.js";
-import { deferred } from "../deferred.js";
-import { type Code, RpcError } from "../errors.js";
-import { createRouter } from "../server/router.js";
-import { createSession } from "../session/create-session.js";
-import type { Session } from "../session/session.js";
-import { createMemoryPair } from "../transport/memory.js";
+import { type Code, createSession, RpcError, type Session } from "@quicrpc/core";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { deferred } from "@quicrpc/core/internal";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { balancer } from "./balance.js";
 import { createPool, type Pool, type PoolOptions } from "./pool.js";
 import type { ResolveTargets, TargetSpec } from "./discovery.js";
-import { pass, startVirtualTime } from "../../test/virtual-time.js";
+import { pass, startVirtualTime } from "../../core/test/virtual-time.js";
 
 const service = { name: "test.v1.Pool", id: 78 };
 const text = uncheckedCodec<string>();

@@ -1,5 +1,5 @@
-import type { CallOptions } from "../call/options.js";
-import type { AnyMethod } from "../contract/descriptor.js";
+import type { CallOptions } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
 import { type Balance, type BalancedTarget, type BalanceName, balancer } from "./balance.js";
 import { hashOf, preference } from "./rendezvous.js";
 

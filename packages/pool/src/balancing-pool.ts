@@ -1,18 +1,26 @@
-import { type Backoff, DEFAULT_BACKOFF } from "../backoff.js";
-import { type ReadyOptions, whenReady } from "../connection/ready.js";
-import { closedError, notReady, SessionCaller } from "../connection/session-caller.js";
-import { type ConnectionState, Watched, withResuming } from "../connection/state.js";
-import { type Deferred, deferred } from "../deferred.js";
-import type { CallOptions } from "../call/options.js";
-import type { PendingCall } from "../client/pending-call.js";
-import type { AnyMethod } from "../contract/descriptor.js";
-import type { RpcError } from "../errors.js";
-import { DEFAULT_LIMITS } from "../limits.js";
-import type { ItemIterator } from "../platform-types.js";
-import { type CloseOptions, type DrainOptions, totalOf, type Unacknowledged } from "../session/options.js";
-import type { Session } from "../session/session.js";
-import { RetryBudget } from "../retry-budget.js";
-import { publicUrl } from "../transport-error.js";
+import { type CallOptions, type ConnectionState, DEFAULT_LIMITS, type RpcError, type Session } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import {
+  type Backoff,
+  closedError,
+  type CloseOptions,
+  DEFAULT_BACKOFF,
+  type Deferred,
+  deferred,
+  type DrainOptions,
+  type ItemIterator,
+  notReady,
+  type PendingCall,
+  publicUrl,
+  type ReadyOptions,
+  RetryBudget,
+  SessionCaller,
+  totalOf,
+  type Unacknowledged,
+  Watched,
+  whenReady,
+  withResuming,
+} from "@quicrpc/core/internal";
 import { type Balance, balancer } from "./balance.js";
 import { isKeyed } from "./keyed.js";
 import { Discovery, type ResolveTargets, targetSpecs, type TargetSpec } from "./discovery.js";

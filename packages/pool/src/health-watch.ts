@@ -1,5 +1,5 @@
-import type { TypedCaller } from "../call/base-caller.js";
-import { type Backoff, backoffDelay } from "../backoff.js";
+import type { TypedCaller } from "@quicrpc/core";
+import { type Backoff, backoffDelay } from "@quicrpc/core/internal";
 
 /** Tells whether a peer is able to serve: now, and each change. Ends at the latest when the signal fires. */
 export type HealthCheck = (caller: TypedCaller, signal: AbortSignal) => AsyncIterable<boolean>;

@@ -1,4 +1,4 @@
-import type { Session } from "../session/session.js";
+import type { Session } from "@quicrpc/core";
 
 /** A session of a pool: counts the calls in progress, and tells what each came to. */
 export class PooledSession<S extends Session> {

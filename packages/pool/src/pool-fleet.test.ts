@@ -1,15 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { uncheckedCodec } from "../call/messages/codec.js";
-import { defineMethod } from "../client/define-method.js";
-import type { RpcError } from "../errors.js";
-import { createRouter } from "../server/router.js";
-import { createSession } from "../session/create-session.js";
-import type { Session } from "../session/session.js";
-import { createMemoryPair } from "../transport/memory.js";
+import { createSession, type RpcError, type Session } from "@quicrpc/core";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { hash } from "./keyed.js";
 import { createPool, type Pool, type PoolOptions } from "./pool.js";
 import type { ResolveTargets, TargetSpec } from "./discovery.js";
-import { pass, startVirtualTime } from "../../test/virtual-time.js";
+import { pass, startVirtualTime } from "../../core/test/virtual-time.js";
 
 const service = { name: "test.v1.Fleet", id: 80 };
 const text = uncheckedCodec<string>();
