@@ -1,16 +1,14 @@
 // Topics that several tests serve, described by hand.
 import { RpcError } from "@quicrpc/core";
+import { defineMethod, type Router, zodCodec } from "@quicrpc/core/generated";
+import type { Topics } from "@quicrpc/topics";
 import {
   createTopicRouter,
-  defineMethod,
-  type Router,
   type ServedTopic,
   type ServedTopicOptions,
   type ServedTopics,
   serveTopics,
-  zodCodec,
-} from "@quicrpc/core/generated";
-import type { Topics } from "@quicrpc/core/topics";
+} from "@quicrpc/topics/generated";
 import { z } from "zod";
 
 const service = { name: "test.v1.Rooms", id: 4715 };

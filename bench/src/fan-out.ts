@@ -2,16 +2,10 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import {
-  createTopicRouter,
-  defineMethod,
-  type ServedTopic,
-  type ServedTopics,
-  serveTopics,
-  zodCodec,
-} from "@quicrpc/core/generated";
-import { createTopics } from "@quicrpc/core/topics";
+import { defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { createTopics } from "@quicrpc/topics";
 import { devCertificate, dial, serve } from "@quicrpc/node";
+import { createTopicRouter, type ServedTopic, type ServedTopics, serveTopics } from "@quicrpc/topics/generated";
 import { z } from "zod";
 
 const MESSAGES = 20;

@@ -1,10 +1,11 @@
 // The server under attack, in a process of its own: `harness.ts` bundles and starts it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { RpcError } from "@quicrpc/core";
-import { createRouter, createTopicRouter } from "@quicrpc/core/generated";
-import { createTopics } from "@quicrpc/core/topics";
+import { createRouter } from "@quicrpc/core/generated";
+import { createTopics } from "@quicrpc/topics";
 import { http2Transport } from "@quicrpc/fails-components";
 import { devCertificate, nodeCompressions, serve } from "@quicrpc/node";
+import { createTopicRouter } from "@quicrpc/topics/generated";
 import { roomMethods, serveRooms } from "../rooms.js";
 import { type Held, methods, type VictimSettings } from "./contract.js";
 

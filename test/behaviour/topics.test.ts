@@ -1,4 +1,4 @@
-import { createTopics, type TopicLimits, type Topics } from "@quicrpc/core/topics";
+import { createTopics, type TopicLimits, type Topics } from "@quicrpc/topics";
 import { afterEach, describe, expect, it } from "vitest";
 import { everybody, type LogItem, type RoomItem, roomMethods, type Rooms, routerOf, serveRooms } from "../rooms.js";
 import { distinctKinds, type Pair } from "./kinds.js";

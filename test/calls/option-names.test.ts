@@ -13,11 +13,11 @@ import {
   retry,
 } from "@quicrpc/core";
 import { blob } from "@quicrpc/core/blobs";
-import { defineMethod, serveTopics, zodCodec } from "@quicrpc/core/generated";
+import { defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { tapFrames } from "@quicrpc/core/measure";
 import { createOutbox, MemoryOnceStore } from "@quicrpc/core/once";
 import { createPool } from "@quicrpc/pool";
-import { createTopics, topic } from "@quicrpc/core/topics";
+import { createTopics, topic } from "@quicrpc/topics";
 import {
   byteStreamTransport,
   createMemoryPair,
@@ -48,6 +48,7 @@ import { createTimings } from "@quicrpc/services";
 import { studio } from "@quicrpc/studio";
 import { createSessionPair, openNetwork, openTcpLink, openUdpLink, recordCalls } from "@quicrpc/testing";
 import { quicrpc } from "@quicrpc/vite";
+import { serveTopics } from "@quicrpc/topics/generated";
 import { expect, it } from "vitest";
 import { z } from "zod";
 // Node has no entry of its own here: pages in development have this one.

@@ -1,4 +1,4 @@
-import { createTopics } from "@quicrpc/core/topics";
+import { createTopics } from "@quicrpc/topics";
 import { closedAfterEach } from "../open.js";
 import { serveRooms } from "../rooms.js";
 import { topicLogContract } from "../topic-log-contract.js";

@@ -1,5 +1,5 @@
 import { rpc, service } from "@quicrpc/core";
-import { topic } from "@quicrpc/core/topics";
+import { topic } from "@quicrpc/topics";
 import { z } from "zod";
 
 export const Order = z.object({ id: z.int(), item: z.string(), count: z.int(), at: z.date() });

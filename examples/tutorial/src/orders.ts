@@ -1,5 +1,5 @@
 import { isRpcErrorOf, rpcError } from "@quicrpc/core";
-import { createTopics } from "@quicrpc/core/topics";
+import { createTopics } from "@quicrpc/topics";
 import { createOrdersRouter, createOrdersTopics, ordersMethods } from "./generated/orders.js";
 import { type StockClient, stockMethods } from "./generated/stock.js";
 

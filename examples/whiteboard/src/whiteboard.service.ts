@@ -1,6 +1,6 @@
 import { notify, rpc, service, stream } from "@quicrpc/core";
 import { blob } from "@quicrpc/core/blobs";
-import { topic } from "@quicrpc/core/topics";
+import { topic } from "@quicrpc/topics";
 import { z } from "zod";
 
 /** The board's size, in units of its own; pages scale it. */

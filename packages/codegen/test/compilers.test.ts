@@ -42,7 +42,7 @@ beforeAll(async () => {
   const passedOn = workspace.write("all.service.ts", 'export { Rich, Second as Other } from "./rich.service.js";\n');
   const topicsAlone = workspace.write(
     "rooms.service.ts",
-    'import { service } from "@quicrpc/core";\nimport { topic } from "@quicrpc/core/topics";\nimport { z } from "zod";\n' +
+    'import { service } from "@quicrpc/core";\nimport { topic } from "@quicrpc/topics";\nimport { z } from "zod";\n' +
       ["Rooms", "Topic", "Served", "Process"]
         .map(
           (name) =>

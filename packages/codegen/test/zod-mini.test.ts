@@ -1,5 +1,5 @@
 import { rpc, service, stream } from "@quicrpc/core";
-import { topic } from "@quicrpc/core/topics";
+import { topic } from "@quicrpc/topics";
 import { type MessageCodec, zodCodec } from "@quicrpc/core/generated";
 import { afterAll, expect, test } from "vitest";
 import * as z from "zod/mini";

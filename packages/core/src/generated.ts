@@ -58,15 +58,6 @@ export { defaultServiceId, fnv1a } from "./contract/service-id.js";
 export { isCode } from "./codes.js";
 export type { CallContext } from "./server/context.js";
 export { type Awaitable, createRouter, type Handlers, type Router } from "./server/router.js";
-export {
-  createTopicRouter,
-  type ServedTopics,
-  serveTopics,
-  // Exported under names that are unlikely to collide with types of an application.
-  type Topic as ServedTopic,
-  type TopicOptions as ServedTopicOptions,
-} from "./topics/serve-topics.js";
-export type { Topics as ProcessTopics } from "./topics/topics.js";
 
 // Building blocks of generated codecs. Not for use by hand: they change with the generator.
 export { bare } from "./codec/bare.js";

@@ -9,8 +9,13 @@ import {
 import type { NatsConnection } from "@nats-io/transport-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError } from "@quicrpc/core";
-import { expiredPosition } from "@quicrpc/core/internal";
-import type { LoggedMessage, LogSubscription, TopicLog, TopicReceiver } from "@quicrpc/core/topics";
+import {
+  expiredPosition,
+  type LoggedMessage,
+  type LogSubscription,
+  type TopicLog,
+  type TopicReceiver,
+} from "@quicrpc/topics";
 
 /** Settings of the JetStream stream that stores topics with history. */
 export interface NatsHistory {

@@ -1,6 +1,6 @@
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 import { RpcError } from "@quicrpc/core";
-import type { BusSubscription, TopicBus, TopicLog, TopicReceiver } from "@quicrpc/core/topics";
+import type { BusSubscription, TopicBus, TopicLog, TopicReceiver } from "@quicrpc/topics";
 
 /** Settings of a bus on NATS. */
 export interface NatsBusSettings {

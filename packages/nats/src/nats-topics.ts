@@ -1,12 +1,6 @@
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
-import {
-  createTopics,
-  DEFAULT_TOPIC_LIMITS,
-  type TopicLog,
-  type Topics,
-  type TopicsOptions,
-} from "@quicrpc/core/topics";
+import { createTopics, DEFAULT_TOPIC_LIMITS, type TopicLog, type Topics, type TopicsOptions } from "@quicrpc/topics";
 import type { JetStreamSettings, NatsHistory } from "./jet-stream-log.js";
 import { NatsBus } from "./nats-bus.js";
 

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Topics } from "@quicrpc/core/topics";
+import type { Topics } from "@quicrpc/topics";
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
 import { type LogItem, type RoomItem, serveRooms } from "../../../test/rooms.js";
 import { topicLogContract } from "../../../test/topic-log-contract.js";

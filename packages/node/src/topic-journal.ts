@@ -12,7 +12,7 @@ import {
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { RpcError } from "@quicrpc/core";
-import type { Journal, LogEntry } from "@quicrpc/core/internal";
+import type { Journal, LogEntry } from "@quicrpc/topics";
 
 /** First line of a file. It is followed by a line `[number, topic, id or null, base64]` for each message. */
 interface Head {

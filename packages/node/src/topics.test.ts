@@ -2,8 +2,7 @@ import { appendFile, mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RpcError } from "@quicrpc/core";
-import { DEFAULT_TOPIC_LIMITS, type TopicLimits, type Topics } from "@quicrpc/core/topics";
-import { type LogEntry, MemoryLog } from "@quicrpc/core/internal";
+import { DEFAULT_TOPIC_LIMITS, type LogEntry, MemoryLog, type TopicLimits, type Topics } from "@quicrpc/topics";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type LogItem, type Rooms, serveRooms } from "../../../test/rooms.js";
 import { topicLogContract } from "../../../test/topic-log-contract.js";

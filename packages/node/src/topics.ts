@@ -1,5 +1,5 @@
-import { checkOptions, MemoryLog, type OptionNames } from "@quicrpc/core/internal";
-import { createTopics, DEFAULT_TOPIC_LIMITS, type Topics, type TopicsOptions } from "@quicrpc/core/topics";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
+import { createTopics, DEFAULT_TOPIC_LIMITS, MemoryLog, type Topics, type TopicsOptions } from "@quicrpc/topics";
 import { TopicJournal } from "./topic-journal.js";
 import { topicRelay } from "./workers/topic-relay.js";
 import { sharesPorts } from "./workers/shared-worker.js";

@@ -1,5 +1,5 @@
 import { service } from "@quicrpc/core";
-import { topic } from "@quicrpc/core/topics";
+import { topic } from "@quicrpc/topics";
 import { z } from "zod";
 
 export const Message = z.object({ from: z.string(), text: z.string().max(2000) });

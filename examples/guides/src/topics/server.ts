@@ -1,4 +1,4 @@
-import { createTopics } from "@quicrpc/core/topics";
+import { createTopics } from "@quicrpc/topics";
 import { devCertificate, serve } from "@quicrpc/node";
 import { createChatRouter, createChatTopics } from "./generated/chat.js";
 

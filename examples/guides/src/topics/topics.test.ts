@@ -2,7 +2,7 @@
 import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
 import { createLocalCaller } from "@quicrpc/core";
-import { createTopics } from "@quicrpc/core/topics";
+import { createTopics } from "@quicrpc/topics";
 import { expect, it } from "vitest";
 import { freePort } from "../../../../scripts/free-port.mjs";
 import { createChatClient, createChatRouter, createChatTopics, type Message } from "./generated/chat.js";

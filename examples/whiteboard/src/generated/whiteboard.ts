@@ -2,8 +2,6 @@
 
 import {
   createRouter,
-  createTopicRouter,
-  serveTopics,
   describeMethod,
   unaryCalls,
   datagramCalls,
@@ -21,13 +19,17 @@ import {
   type ReceivedBlob,
   type Router,
   type RpcErrorOf,
+  type ServiceIdentity,
+  type StreamSource,
+} from "@quicrpc/core/generated";
+import {
+  createTopicRouter,
+  serveTopics,
   type ProcessTopics,
   type ServedTopic,
   type ServedTopicOptions,
   type ServedTopics,
-  type ServiceIdentity,
-  type StreamSource,
-} from "@quicrpc/core/generated";
+} from "@quicrpc/topics/generated";
 import {
   whiteboardPublishBoardInputCodec,
   whiteboardSubscribeBoardInputCodec,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSession, type Session } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
-import { createTopics, type Topics } from "@quicrpc/core/topics";
+import { createTopics, type Topics } from "@quicrpc/topics";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import {
   type BoardCommand,

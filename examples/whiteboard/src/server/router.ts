@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { RpcError, type Router } from "@quicrpc/core";
-import type { Topics } from "@quicrpc/core/topics";
+import type { Topics } from "@quicrpc/topics";
 import {
   createPageClient,
   createServersTopics,

@@ -3,17 +3,14 @@ import { ReceivedBlob } from "@quicrpc/core/blobs";
 import {
   type AnyMethod,
   createRouter,
-  createTopicRouter,
   type Handlers,
   type MethodSchema,
-  type ServedTopic,
-  type ServedTopics,
-  serveTopics,
   topicMethodNames,
   topicOfMethod,
   type TopicOfMethod,
 } from "@quicrpc/core/generated";
-import { createTopics } from "@quicrpc/core/topics";
+import { createTopics } from "@quicrpc/topics";
+import { createTopicRouter, type ServedTopic, type ServedTopics, serveTopics } from "@quicrpc/topics/generated";
 import type { ProjectService } from "../project-services.js";
 import { countFrom, isStream } from "./items.js";
 import { MockedMethod, type MockOptions } from "./mocked-method.js";

@@ -5,8 +5,6 @@ export const WIRE: string = "wire";
 
 const CORE_VALUES: readonly string[] = [
   "createRouter",
-  "createTopicRouter",
-  "serveTopics",
   "describeMethod",
   "bytesCodec",
   "unaryCalls",
@@ -42,26 +40,37 @@ const CORE_TYPES: readonly string[] = [
   "ReceivedBlob",
   "Router",
   "RpcErrorOf",
-  "ProcessTopics",
-  "ServedTopic",
-  "ServedTopicOptions",
-  "ServedTopics",
   "ServiceIdentity",
   "StreamSource",
   "UnsharedBytes",
 ];
-/** Exports of `@quicrpc/core/generated` that generated files import by name. */
-export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, "MessageCodec", WIRE];
+/** Modules from which generated files import names, with the values and types of each. */
+const MODULES: readonly (readonly [specifier: string, values: readonly string[], types: readonly string[]])[] = [
+  ["@quicrpc/core/generated", CORE_VALUES, CORE_TYPES],
+  [
+    "@quicrpc/topics/generated",
+    ["createTopicRouter", "serveTopics"],
+    ["ProcessTopics", "ServedTopic", "ServedTopicOptions", "ServedTopics"],
+  ],
+];
+/** Exports of our packages that generated files import by name. */
+export const CORE_IMPORTS: readonly string[] = [
+  ...MODULES.flatMap(([, values, types]) => [...values, ...types]),
+  "MessageCodec",
+  WIRE,
+];
 
-/** Returns the import of the names in `used` from `@quicrpc/core/generated`, with their names in the file. */
+/** Returns the imports of the names in `used` from our packages, with their names in the file. */
 export function coreImport(used: ReadonlyMap<string, string>): string {
   const imported = (names: readonly string[]): string[] =>
     names.flatMap((name) => {
       const local = used.get(name);
       return local === undefined ? [] : [local === name ? name : `${name} as ${local}`];
     });
-  const [values, types] = [imported(CORE_VALUES), imported(CORE_TYPES)];
-  return values.length === 0
-    ? importText("import type", types, "@quicrpc/core/generated")
-    : importText("import", [...values, ...types.map((name) => `type ${name}`)], "@quicrpc/core/generated");
+  return MODULES.map(([specifier, valueNames, typeNames]) => {
+    const [values, types] = [imported(valueNames), imported(typeNames)];
+    return values.length === 0
+      ? importText("import type", types, specifier)
+      : importText("import", [...values, ...types.map((name) => `type ${name}`)], specifier);
+  }).join("");
 }

@@ -100,7 +100,7 @@ export interface NotifySchema<Input extends Schema | undefined = Schema | undefi
 
 export type MethodSchema = RpcSchema | NotifySchema;
 
-/** The two methods of a family of topics, made by `topic` of `@quicrpc/core/topics`. */
+/** The two methods of a family of topics, made by `topic` of `@quicrpc/topics`. */
 interface TopicMethods {
   readonly type: "topic";
   readonly pattern: string;

@@ -1,5 +1,5 @@
 import type { Worker } from "node:cluster";
-import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/core/topics";
+import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/topics";
 import type { FromWorker, ToWorker } from "./messages.js";
 
 /**

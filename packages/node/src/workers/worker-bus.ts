@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/core/topics";
+import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/topics";
 import type { FromWorker, ToWorker } from "./messages.js";
 
 /** Maximum number of characters of unconfirmed messages to the primary; further messages are refused. */

@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import type { Worker } from "node:cluster";
 import { afterEach, expect, it, vi } from "vitest";
-import type { BusSubscription, TopicBus } from "@quicrpc/core/topics";
+import type { BusSubscription, TopicBus } from "@quicrpc/topics";
 import { topicRelay } from "./topic-relay.js";
 import { WorkerBus } from "./worker-bus.js";
 

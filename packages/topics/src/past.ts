@@ -1,6 +1,6 @@
-import type { MessageCodec } from "../contract/codec.js";
+import type { MessageCodec } from "@quicrpc/core/generated";
+import type { TurnPace } from "@quicrpc/core/internal";
 import type { TopicLog } from "./bus.js";
-import type { TurnPace } from "../turn-pace.js";
 import { loggedItem, type TopicItem } from "./delivery.js";
 import type { Subscription } from "./subscription.js";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { pack } from "../msgpack/pack.js";
-import { unpack } from "../msgpack/unpack.js";
-import type { MessageCodec } from "../contract/codec.js";
-import { appendBytes } from "../contract/session-codec.js";
+import { appendBytes } from "@quicrpc/core";
+import type { MessageCodec } from "@quicrpc/core/generated";
+import { pack, unpack } from "@quicrpc/core/internal";
 import { loggedItem } from "./delivery.js";
 
 const codec = (): MessageCodec<unknown> => ({

@@ -1,4 +1,4 @@
-import { RpcError } from "../errors.js";
+import { RpcError } from "@quicrpc/core";
 
 /** Most characters of a topic parameter. */
 export const MAX_PARAMETER_LENGTH = 128;

@@ -1,11 +1,13 @@
-import { checkOptions, type OptionNames } from "../check-options.js";
-import type { AnyMethod } from "../contract/descriptor.js";
-import type { MessageCodec } from "../contract/codec.js";
-import { topicMethodNames } from "../contract/service.js";
-import { topicName } from "../contract/topic-pattern.js";
-import { RpcError } from "../errors.js";
-import type { CallContext } from "../server/context.js";
-import { type Awaitable, type BoundMethod, createRouter, type Handlers, type Router } from "../server/router.js";
+import { type CallContext, type Router, RpcError } from "@quicrpc/core";
+import {
+  type AnyMethod,
+  createRouter,
+  type Handlers,
+  type MessageCodec,
+  topicMethodNames,
+} from "@quicrpc/core/generated";
+import { type Awaitable, type BoundMethod, checkOptions, type OptionNames } from "@quicrpc/core/internal";
+import { topicName } from "./topic-pattern.js";
 import type { TopicLog } from "./bus.js";
 import { encodedOnce } from "./delivery.js";
 import { beginning, pastThenLive, logged } from "./past.js";

@@ -1,4 +1,4 @@
-import { RpcError } from "../errors.js";
+import { RpcError } from "@quicrpc/core";
 import type { LoggedMessage, LogSubscription, TopicLog, TopicReceiver } from "./bus.js";
 import type { TopicLimits } from "./limits.js";
 import { OrderedNumbers } from "./ordered-numbers.js";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { uncheckedCodec, zodCodec } from "../call/messages/codec.js";
-import { createLocalCaller } from "../connection/local-caller.js";
-import { defineMethod } from "../client/define-method.js";
+import { createLocalCaller } from "@quicrpc/core";
+import { defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import type { BusSubscription, TopicBus, TopicReceiver } from "./bus.js";
 import type { TopicLimits } from "./limits.js";
 import { createTopicRouter, type ServedTopics, serveTopics, type Topic, type TopicOptions } from "./serve-topics.js";

@@ -1,10 +1,7 @@
-import { checkOptions, type OptionNames } from "../check-options.js";
-import type { MessageCodec } from "../contract/codec.js";
-import { asError, RpcError } from "../errors.js";
-import type { ErrorHook } from "../server/dispatch.js";
-import { errorHook } from "../server/error-hook.js";
+import { RpcError } from "@quicrpc/core";
+import type { MessageCodec } from "@quicrpc/core/generated";
+import { asError, checkOptions, type ErrorHook, errorHook, type OptionNames, TurnPace } from "@quicrpc/core/internal";
 import type { TopicBus, TopicLog, TopicReceiver } from "./bus.js";
-import { TurnPace } from "../turn-pace.js";
 import { type Delivery, deliveryOf, encodedBy, type TopicItem } from "./delivery.js";
 import { DEFAULT_TOPIC_LIMITS, type TopicLimits } from "./limits.js";
 import { MemoryLog } from "./memory-log.js";
@@ -61,7 +58,7 @@ export function createTopics(options: TopicsOptions = {}): Topics {
 export function hubOf(topics: Topics): TopicHub {
   if (topics instanceof TopicHub) return topics;
   throw new TypeError(
-    "topics are made by createTopics(), or by a package for a broker; two copies of @quicrpc/core may be installed",
+    "topics are made by createTopics(), or by a package for a broker; two copies of @quicrpc/topics may be installed",
   );
 }
 

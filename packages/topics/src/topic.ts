@@ -1,8 +1,6 @@
 import { z } from "zod";
-import { checkOptions } from "../check-options.js";
-import type { MethodMeta } from "./meta.js";
-import type { Schema, StreamSchema } from "./schema.js";
-import { rpc, type RpcSchema } from "./service.js";
+import { rpc, type RpcSchema, type StreamSchema } from "@quicrpc/core";
+import { checkOptions, type MethodMeta, type Schema } from "@quicrpc/core/internal";
 import { checkPattern, MAX_PARAMETER_LENGTH, patternPlacesOf } from "./topic-pattern.js";
 
 /** The parameter names in a pattern, such as `"id"` for `"room.{id}"`. */

@@ -1,7 +1,5 @@
-import { type DecodeBudget, decodeWithin } from "../call/messages/decode-within.js";
-import type { MessageCodec, PayloadWriter } from "../contract/codec.js";
-import { MemoryBudget } from "../memory-budget.js";
-import { FrameWriter } from "../wire/writer.js";
+import type { MessageCodec, PayloadWriter } from "@quicrpc/core/generated";
+import { type DecodeBudget, decodeWithin, FrameWriter, MemoryBudget } from "@quicrpc/core/internal";
 
 /** A message in the form that subscribers receive. */
 export interface TopicItem {

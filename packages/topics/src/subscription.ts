@@ -1,6 +1,5 @@
-import { type Code, RpcError, untracedError } from "../errors.js";
-import { Fifo } from "../fifo.js";
-import type { ItemIterator } from "../platform-types.js";
+import { type Code, RpcError } from "@quicrpc/core";
+import { Fifo, type ItemIterator, untracedError } from "@quicrpc/core/internal";
 import type { Delivery, TopicItem } from "./delivery.js";
 import type { TopicLimits } from "./limits.js";
 
