@@ -125,8 +125,11 @@ function ownSettings(
 }
 
 function unknown(): RpcError {
-  const hint = "it began at another server or process, or no session carried it for too long: it may have run";
-  return new RpcError("unavailable", "the call cannot be resumed: this server does not have it", { hint });
+  const reason = "it began at another server or process, or no session carried it for too long";
+  return new RpcError(
+    "unavailable",
+    `the call cannot be resumed, and may have run: this server does not have it: ${reason}`,
+  );
 }
 
 function refusal(code: "unimplemented" | "already_exists", text: string): RpcError {
