@@ -7,9 +7,12 @@ import { trustOf } from "./trust.js";
 const service = { name: "test.v1.Turns", id: 7104 };
 const block = defineMethod(service, "unary", "block", { id: 1, input: uncheckedCodec<number>() });
 const polite = defineMethod(service, "unary", "polite", { id: 2 });
+const give = defineMethod(service, "server_stream", "give", { id: 3, output: uncheckedCodec<number>() });
 
 /** Calls of the greedy client. */
 const CALLS = 200;
+/** Items of each of its streams. */
+const ITEMS = 500;
 const word = new Int32Array(new SharedArrayBuffer(4));
 
 describe.each(["quic", "https", "tls", "tcp", "wss", "ws"])("over %s", (scheme) => {
@@ -50,4 +53,42 @@ describe.each(["quic", "https", "tls", "tcp", "wss", "ws"])("over %s", (scheme) 
       if (via === "lane") expect(blocked).toEqual(Array.from({ length: CALLS }, (_, i) => `block ${i}`));
     },
   );
+
+  it("streams with items that are ready leave turns to others", async () => {
+    const certificate = await devCertificate();
+    let given = 0;
+    let last = 0;
+    let most = 0;
+    const handlers = {
+      *give(): Generator<number> {
+        for (let i = 0; i < ITEMS; i++) {
+          given++;
+          yield i;
+        }
+      },
+    };
+    const server = await serve({
+      listen: [`${scheme}://127.0.0.1:0`],
+      tls: certificate,
+      routers: [createRouter({ give }, handlers)],
+    });
+    onTestFinished(() => void server.close());
+    const [url = ""] = server.urls;
+    const client = await connect(url, trustOf(url, certificate));
+    onTestFinished(() => void client.close());
+    const onTurn = (): void => {
+      most = Math.max(most, given - last);
+      last = given;
+      if (given < CALLS * ITEMS) setImmediate(onTurn);
+    };
+    onTurn();
+    const streams = Array.from({ length: CALLS }, async () => {
+      let count = 0;
+      for await (const _ of client.serverStream(give, undefined, { via: "lane" })) count++;
+      return count;
+    });
+    expect(await Promise.all(streams)).toEqual(Array<number>(CALLS).fill(ITEMS));
+    // Those of two turns, and one of each stream.
+    expect(most).toBeLessThan(10_000);
+  });
 });

@@ -9,12 +9,23 @@ import { streamsInput, streamsOutput } from "../contract/directions.js";
 import { asError, type Code, RpcError, untracedError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
+import { immediate } from "../own-turn.js";
 import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
 import { type BoundMethod, refusing } from "./router.js";
 
 /** Milliseconds by which a timer may fire early, compared with `Date`. */
 const CLOCK_SLACK_MS = 2;
+
+/**
+ * Items that calls send in one turn of the event loop. Transports that take all of them at once, such as a socket whose
+ * peer reads fast, would otherwise keep all other callers waiting until no call has another item.
+ */
+const TURN_ITEMS = 4096;
+/** Items of all calls that are left in this turn. */
+let itemsLeft: number = TURN_ITEMS;
+/** Resolves in the next turn; undefined if items are left in this one. */
+let nextTurn: Promise<void> | undefined;
 
 /** Settings of the calls that a session, or another carrier, serves. */
 export interface ServedCallSettings {
@@ -70,6 +81,18 @@ export abstract class ServedCall implements ItemTarget {
 
   /** Sends one message of a stream. Throws if it cannot be sent. */
   abstract item(item: unknown): void;
+
+  turn(): Promise<void> | undefined {
+    if (itemsLeft-- > 0) return undefined;
+    nextTurn ??= new Promise((resolve) => {
+      immediate(() => {
+        itemsLeft = TURN_ITEMS;
+        nextTurn = undefined;
+        resolve();
+      });
+    });
+    return nextTurn;
+  }
 
   /** Ends the items successfully. */
   abstract end(): void;

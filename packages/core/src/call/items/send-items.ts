@@ -18,6 +18,8 @@ export interface ItemTarget {
   readonly rawPiece: number | undefined;
   /** Checks the cursors of items that have some. */
   readonly positions?: Positions | undefined;
+  /** Called after each item. If it returns a promise, the next item waits for it. */
+  turn?(): Promise<void> | undefined;
   /** Called when the source of the items has ended, whether or not the call has; possibly twice. */
   onSettled?(): void;
   /** Called once when the call ends before the items do. */
@@ -44,11 +46,11 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
     if (target.over) stop();
     while (!target.over) {
       const step = source.next();
-      // An available item is sent without waiting a turn; flow control gives other calls their turn.
       const { done, value } = "then" in step ? await step : step;
       if (done === true) break;
       if (!sendItem(target, value)) stop();
       else if (!target.flow.ready) await new Promise<void>((resolve) => target.flow.wait(resolve));
+      for (let turn; (turn = target.turn?.()) !== undefined; ) await turn;
     }
     if (leaving === undefined) target.onSettled?.();
     target.end();
