@@ -9,7 +9,7 @@ const PEAK = 200 * MIB;
 /** Bytes of history, which stays: `maxHistoryBytes`, and buffers that are kept. */
 const HISTORY = 100 * MIB;
 /** Milliseconds of CPU time for which another client's call may wait: one turn of deliveries, and collections of a heap that is full of history. */
-const CPU = 400;
+const CPU = 250;
 const living = sharedVictim();
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -57,6 +57,19 @@ describe("the turns of handlers", () => {
     expect(calls.calls).toBe(0);
   });
 
+  it("end after 1,000 asynchronous calls, which are busy after their handlers have returned", async () => {
+    const calls = admission(10_000);
+    let count = 0;
+    for (; !calls.mustWait; count++) {
+      calls.begin();
+      handle(calls, 0);
+    }
+    expect(count).toBeGreaterThanOrEqual(1000);
+    expect(count).toBeLessThan(1100);
+    await nextTurn();
+    expect(calls.mustWait).toBe(false);
+  });
+
   it("time quick handlers less and less often, and slow ones each", () => {
     const calls = admission();
     const timed = Array.from({ length: 100 }, () => handle(calls, 0)).flatMap((is, i) => (is ? [i] : []));

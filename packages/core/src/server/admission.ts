@@ -59,6 +59,8 @@ export interface AdmissionSettings {
 
 /** Milliseconds for which handlers run before the calls that follow wait for the next turn of the event loop. */
 const TURN_MS = 5;
+/** Milliseconds that an asynchronous call counts for, in addition to its handler: what it does after an `await` is not timed. */
+const ASYNC_MS = 0.005;
 /** Most calls that wait for the next turn. With more, the oldest starts at once, so that waiting calls take little memory. */
 const MAX_WAITING_FOR_TURN = 4096;
 /** Bytes of memory of one value, by estimate. */
@@ -161,6 +163,7 @@ export class Admission {
   }
 
   #start(): void {
+    this.#usedMs += ASYNC_MS;
     this.#inProgress++;
     this.#settings.load.handlers++;
     this.#settings.loadShedder?.onCalls?.(1);
@@ -219,7 +222,11 @@ export class Admission {
     };
     const waiting = (this.#waiting ??= new Set());
     waiting.add(entry);
-    if (waiting.size > MAX_WAITING_FOR_TURN && !this.#isFull) this.#startOldest(waiting);
+    for (const oldest of waiting) {
+      if (waiting.size <= MAX_WAITING_FOR_TURN || this.#isFull) break;
+      waiting.delete(oldest);
+      oldest();
+    }
     return () => {
       if (!waiting.delete(entry)) return;
       this.#settings.shares?.count(client, -1);
@@ -238,14 +245,6 @@ export class Admission {
       start();
     }
     this.#starting = false;
-  }
-
-  #startOldest(waiting: Set<() => void>): void {
-    for (const start of waiting) {
-      waiting.delete(start);
-      start();
-      return;
-    }
   }
 
   #checkIdle(): void {
