@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const crate = join(root, "native");
 const built = join(crate, "target/asan");
 /** A copy of the package, since the engine is found beside the code that loads it. */
-const copy = join(built, "package");
+const copy = join(built, "packages/quic");
 const TARGET = `${process.arch === "arm64" ? "aarch64" : "x86_64"}-unknown-linux-gnu`;
 /** All that comes and goes: streams, sessions, sockets, workers, processes; both drivers. */
 const TESTS = [
@@ -47,6 +47,7 @@ run("cargo", ["+nightly", "build", "--release", "--locked", "--target", TARGET],
   },
 });
 rmSync(copy, { recursive: true, force: true });
+cpSync(join(root, "../../scripts/free-port.mjs"), join(built, "scripts/free-port.mjs"));
 mkdirSync(join(copy, "prebuilds"), { recursive: true });
 for (const part of ["dist", "test", "package.json", "vitest.config.ts"]) {
   // The copy's tests are compiled by the options of the folders above it.
