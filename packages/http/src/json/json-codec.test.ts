@@ -227,6 +227,13 @@ test("an item that is left out before others is refused, also if the array is sp
   expect(json.write(["a", undefined])).toBe('["a"]');
 });
 
+test("an absent field whose schema takes no undefined and results in a value is refused, as by zod", () => {
+  const json = jsonOf(wire.object({ a: wire.pipe(wire.exactOptional(wire.string()), wire.string()) }));
+  expect(refusal(() => json.write({}))).toMatchObject({ message: "expected string, received undefined at a" });
+  expect(refusal(() => json.read("{}"))).toMatchObject({ message: "expected string, received undefined at a" });
+  expect(json.write({ a: "b" })).toBe('{"a":"b"}');
+});
+
 describe("messages that plain JSON does not say all of are refused", () => {
   const cases: readonly [wire.Shape, string][] = [
     [wire.any(), "a value of any type"],

@@ -179,7 +179,8 @@ export class JsonWriters {
         const field = object[name];
         if (field === undefined) {
           const shape = shapes[i] as Shape;
-          if (shape.optin === undefined || (name in object && !fits(shape, undefined))) misfit();
+          const isLeftOut = shape.optout === "optional" && !(name in object);
+          if (shape.optin === undefined || (!isLeftOut && !fits(shape, undefined))) misfit();
         } else {
           text += text.length === 1 ? (starts[i] as string) : `,${starts[i]}`;
           text += (writers[i] as WriteJson)(field);
