@@ -19,6 +19,7 @@ const SOURCES = {
   caught: "z.object({ a: z.int().catch(7) })",
   coerced: "z.object({ a: z.coerce.number() })",
   escaped: "z.object({ a: z.string().regex(/^\\w\\@\\w$/) })",
+  exact: "z.object({ a: z.string().exactOptional().pipe(z.any()), b: z.string().exactOptional() })",
   loose: 'z.looseRecord(z.enum(["a"]), z.string())',
 } as const;
 type Name = keyof typeof SOURCES;
@@ -110,6 +111,11 @@ describe("an OpenAPI document", () => {
   });
   test("does not require a field with a fallback", () => {
     expect(schemas["caught"]?.input["required"] ?? []).not.toContain("a");
+  });
+  test("requires a field that may be left out by its type, and that the server refuses without a value", () => {
+    expect(schemas["exact"]?.input["required"]).toEqual(["a"]);
+    const { codec } = compiled[Object.keys(SOURCES).indexOf("exact")] ?? expect.unreachable();
+    expect(() => jsonCodecOf(codec).read("{}")).toThrow("at a");
   });
   test("announces of a coerced output what is sent", () => {
     const { codec } = compiled[Object.keys(SOURCES).indexOf("coerced")] ?? expect.unreachable();

@@ -292,7 +292,13 @@ const knownLevels = new WeakMap<SchemaNode, number>();
 function isRequired(node: SchemaNode): boolean {
   // Only the function knows whether it accepts an absent value.
   if (node.kind === "pipe" && isFunction(node.from)) return isRequired(node.to);
-  return node.optin === undefined;
+  return node.optin === undefined || (node.optout === undefined && refusesUndefined(node));
+}
+
+/** Returns true if a schema refuses `undefined`, even though a field with it may be left out by its type. */
+function refusesUndefined(node: SchemaNode): boolean {
+  const structure = ownStructure(node);
+  return structure.kind === "pipe" ? refusesUndefined(structure.from) : structure.kind === "exactOptional";
 }
 
 /** Returns true if values of `node` with equal JSON are the same member of a set. */
