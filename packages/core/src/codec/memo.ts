@@ -13,6 +13,8 @@ interface Outcome {
 
 /** Number of values charged for a remembered outcome. */
 const OUTCOME_VALUES = 8;
+/** Number of values charged for the result of a small value, which is not remembered. */
+const SMALL_VALUES = 2;
 /** Most parts of a small value. */
 const FEW = 8;
 
@@ -23,8 +25,8 @@ let counted = 0;
 
 /**
  * Runs `parse`, which parses the same value several times, as unions and intersections do. During that, the results of
- * recursive shapes are remembered: otherwise a value inside n of them would be parsed 2^n times. Remembered results are
- * charged like values of a message.
+ * recursive shapes are remembered: otherwise a value inside n of them would be parsed 2^n times. Results are charged like
+ * values of a message.
  */
 export function remembering<T>(parse: () => T): T {
   if (isRemembering) return parse();
@@ -43,13 +45,16 @@ export function remembering<T>(parse: () => T): T {
 /** Like `shape.run`, but reuses a remembered result. */
 export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapePayload {
   const { value } = payload;
-  if (!isRemembering || typeof value !== "object" || value === null || isSmall(value)) return shape.run(payload, mode);
+  if (!isRemembering || typeof value !== "object" || value === null) return shape.run(payload, mode);
+  if (isSmall(value)) {
+    charge(SMALL_VALUES);
+    return shape.run(payload, mode);
+  }
   outcomes ??= new Map();
   let known = outcomes.get(value);
   while (known !== undefined && (known.shape !== shape || known.mode !== mode)) known = known.next;
   if (known === undefined) {
-    count(OUTCOME_VALUES);
-    counted += OUTCOME_VALUES;
+    charge(OUTCOME_VALUES);
     const result = run(shape, value, mode);
     known = { shape, mode, result, next: outcomes.get(value) };
     outcomes.set(value, known);
@@ -60,6 +65,11 @@ export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapeP
   // Copies, because the receiver changes their paths.
   for (const issue of result.issues) add(payload, { ...issue, path: [...issue.path] });
   return payload;
+}
+
+function charge(values: number): void {
+  count(values);
+  counted += values;
 }
 
 /**
