@@ -12,6 +12,7 @@ import { fail, npm, run } from "./setup.mjs";
 const LIMITS = {
   "@quicrpc/core": 1290,
   "@quicrpc/pool": 52,
+  "@quicrpc/blobs": 70,
   "@quicrpc/topics": 53,
   "@quicrpc/quic": 186,
   "@quicrpc/services": 82,
@@ -34,6 +35,7 @@ const LIMITS = {
 const ENGINE_LIMIT = 2000;
 /** The installation of a server: packages, and kilobytes of their files without zod's. */
 const SERVER = [
+  "@quicrpc/blobs",
   "@quicrpc/core",
   "@quicrpc/pool",
   "@quicrpc/quic",
@@ -41,7 +43,7 @@ const SERVER = [
   "@quicrpc/node",
   `@quicrpc/quic-${platformName()}`,
 ];
-const SERVER_PACKAGES = 16;
+const SERVER_PACKAGES = 17;
 const SERVER_KILOBYTES = 14_000;
 const SCRIPTS = ["preinstall", "install", "postinstall"];
 const STRAYS = /\.test\.|tsbuildinfo|^native\/|^prebuilds\//;

@@ -6,10 +6,11 @@ import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { BlobSource, ReceivedBlob } from "@quicrpc/core/blobs";
-import { blobCalls, bytesCodec, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import type { BlobSource, ReceivedBlob } from "@quicrpc/blobs";
+import { bytesCodec, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { httpTransport } from "@quicrpc/http";
 import { fileBlob, fileUploads, saveBlob, serve } from "@quicrpc/node";
+import { blobCalls } from "@quicrpc/blobs/generated";
 import { median } from "./median.js";
 
 const MEGABYTE = 1_000_000;

@@ -5,9 +5,10 @@ import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { BlobSource, ReceivedBlob } from "@quicrpc/core/blobs";
-import { blobCalls, bytesCodec, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import type { BlobSource, ReceivedBlob } from "@quicrpc/blobs";
+import { bytesCodec, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { connect, devCertificate, fileBlob, saveBlob, serve } from "@quicrpc/node";
+import { blobCalls } from "@quicrpc/blobs/generated";
 
 const MEGABYTE = 1_000_000;
 const [megabytes = 500, rounds = 3] = process.argv.slice(2, 4).map(Number);

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileUploads } from "@quicrpc/node";
-import type { UploadFacts } from "@quicrpc/core/blobs";
+import type { UploadFacts } from "@quicrpc/blobs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 const SECRET = "the server may read this, and its clients may not";

@@ -1,7 +1,7 @@
 // Blobs in progress are bounded for each principal, over sessions of every kind.
 import { createSession, type Router, ServerLoad, type Session } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
-import type { BlobSource } from "@quicrpc/core/blobs";
+import type { BlobSource } from "@quicrpc/blobs";
 import { createRouter } from "@quicrpc/core/generated";
 import { describe, expect, it } from "vitest";
 import { type Deferred, deferred } from "../../packages/core/src/deferred.js";

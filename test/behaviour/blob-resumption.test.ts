@@ -1,9 +1,9 @@
 // Blobs that go on after the loss of a session, and what is compared before they do, over sessions of every kind.
 import { type Connection, type Router, RpcError } from "@quicrpc/core";
-import { type BlobSource, createBlobId } from "@quicrpc/core/blobs";
+import { type BlobSource, createBlobId } from "@quicrpc/blobs";
 import { bytesCodec, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readBlob } from "../../packages/core/src/blobs/read-method.js";
+import { readBlob } from "../../packages/blobs/src/read-method.js";
 import { blobMethods, inChunks, Keeper, patterned } from "./blob-service.js";
 import { connectPairs } from "./connected-pairs.js";
 import { distinctKinds, kindsFor, type LocalKind, type Pair } from "./kinds.js";

@@ -1,7 +1,8 @@
 // A service with blobs that resume after the loss of a session, and a handler that stores them.
 import { type Router, RpcError } from "@quicrpc/core";
-import type { BlobSource, ReadBlobOptions, ReceivedBlob } from "@quicrpc/core/blobs";
-import { blobCalls, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import type { BlobSource, ReadBlobOptions, ReceivedBlob } from "@quicrpc/blobs";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { blobCalls } from "@quicrpc/blobs/generated";
 
 const service = { name: "test.v1.ResumableBlobs", id: 4733 };
 

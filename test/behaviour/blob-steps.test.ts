@@ -1,7 +1,7 @@
 // Transfers over sessions that end at any step: each is as if nothing had been lost.
 import { createConnection, ServerLoad } from "@quicrpc/core";
 import type { Connection } from "@quicrpc/core";
-import type { BlobSource } from "@quicrpc/core/blobs";
+import type { BlobSource } from "@quicrpc/blobs";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { pass, startVirtualTime } from "../../packages/core/test/virtual-time.js";

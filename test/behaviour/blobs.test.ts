@@ -1,7 +1,8 @@
 // Blobs beside other fields, both ways, over sessions of every kind.
 import type { RpcError, Session } from "@quicrpc/core";
-import type { BlobSource, ReceivedBlob } from "@quicrpc/core/blobs";
-import { blobCalls, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import type { BlobSource, ReceivedBlob } from "@quicrpc/blobs";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { blobCalls } from "@quicrpc/blobs/generated";
 import { describe, expect, it } from "vitest";
 import { deferred } from "../../packages/core/src/deferred.js";
 import { distinctKinds, kindsFor, type LocalKind } from "./kinds.js";

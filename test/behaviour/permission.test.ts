@@ -1,5 +1,6 @@
 import { authorize, interceptRouter, type Metadata, RpcError, type Session } from "@quicrpc/core";
-import { blobCalls, createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
+import { blobCalls } from "@quicrpc/blobs/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { distinctKinds, type Pair } from "./kinds.js";

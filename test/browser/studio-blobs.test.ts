@@ -1,11 +1,12 @@
 // Blobs in the studio's page, in Chromium: files that are chosen or dropped, downloads, progress and cancelling, and schemas that change.
 import { readFileSync } from "node:fs";
 import type { Connection } from "@quicrpc/core";
-import type { ReceivedBlob } from "@quicrpc/core/blobs";
-import { blobCalls, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import type { ReceivedBlob } from "@quicrpc/blobs";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { connect, serve, type Server } from "@quicrpc/node";
 import { createReflection } from "@quicrpc/services";
 import { type RunningStudio, serveStudio } from "@quicrpc/studio/command";
+import { blobCalls } from "@quicrpc/blobs/generated";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Chromium, executablePath } from "./chromium.js";

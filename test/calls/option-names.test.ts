@@ -12,7 +12,7 @@ import {
   createStreamSession,
   retry,
 } from "@quicrpc/core";
-import { blob } from "@quicrpc/core/blobs";
+import { blob } from "@quicrpc/blobs";
 import { defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { tapFrames } from "@quicrpc/core/measure";
 import { createOutbox, MemoryOnceStore } from "@quicrpc/core/once";

@@ -1,5 +1,5 @@
 import { notify, rpc, service, stream } from "@quicrpc/core";
-import { blob } from "@quicrpc/core/blobs";
+import { blob } from "@quicrpc/blobs";
 import { z } from "zod";
 
 /** An article, as customers see it. */

@@ -99,5 +99,5 @@ it.each(["cli/dist/main.js", "node/dist/index.js", "core/dist/index.js", "core/d
 );
 
 it("schemas need zod at their start", () => {
-  expect(loadedBy("core/dist/blob.js")).toContain("zod");
+  expect(loadedBy("blobs/dist/index.js")).toContain("zod");
 });

@@ -1,5 +1,5 @@
 import { rpc, service, stream } from "@quicrpc/core";
-import { blob } from "@quicrpc/core/blobs";
+import { blob } from "@quicrpc/blobs";
 import { z } from "zod";
 
 export const Note = z.object({ id: z.string(), text: z.string().max(10_000), changed: z.date() });

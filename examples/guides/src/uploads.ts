@@ -1,5 +1,5 @@
 import { openAsBlob } from "node:fs";
-import { createBlobId } from "@quicrpc/core/blobs";
+import { createBlobId } from "@quicrpc/blobs";
 import { saveBlob } from "@quicrpc/node";
 import type { NotesAttachInputItem, NotesAttachOutput, NotesClient } from "./generated/notes.js";
 

@@ -1,5 +1,5 @@
 import { notify, rpc, service, stream } from "@quicrpc/core";
-import { blob } from "@quicrpc/core/blobs";
+import { blob } from "@quicrpc/blobs";
 import { topic } from "@quicrpc/topics";
 import { z } from "zod";
 

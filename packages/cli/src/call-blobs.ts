@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type CallOptions, type Connection, createConnection, RpcError, type Session } from "@quicrpc/core";
-import { createBlobId, type DescribedBlob, ReceivedBlob } from "@quicrpc/core/blobs";
+import { createBlobId, type DescribedBlob, ReceivedBlob } from "@quicrpc/blobs";
 import type { AnyMethod, BlobFields } from "@quicrpc/core/generated";
 import { BlobProgress } from "./blob-progress.js";
 import type { FileBlobOptions } from "@quicrpc/node";

@@ -4,10 +4,11 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ReceivedBlob } from "@quicrpc/core/blobs";
-import { blobCalls, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import type { ReceivedBlob } from "@quicrpc/blobs";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { saveBlob, serve, type Server } from "@quicrpc/node";
 import { createReflection } from "@quicrpc/services";
+import { blobCalls } from "@quicrpc/blobs/generated";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 
 vi.setConfig({ testTimeout: 60_000 });

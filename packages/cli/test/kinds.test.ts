@@ -11,7 +11,7 @@ const { cwd, quicrpc, run, start, write } = useProject();
 
 const SERVICE = "all.v1.All";
 const SCHEMA = `import { bytes, notify, rpc, service, stream } from "@quicrpc/core";
-import { blob } from "@quicrpc/core/blobs";
+import { blob } from "@quicrpc/blobs";
 import { topic } from "@quicrpc/topics";
 import { z } from "zod";
 const Item = z.object({ id: z.int(), at: z.date() });

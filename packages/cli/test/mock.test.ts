@@ -1,5 +1,5 @@
 import { createRouter, defaultServiceId, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
-import type { ReceivedBlob } from "@quicrpc/core/blobs";
+import type { ReceivedBlob } from "@quicrpc/blobs";
 import { devCertificate, dial, serve } from "@quicrpc/node";
 import { expect, onTestFinished, test } from "vitest";
 import { sendAll } from "../src/call-run.js";
@@ -9,7 +9,7 @@ import { useProject } from "./project.js";
 const { quicrpc, start, write } = useProject();
 
 const SCHEMA = `import { bytes, notify, rpc, service, stream } from "@quicrpc/core";
-import { blob } from "@quicrpc/core/blobs";
+import { blob } from "@quicrpc/blobs";
 import { z } from "zod";
 export const Shop = service("shop.v1.Shop", {
   get: rpc({ input: z.object({ id: z.int() }), output: z.object({ id: z.int(), name: z.string().min(2), at: z.date() }) }),

@@ -4,7 +4,7 @@ import { ownStructure, reaching, type SchemaNode } from "./schema/node.js";
 import { nodeOf } from "./schema/read.js";
 import { type AnySchema, canonical, isZodSchema } from "./types/zod.js";
 
-/** Returns true if a schema was made by `blob` of `@quicrpc/core/blobs`. */
+/** Returns true if a schema was made by `blob` of `@quicrpc/blobs`. */
 export function isBlob(schema: AnySchema): boolean {
   return blobOptionsOf(canonical(schema)) !== undefined;
 }

@@ -231,7 +231,7 @@ describe("schemas", () => {
 describe("blobs", () => {
   const blobs = (text: string): Promise<string> =>
     diagnose(
-      `import { blob } from "@quicrpc/core/blobs";\n${IMPORTS}export const Bad = service("test.v1.Bad", {\n${text}\n});\n`,
+      `import { blob } from "@quicrpc/blobs";\n${IMPORTS}export const Bad = service("test.v1.Bad", {\n${text}\n});\n`,
     );
   test.each([
     ["in a list", "put: rpc({ input: z.object({ files: z.array(blob()) }) })", "the object that is the whole message"],

@@ -1,6 +1,6 @@
 // Generated clients send and receive blobs over HTTP, and go on after lost connections.
-import type { BlobSource, ReceivedBlob } from "@quicrpc/core/blobs";
-import { createBlobId } from "@quicrpc/core/blobs";
+import type { BlobSource, ReceivedBlob } from "@quicrpc/blobs";
+import { createBlobId } from "@quicrpc/blobs";
 import { RpcError } from "@quicrpc/core";
 import { type Fetch, httpTransport, plainJson } from "@quicrpc/http";
 import { afterEach, describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 // A service with blobs, served to requests as of fetch, over HTTP/1.1 and over HTTP/2.
 import { connect } from "node:http2";
-import type { BlobSource } from "@quicrpc/core/blobs";
+import type { BlobSource } from "@quicrpc/blobs";
 import { createFetchHandler, type Fetch, http2Fetch, type HttpServiceOptions } from "@quicrpc/http";
 import {
   type BlobsCheckInputParsed,

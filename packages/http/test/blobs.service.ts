@@ -1,5 +1,5 @@
 import { rpc, service } from "@quicrpc/core";
-import { blob } from "@quicrpc/core/blobs";
+import { blob } from "@quicrpc/blobs";
 import { z } from "zod";
 
 /** Blobs, each way. */

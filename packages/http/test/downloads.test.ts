@@ -1,6 +1,6 @@
 // Blobs of answers over HTTP: each has a URL, and ranges of it can be asked for.
 import { createHash } from "node:crypto";
-import type { BlobSource } from "@quicrpc/core/blobs";
+import type { BlobSource } from "@quicrpc/blobs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { patterned, type Running, serveBlobs, SERVERS } from "./blob-service.js";
 

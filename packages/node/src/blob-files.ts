@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { randomUUID } from "node:crypto";
 import { RpcError } from "@quicrpc/core";
-import type { DescribedBlob, ReadBlobOptions, ReceivedBlob } from "@quicrpc/core/blobs";
+import type { DescribedBlob, ReadBlobOptions, ReceivedBlob } from "@quicrpc/blobs";
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { type PartOptions, savePart } from "./blob-parts.js";
 

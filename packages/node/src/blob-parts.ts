@@ -2,7 +2,7 @@ import { constants, createReadStream } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { RpcError } from "@quicrpc/core";
-import type { ReadBlobOptions, ReceivedBlob } from "@quicrpc/core/blobs";
+import type { ReadBlobOptions, ReceivedBlob } from "@quicrpc/blobs";
 
 /** Limits on unfinished transfers in one folder. */
 export interface PartOptions {

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, mkdir, open, readdir, readFile, rename, rm, wri
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { RpcError } from "@quicrpc/core";
-import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/blobs";
+import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/blobs";
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 
 /** Limits of a folder of uploads. */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Connection, createConnection, createSession, RpcError, type Session } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
-import { createBlobId } from "@quicrpc/core/blobs";
+import { createBlobId } from "@quicrpc/blobs";
 import { createRouter } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { blobMethods, inChunks, patterned } from "../../../test/behaviour/blob-service.js";

@@ -1,7 +1,6 @@
 import {
   type AnyMethod,
   type BlobFields,
-  blobCalls,
   bytesCodec,
   defineMethod,
   type MessageCodec,
@@ -9,6 +8,7 @@ import {
   uncheckedCodec,
 } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
+import { blobCalls } from "@quicrpc/blobs/generated";
 import type { MethodDescription, ServiceDescription } from "./generated/reflection.js";
 
 /**

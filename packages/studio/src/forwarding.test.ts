@@ -9,9 +9,10 @@ import {
 } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import type { CallTimings } from "@quicrpc/core/measure";
-import type { ReceivedBlob } from "@quicrpc/core/blobs";
-import { blobCalls, createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
+import type { ReceivedBlob } from "@quicrpc/blobs";
+import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { createReflection, createReflectionClient, describedMethod, type ServiceDescription } from "@quicrpc/services";
+import { blobCalls } from "@quicrpc/blobs/generated";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { watchCarrier } from "./carrier.js";

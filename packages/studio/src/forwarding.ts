@@ -10,7 +10,7 @@ import {
   RpcError,
 } from "@quicrpc/core";
 import { type CallTimings, callTimings } from "@quicrpc/core/measure";
-import { ReceivedBlob } from "@quicrpc/core/blobs";
+import { ReceivedBlob } from "@quicrpc/blobs";
 import {
   type AnyMethod,
   type BlobFields,

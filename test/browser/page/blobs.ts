@@ -1,7 +1,8 @@
 // A page with a form: a file goes to a handler, with a progress bar, and comes back.
 import { connect } from "@quicrpc/browser";
-import type { BlobSource, ReceivedBlob } from "@quicrpc/core/blobs";
-import { blobCalls, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import type { BlobSource, ReceivedBlob } from "@quicrpc/blobs";
+import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { blobCalls } from "@quicrpc/blobs/generated";
 
 const service = { name: "test.v1.PageBlobs", id: 4731 };
 /** Both sides' types of messages with a file. */

@@ -7,21 +7,19 @@ import {
   notifyCalls,
   serverStreamCalls,
   clientStreamCalls,
-  blobCalls,
   type Awaitable,
-  type BlobSource,
   type CallContext,
   type CallOptions,
   type Caller,
   type ErrorDescriptor,
   type ItemStream,
   type MethodDescriptor,
-  type ReceivedBlob,
   type Router,
   type RpcErrorOf,
   type ServiceIdentity,
   type StreamSource,
 } from "@quicrpc/core/generated";
+import { blobCalls, type BlobSource, type ReceivedBlob } from "@quicrpc/blobs/generated";
 import {
   shopGetInputCodec,
   articleCodec,

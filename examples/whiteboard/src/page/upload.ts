@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import type { DescribedBlob } from "@quicrpc/core/blobs";
+import type { DescribedBlob } from "@quicrpc/blobs";
 import { createOnceKey } from "@quicrpc/core/once";
 import { byId, fromTemplate, readableSize } from "./dom.js";
 

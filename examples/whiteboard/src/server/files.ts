@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { RpcError } from "@quicrpc/core";
-import type { DescribedBlob, ReceivedBlob } from "@quicrpc/core/blobs";
+import type { DescribedBlob, ReceivedBlob } from "@quicrpc/blobs";
 import { fileBlob, saveBlob } from "@quicrpc/node";
 import type { SharedFile } from "../generated/whiteboard.js";
 import { LIMITS } from "./limits.js";

@@ -1,5 +1,5 @@
 import type { CallContext, Router } from "@quicrpc/core";
-import { ReceivedBlob } from "@quicrpc/core/blobs";
+import { ReceivedBlob } from "@quicrpc/blobs";
 import {
   type AnyMethod,
   createRouter,

@@ -1,5 +1,5 @@
 import { bytes, stream } from "@quicrpc/core";
-import { blob } from "@quicrpc/core/blobs";
+import { blob } from "@quicrpc/blobs";
 import { randomNumbers } from "@quicrpc/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";

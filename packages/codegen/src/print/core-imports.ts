@@ -18,7 +18,6 @@ const CORE_VALUES: readonly string[] = [
   "resumableClientStreamCalls",
   "resumableDuplexCalls",
   "onceCalls",
-  "blobCalls",
   "foreignUnaryCalls",
   "foreignNotifyCalls",
   "foreignServerStreamCalls",
@@ -29,7 +28,6 @@ const CORE_VALUES: readonly string[] = [
 const CORE_TYPES: readonly string[] = [
   "Any",
   "Awaitable",
-  "BlobSource",
   "CallContext",
   "CallOptions",
   "Caller",
@@ -37,7 +35,6 @@ const CORE_TYPES: readonly string[] = [
   "ErrorDescriptor",
   "ItemStream",
   "MethodDescriptor",
-  "ReceivedBlob",
   "Router",
   "RpcErrorOf",
   "ServiceIdentity",
@@ -47,6 +44,7 @@ const CORE_TYPES: readonly string[] = [
 /** Modules from which generated files import names, with the values and types of each. */
 const MODULES: readonly (readonly [specifier: string, values: readonly string[], types: readonly string[]])[] = [
   ["@quicrpc/core/generated", CORE_VALUES, CORE_TYPES],
+  ["@quicrpc/blobs/generated", ["blobCalls"], ["BlobSource", "ReceivedBlob"]],
   [
     "@quicrpc/topics/generated",
     ["createTopicRouter", "serveTopics"],

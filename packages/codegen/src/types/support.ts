@@ -16,7 +16,7 @@ const REPLACEMENTS: Readonly<Record<string, readonly [what: string, help: string
   symbol: ["a symbol", "Symbols cannot be sent. Use z.literal or z.enum."],
   file: [
     "a file",
-    "Make it blob() of @quicrpc/core/blobs, a field of the whole message. What is small may be z.instanceof(Uint8Array).",
+    "Make it blob() of @quicrpc/blobs, a field of the whole message. What is small may be z.instanceof(Uint8Array).",
   ],
 };
 

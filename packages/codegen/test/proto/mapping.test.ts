@@ -18,7 +18,7 @@ async function protoOf(source: string): Promise<Made> {
   const folder = `m${++runs}`;
   const file = workspace.write(
     `${folder}/a.service.ts`,
-    `import { notify, rpc, service, stream, bytes } from "@quicrpc/core";\nimport { blob } from "@quicrpc/core/blobs";\nimport { z } from "zod";\n${source}`,
+    `import { notify, rpc, service, stream, bytes } from "@quicrpc/core";\nimport { blob } from "@quicrpc/blobs";\nimport { z } from "zod";\n${source}`,
   );
   const { files, diagnostics, warnings } = await generate({
     files: [file],

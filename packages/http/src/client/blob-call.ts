@@ -1,6 +1,7 @@
 import { type Limits, RpcError } from "@quicrpc/core";
 import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
-import { type BlobField, type BlobOffers, completeLimits, MemoryBudget, type ReadBlob } from "@quicrpc/core/internal";
+import { type BlobField, completeLimits, MemoryBudget } from "@quicrpc/core/internal";
+import type { BlobOffers, ReadBlob } from "@quicrpc/blobs/internal";
 import { blobCodec, type BlobFormat, type BlobNames, referencesIn } from "../protocol/blob-messages.js";
 import { downloaded } from "./blob-download.js";
 import { BlobUpload } from "./blob-upload.js";

@@ -6,7 +6,7 @@ import {
   DIGEST_TRAILER,
   Losses,
   type ReadBlob,
-} from "@quicrpc/core/internal";
+} from "@quicrpc/blobs/internal";
 import { BEGINS_WITH, readDigest, REPR_DIGEST, WANT_REPR_DIGEST } from "../protocol/blob-headers.js";
 import { failureLater } from "./answer.js";
 import { HttpClientCall } from "./http-call.js";

@@ -1,14 +1,13 @@
 import { Metadata, RpcError } from "@quicrpc/core";
 import {
   type BlobCaller,
-  type BlobField,
   type BlobOffers,
   type BlobReading,
   type BlobReference,
   DIGEST_TRAILER,
   Losses,
-  type UnsharedBytes,
-} from "@quicrpc/core/internal";
+} from "@quicrpc/blobs/internal";
+import type { BlobField, UnsharedBytes } from "@quicrpc/core/internal";
 import {
   BEGINS_WITH,
   PARTIAL_UPLOAD,

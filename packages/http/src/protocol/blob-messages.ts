@@ -1,7 +1,8 @@
 import { appendBytes, RpcError } from "@quicrpc/core";
 import type { MessageCodec } from "@quicrpc/core/generated";
 import { countJson } from "@quicrpc/core/generated";
-import { type BlobField, type BlobReference, pack, Received, unpack } from "@quicrpc/core/internal";
+import { type BlobField, pack, Received, unpack } from "@quicrpc/core/internal";
+import type { BlobReference } from "@quicrpc/blobs/internal";
 import { encodeMessage } from "./message.js";
 
 /** Formats of messages with blobs. */

@@ -1,6 +1,6 @@
 import type { Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
 import type { OnceOptions } from "@quicrpc/core/once";
-import type { UploadStore } from "@quicrpc/core/blobs";
+import type { UploadStore } from "@quicrpc/blobs";
 import type {
   AllowedOrigins,
   Authentications,

@@ -4,17 +4,15 @@ import {
   createRouter,
   describeMethod,
   unaryCalls,
-  blobCalls,
   type Awaitable,
-  type BlobSource,
   type CallContext,
   type CallOptions,
   type Caller,
   type MethodDescriptor,
-  type ReceivedBlob,
   type Router,
   type ServiceIdentity,
 } from "@quicrpc/core/generated";
+import { blobCalls, type BlobSource, type ReceivedBlob } from "@quicrpc/blobs/generated";
 import {
   blobsPutInputCodec,
   blobsPutOutputCodec,

@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { ReceivedBlob } from "@quicrpc/core/blobs";
+import { ReceivedBlob } from "@quicrpc/blobs";
 
 /** Most bytes of a blob that the page keeps in memory before saving. If the browser can, larger ones are written to disk as they arrive. */
 const MAX_HELD = 256 * 1024 * 1024;

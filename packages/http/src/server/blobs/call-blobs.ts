@@ -1,20 +1,16 @@
 import { type Limits, RpcError, type TypedCaller } from "@quicrpc/core";
-import type { BlobSource } from "@quicrpc/core/blobs";
+import type { BlobSource } from "@quicrpc/blobs";
 import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
+import { type Admission, fullName, type IncomingContext, type MemoryBudget, Received } from "@quicrpc/core/internal";
 import {
-  type Admission,
   type BlobHost,
   type BlobReference,
   DIGEST_TRAILER,
-  fullName,
-  type IncomingContext,
-  type MemoryBudget,
   type Offer,
   Offered,
   type OffersBlobs,
   type ReadBlob,
-  Received,
-} from "@quicrpc/core/internal";
+} from "@quicrpc/blobs/internal";
 import { blobCodec, type BlobNames, referencesIn } from "../../protocol/blob-messages.js";
 import type { MessageFormat } from "../message-formats.js";
 import type { Bound } from "../routes.js";

@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { DIGEST_TRAILER, Offered } from "@quicrpc/core/internal";
+import { DIGEST_TRAILER, Offered } from "@quicrpc/blobs/internal";
 import {
   BEGINS_WITH,
   REPR_DIGEST,

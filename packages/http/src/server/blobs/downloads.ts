@@ -1,6 +1,7 @@
 import { RpcError } from "@quicrpc/core";
-import { type BlobSource, createBlobId } from "@quicrpc/core/blobs";
-import { describedBlob, discardBlob, type Expiry, isRepeatable, reminders } from "@quicrpc/core/internal";
+import { type BlobSource, createBlobId } from "@quicrpc/blobs";
+import { describedBlob, discardBlob, isRepeatable } from "@quicrpc/blobs/internal";
+import { type Expiry, reminders } from "@quicrpc/core/internal";
 import { MAX_RESOURCES, type Requester } from "./uploads.js";
 
 /** Milliseconds that a response's blob is kept after its last request. */

@@ -1,5 +1,5 @@
 import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
-import { createBlobId, type UploadStore } from "@quicrpc/core/blobs";
+import { createBlobId, type UploadStore } from "@quicrpc/blobs";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { type BlobField, fullName } from "@quicrpc/core/internal";
 import { BLOB_ID } from "../../protocol/blob-messages.js";

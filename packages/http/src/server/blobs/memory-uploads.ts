@@ -1,6 +1,6 @@
 import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
 import { MemoryBudget, requireRoom } from "@quicrpc/core/internal";
-import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/blobs";
+import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/blobs";
 
 /** Bytes charged for an upload and for each piece, in addition to the data. */
 const UPLOAD_BYTES = 4096;

@@ -1,5 +1,5 @@
 import { Metadata, type RpcError } from "@quicrpc/core";
-import type { BlobReading, BlobReference } from "@quicrpc/core/internal";
+import type { BlobReading, BlobReference } from "@quicrpc/blobs/internal";
 
 /** Reference of a source that has no number in a session. */
 export const NO_REFERENCE: BlobReference = [0, null, "", ""];

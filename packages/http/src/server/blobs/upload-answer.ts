@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { blobTooLarge } from "@quicrpc/core/internal";
+import { blobTooLarge } from "@quicrpc/blobs/internal";
 import {
   BEGINS_WITH,
   PARTIAL_UPLOAD,

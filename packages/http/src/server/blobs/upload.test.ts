@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { StoredUpload } from "@quicrpc/core/blobs";
+import type { StoredUpload } from "@quicrpc/blobs";
 import { afterEach, expect, it } from "vitest";
 import { RpcError } from "@quicrpc/core";
 import { turnsDuring } from "../../../../core/test/turns.js";

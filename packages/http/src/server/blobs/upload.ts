@@ -1,14 +1,7 @@
 import { RpcError } from "@quicrpc/core";
-import type { StoredUpload, UploadFacts } from "@quicrpc/core/blobs";
-import {
-  blobTooLarge,
-  createSha256,
-  expiries,
-  type Expiry,
-  PacedHash,
-  reminders,
-  type Sha256,
-} from "@quicrpc/core/internal";
+import type { StoredUpload, UploadFacts } from "@quicrpc/blobs";
+import { blobTooLarge, createSha256, PacedHash, type Sha256 } from "@quicrpc/blobs/internal";
+import { expiries, type Expiry, reminders } from "@quicrpc/core/internal";
 import type { ByteBody } from "../../protocol/body.js";
 import { TooLarge } from "./problem.js";
 

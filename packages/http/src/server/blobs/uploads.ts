@@ -1,7 +1,7 @@
 import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
-import { quotaOf } from "@quicrpc/core/internal";
+import { quotaOf } from "@quicrpc/blobs/internal";
 import { Upload } from "./upload.js";
-import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/blobs";
+import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/blobs";
 
 /**
  * Maximum number of uploads, and of downloads, of all clients together. It applies in addition to the limits of each

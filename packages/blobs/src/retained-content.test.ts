@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { ITEM_BYTES, MemoryBudget } from "../memory-budget.js";
+import { ITEM_BYTES, MemoryBudget } from "@quicrpc/core/internal";
 import { RetainedContent } from "./retained-content.js";
 import { createSha256 } from "./sha256.js";
-import { turnsDuring } from "../../test/turns.js";
+import { turnsDuring } from "../../core/test/turns.js";
 
 const CHUNK = 1000;
 const COUNTED = CHUNK + ITEM_BYTES;

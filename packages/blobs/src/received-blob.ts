@@ -1,9 +1,5 @@
-import type { TypedCaller } from "../call/base-caller.js";
-import type { ItemStream } from "../call/items/item-stream.js";
-import { onAbort } from "../call/abort.js";
-import { type CallOptions, cancelled } from "../call/options.js";
-import { RpcError } from "../errors.js";
-import type { UnsharedBytes } from "../platform-types.js";
+import { type CallOptions, type ItemStream, RpcError, type TypedCaller } from "@quicrpc/core";
+import { cancelled, onAbort, type UnsharedBytes } from "@quicrpc/core/internal";
 import { type BlobCaller, Losses } from "./losses.js";
 import { changedBlob, DIGEST_TRAILER, readBlob } from "./read-method.js";
 import { createSha256, type Sha256 } from "./sha256.js";

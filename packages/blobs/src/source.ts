@@ -1,4 +1,4 @@
-import { RpcError } from "../errors.js";
+import { RpcError } from "@quicrpc/core";
 import type { Sha256 } from "./sha256.js";
 
 /** The bytes of a blob. A `Blob`, such as a `File`, and a function can be read more than once. */

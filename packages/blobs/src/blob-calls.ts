@@ -1,19 +1,22 @@
-import type { TypedCaller } from "../call/base-caller.js";
-import type { Callee } from "../call/carrier.js";
-import { Received } from "../call/messages/received.js";
-import type { Calling, CallingHost } from "../client/calling.js";
-import type { CallOptions } from "../call/options.js";
-import { followAnswer } from "../client/pending-call.js";
-import { AnsweredCall, unaryCalls } from "../client/unary.js";
-import type { BlobCode, BlobField, BlobFields } from "../contract/blob-code.js";
-import { asError, RpcError } from "../errors.js";
-import type { ClientLimits } from "../client-limits.js";
-import type { MemoryBudget } from "../memory-budget.js";
-import type { CallContext } from "../server/context.js";
-import type { DispatchSettings } from "../server/dispatch.js";
-import type { ReservedMethods } from "../server/router.js";
-import type { ServingHost } from "../server/serving.js";
-import type { ChannelSettings } from "../transport/channel.js";
+import { type CallContext, type CallOptions, RpcError, type TypedCaller } from "@quicrpc/core";
+import { type BlobFields, unaryCalls } from "@quicrpc/core/generated";
+import {
+  AnsweredCall,
+  asError,
+  type BlobCode,
+  type BlobField,
+  type Callee,
+  type Calling,
+  type CallingHost,
+  type ChannelSettings,
+  type ClientLimits,
+  type DispatchSettings,
+  followAnswer,
+  type MemoryBudget,
+  Received,
+  type ReservedMethods,
+  type ServingHost,
+} from "@quicrpc/core/internal";
 import { blobPrincipal, quotaOf } from "./blob-quota.js";
 import { type Offer, BlobOffers } from "./offers.js";
 import { type BlobReference, ReceivedBlob, tooLarge } from "./received-blob.js";
@@ -144,7 +147,7 @@ async function answered(
 async function serveReserved(host: BlobHost): Promise<void> {
   const { callee } = host;
   if (callee === undefined || callee.onLane !== undefined) return;
-  const { onlyReserved } = await import("../server/only-reserved.js");
+  const { onlyReserved } = await import("./only-reserved.js");
   const session = host as BlobSession;
   if (session.callee === callee) session.callee = onlyReserved(session, session.settings.prefix);
 }

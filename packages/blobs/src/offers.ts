@@ -1,9 +1,5 @@
-import { cut, MAX_PIECE } from "../call/items/byte-pieces.js";
-import { RpcError } from "../errors.js";
-import type { BoundMethod } from "../server/router.js";
-import type { ClientLimits } from "../client-limits.js";
-import type { MemoryBudget } from "../memory-budget.js";
-import type { Metadata } from "../metadata.js";
+import { type Metadata, RpcError } from "@quicrpc/core";
+import { type BoundMethod, type ClientLimits, cut, MAX_PIECE, type MemoryBudget } from "@quicrpc/core/internal";
 import { changedBlob, DIGEST_TRAILER, type ReadBlob, readBlob } from "./read-method.js";
 import type { BlobReference } from "./received-blob.js";
 import { PacedHash } from "./paced-hash.js";

@@ -1,5 +1,5 @@
-import { RpcError } from "../errors.js";
-import { ITEM_BYTES, type MemoryBudget } from "../memory-budget.js";
+import { RpcError } from "@quicrpc/core";
+import { ITEM_BYTES, type MemoryBudget } from "@quicrpc/core/internal";
 import { PacedHash } from "./paced-hash.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 import { type BlobContent, chunksOf, discard, type OpenedContent } from "./source.js";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { checkOptions } from "../check-options.js";
-import { BLOB, type BlobRules } from "./blob-code.js";
+import { BLOB, type BlobRules, checkOptions } from "@quicrpc/core/internal";
 
 /** Options of `blob`. */
 export interface BlobOptions {

@@ -1,4 +1,4 @@
-import { ownTurn } from "../own-turn.js";
+import { ownTurn } from "@quicrpc/core/internal";
 import type { Sha256 } from "./sha256.js";
 
 /** Bytes to hash in one turn of the event loop. */

@@ -1,8 +1,5 @@
-import { fullName } from "../contract/descriptor.js";
-import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
-import type { CallContext, PrincipalOf } from "../server/context.js";
-import { principalOf } from "../server/principal.js";
+import { type CallContext, type Limits, RpcError } from "@quicrpc/core";
+import { fullName, principalOf, type PrincipalOf } from "@quicrpc/core/internal";
 
 /** Counts the input blobs in progress per principal, over all sessions of a server. */
 class BlobQuota {

@@ -1,8 +1,9 @@
 import { createSession, interceptCaller, interceptRouter, RpcError } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
-import type { ReceivedBlob } from "@quicrpc/core/blobs";
-import { blobCalls, createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
+import type { ReceivedBlob } from "@quicrpc/blobs";
+import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { type CallTimings, callTimings, type ServedTimings, sessionStats, timedRouter } from "@quicrpc/core/measure";
+import { blobCalls } from "@quicrpc/blobs/generated";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 

@@ -1,8 +1,5 @@
-import type { BaseCaller } from "../call/base-caller.js";
-import { scheduleAttempt } from "../call/next-attempt.js";
-import type { CallOptions } from "../call/options.js";
-import { RpcError } from "../errors.js";
-import { isEndOfSession } from "../transport/close-codes.js";
+import { type CallOptions, RpcError } from "@quicrpc/core";
+import { type BaseCaller, isEndOfSession, scheduleAttempt } from "@quicrpc/core/internal";
 
 /** A caller, such as a connection, that can resume the blobs of a call after its session is lost. */
 export type BlobCaller = Pick<BaseCaller, "begin" | "resumption">;

@@ -1,9 +1,13 @@
-import type { UnsharedBytes } from "../platform-types.js";
-import { bytesCodec, uncheckedCodec } from "../call/messages/codec.js";
-import { serverStreamCalls } from "../client/server-stream.js";
-import { describeMethod, type MethodDescriptor } from "../contract/descriptor.js";
-import { defaultServiceId } from "../contract/service-id.js";
-import { RpcError } from "../errors.js";
+import { RpcError } from "@quicrpc/core";
+import {
+  bytesCodec,
+  defaultServiceId,
+  describeMethod,
+  type MethodDescriptor,
+  serverStreamCalls,
+  uncheckedCodec,
+} from "@quicrpc/core/generated";
+import type { UnsharedBytes } from "@quicrpc/core/internal";
 
 const NAME = "quicrpc.v1.Blobs";
 

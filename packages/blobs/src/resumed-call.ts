@@ -1,7 +1,6 @@
-import type { Attempt, CallOptions } from "../call/options.js";
-import type { BlobField } from "../contract/blob-code.js";
-import { type AnyMethod, fullName } from "../contract/descriptor.js";
-import { callFailure, RpcError } from "../errors.js";
+import { type CallOptions, RpcError } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import { type Attempt, type BlobField, callFailure, fullName } from "@quicrpc/core/internal";
 import { type BlobCaller, Losses } from "./losses.js";
 import { ReceivedBlob } from "./received-blob.js";
 import { RetainedContent } from "./retained-content.js";

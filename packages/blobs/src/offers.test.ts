@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { Metadata } from "../metadata.js";
+import { Metadata } from "@quicrpc/core";
 import { Offered } from "./offers.js";
 import { createSha256 } from "./sha256.js";
-import { turnsDuring } from "../../test/turns.js";
+import { turnsDuring } from "../../core/test/turns.js";
 
 const MIB = 1024 * 1024;
 

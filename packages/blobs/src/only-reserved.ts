@@ -1,8 +1,5 @@
-import type { Callee } from "../call/carrier.js";
-import { FormatTable } from "../call/messages/session-format.js";
-import type { ClientLimits } from "../client-limits.js";
-import { DEFAULT_LIMITS } from "../limits.js";
-import { Serving, type ServingHost } from "./serving.js";
+import { DEFAULT_LIMITS } from "@quicrpc/core";
+import { type Callee, type ClientLimits, FormatTable, Serving, type ServingHost } from "@quicrpc/core/internal";
 
 /** Serves the methods that the peer may call without a router, in a session that serves no others. */
 export function onlyReserved(host: ServingHost & { readonly limits: ClientLimits }, prefix: Uint8Array): Callee {

@@ -1,7 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, it, vi } from "vitest";
-import type { TypedCaller } from "../call/base-caller.js";
-import type { CallOptions } from "../call/options.js";
+import type { CallOptions, TypedCaller } from "@quicrpc/core";
 import { ReceivedBlob } from "./received-blob.js";
 
 /** A blob whose sender gives these chunks. */
