@@ -180,6 +180,7 @@ export class QuicStream {
     if (!this.#paused) return;
     this.#paused = false;
     if (this.#handler !== undefined) this.#flow();
+    else if (!this.#held?.some((event) => event instanceof Uint8Array)) this.#pauseEngine(false);
   }
 
   /** The receiving side as a byte stream. Use it instead of a handler. */

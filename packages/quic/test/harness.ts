@@ -155,27 +155,31 @@ export async function delayedPath(to: number, delayMs: number): Promise<{ port: 
 
 /**
  * A path to a port for one client, on which only those of its packets go on that `passes` says yes to, and of the answers those that `returns`
- * does. `arrived`: the first has come.
+ * does. `arrived`: the first has come. `answer` sends the client a packet.
  */
 export async function selectivePath(
   to: number,
   passes: (packet: Buffer) => boolean,
   returns: (packet: Buffer) => boolean = () => true,
-): Promise<{ port: number; arrived: Promise<void>; close(): void }> {
+): Promise<{ port: number; arrived: Promise<void>; answer(packet: Buffer): void; close(): void }> {
   const [front, back] = [createSocket("udp4"), createSocket("udp4")];
   await Promise.all([front, back].map((socket) => once(socket.bind(0, "127.0.0.1"), "listening")));
   const arrived = deferred();
+  let client = 0;
+  const answer = (packet: Buffer): void => front.send(packet, client, "127.0.0.1");
+  back.on("message", (packet) => {
+    if (returns(packet)) answer(packet);
+  });
   front.on("message", (data, { port }) => {
     if (isPortProbe(data)) return;
-    back.removeAllListeners("message").on("message", (answer) => {
-      if (returns(answer)) front.send(answer, port, "127.0.0.1");
-    });
+    client = port;
     arrived.resolve();
     if (passes(data)) back.send(data, to, "127.0.0.1");
   });
   return {
     port: front.address().port,
     arrived: arrived.promise,
+    answer,
     close() {
       front.close();
       back.close();

@@ -1,7 +1,17 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { ClientRequest, HttpRequest, Http3Session, QuicSession, QuicStream } from "../dist/index.js";
 import { certificate } from "./certificates.js";
-import { bytes, deferred, DRIVERS, echo, type Endpoint, onSessionEvents, readAll, World } from "./harness.js";
+import {
+  bytes,
+  deferred,
+  DRIVERS,
+  echo,
+  type Endpoint,
+  onSessionEvents,
+  readAll,
+  selectivePath,
+  World,
+} from "./harness.js";
 import { CONTROL, frame, headers, readFields, readFrames, varint } from "./http3-bytes.js";
 
 const NO_ERROR = 0x100;
@@ -55,9 +65,9 @@ describe.each(DRIVERS)("a client of plain HTTP/3, %s driver", (driver) => {
   });
   afterEach(() => world.close());
 
-  function connected(): Promise<Http3Session> {
+  function connected(port = server.address.port): Promise<Http3Session> {
     const tls = { serverCertificateHashes: [{ algorithm: "sha-256" as const, value: world.certificate.hash }] };
-    return world.bind().connectHttp3(`https://127.0.0.1:${server.address.port}`, { tls });
+    return world.bind().connectHttp3(`https://127.0.0.1:${port}`, { tls });
   }
 
   async function start(onHttpRequest: (request: HttpRequest) => void, maxStreams = 100): Promise<Http3Session> {
@@ -69,13 +79,14 @@ describe.each(DRIVERS)("a client of plain HTTP/3, %s driver", (driver) => {
   async function hostile(
     onRequest: (stream: QuicStream) => void | Promise<void>,
     control: readonly number[] = CONTROL,
+    port?: number,
   ): Promise<{ client: Http3Session; session: QuicSession; controlStream: QuicStream }> {
     const accepted = deferred<QuicSession>();
     server.listen({ alpn: ["h3"], tls: world.certificate }, (session) => {
       session.attach(onSessionEvents({ onStream: (stream) => void onRequest(stream), onUniStream: () => {} }));
       accepted.resolve(session);
     });
-    const client = await connected();
+    const client = await connected(port);
     const session = await accepted.promise;
     const controlStream = session.openUniStream();
     controlStream.write(Uint8Array.from(control));
@@ -314,6 +325,46 @@ describe.each(DRIVERS)("a client of plain HTTP/3, %s driver", (driver) => {
       const { session } = await hostile(() => {});
       session.openUniStream().write(Uint8Array.from(stream));
       expect((await session.closed).closeCode).toBe(code);
+    });
+
+    test("a request that is paused and resumed before its response", async () => {
+      const { client } = await hostile(answering(HEAD, true));
+      const request = client.request({ path: "/", end: true });
+      request.pause();
+      // Meanwhile the server acknowledges the first one too.
+      await client.request({ path: "/", end: true }).trailers;
+      request.resume();
+      expect((await request.response).status).toBe(200);
+    });
+
+    test("GOAWAY rejects requests whose acknowledgement arrives just before it", async () => {
+      const held: Buffer[] = [];
+      let [holds, arrived] = [false, deferred()];
+      const path = await selectivePath(
+        server.address.port,
+        () => true,
+        (packet) => {
+          if (!holds) return true;
+          held.push(packet);
+          arrived.resolve();
+          return false;
+        },
+      );
+      onTestFinished(() => path.close());
+      const first = (stream: QuicStream): void => void (stream.id === 0 && answering(HEAD, true)(stream));
+      const { client, controlStream } = await hostile(first, CONTROL, path.port);
+      await client.request({ path: "/", end: true }).trailers;
+      holds = true;
+      const requests = Array.from({ length: 20 }, () => client.request({ path: "/", end: true }));
+      await arrived.promise;
+      arrived = deferred();
+      controlStream.write(Uint8Array.from(frame(7, [4])));
+      await arrived.promise;
+      holds = false;
+      for (const packet of held) path.answer(packet);
+      for (const request of requests) {
+        await expect(request.trailers).rejects.toMatchObject({ streamErrorCode: REQUEST_REJECTED });
+      }
     });
 
     test("GOAWAY rejects requests that the server has begun to answer, and must not take more", async () => {

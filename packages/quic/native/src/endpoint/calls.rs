@@ -67,8 +67,8 @@ impl Endpoint {
         }
         let finished_before = stream.finished();
         let flags = act(stream, connection);
-        // A pending Stopped record must reach JavaScript first.
-        let freed = !finished_before && stream.finished() && !stream.end_queued;
+        // Queued records of its end must reach JavaScript first.
+        let freed = !finished_before && stream.finished() && stream.queued_ends == 0;
         self.mark(index);
         if freed {
             self.free(handle);

@@ -53,12 +53,12 @@ impl Endpoint {
             let Some(stream) = self.streams.get_mut(handle) else {
                 return;
             };
-            let finished = stream.finished();
             match record.kind {
                 Kind::Stopped | Kind::Sent | Kind::Reset => {
-                    stream.end_queued = false;
-                    words[1] = u32::from(finished);
-                    if finished {
+                    stream.queued_ends -= 1;
+                    let freed = stream.finished() && stream.queued_ends == 0;
+                    words[1] = u32::from(freed);
+                    if freed {
                         self.free(handle);
                     }
                 }
@@ -160,7 +160,7 @@ impl Endpoint {
                 transmit = true;
             }
             stream.receiving = false;
-            let freed = stream.finished() && !stream.end_queued;
+            let freed = stream.finished() && stream.queued_ends == 0;
             batch.push(kind, [handle.index, u32::from(freed), code]);
             if kind == Kind::Reset && fault.is_none() {
                 self.note_cancelled(index, handle);

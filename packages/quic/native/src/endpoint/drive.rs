@@ -230,13 +230,11 @@ impl Endpoint {
             }
             return;
         }
-        stream.end_queued |= finished;
         if flushed.drained {
             self.notify_stream(Kind::Drain, handle, [0, 0]);
         }
         if finished {
-            // The slot stays until the record is collected, so that both sides free it together.
-            self.notify_stream(Kind::Freed, handle, [0, 0]);
+            self.notify_end(Kind::Freed, handle, 0);
         }
         self.tell_blocked(handle, blocked);
     }
@@ -276,13 +274,12 @@ impl Endpoint {
 
     /// Reports to JavaScript that the peer has stopped a stream, if it has.
     pub(super) fn tell_stopped(&mut self, handle: Handle) {
-        if let Some(stream) = self.streams.get_mut(handle)
+        if let Some(stream) = self.streams.get(handle)
             && let Some(code) = stream.stop
             && !session_is_gone(stream, code)
         {
-            stream.end_queued = true;
             let code = application_code(stream, code);
-            self.notify_stream(Kind::Stopped, handle, [0, code]);
+            self.notify_end(Kind::Stopped, handle, code);
         }
     }
 

@@ -187,6 +187,15 @@ impl Endpoint {
         });
     }
 
+    /// Notifies JavaScript of a stream's end, with a code. The slot stays until the last such record is collected, so
+    /// that both sides free it together.
+    fn notify_end(&mut self, kind: Kind, stream: Handle, code: u32) {
+        if let Some(stream) = self.streams.get_mut(stream) {
+            stream.queued_ends += 1;
+        }
+        self.notify_stream(kind, stream, [0, code]);
+    }
+
     /// Returns the numbers of connections, streams and timers.
     pub fn counts(&self) -> [usize; 3] {
         let connections = self.connections.iter().flatten().count();

@@ -39,8 +39,9 @@ pub struct Stream {
     pending: VecDeque<Bytes>,
     pending_bytes: usize,
     want_drain: bool,
-    /// A Stopped or Freed record of this stream is not yet collected; collecting it frees the stream.
-    pub end_queued: bool,
+    /// Number of Stopped, Sent, Reset and Freed records of this stream that are not yet collected. Collecting the last
+    /// one frees the stream if it is finished.
+    pub queued_ends: u32,
     /// The stream is accepted and none of its data has been delivered. See `FIRST_BYTES`.
     pub fresh: bool,
     /// Priority among the streams of its session: higher is sent first.
@@ -87,7 +88,7 @@ impl Stream {
             pending: VecDeque::new(),
             pending_bytes: 0,
             want_drain: false,
-            end_queued: false,
+            queued_ends: 0,
             fresh: false,
             priority: 0,
             early_reset: None,

@@ -158,8 +158,7 @@ impl Endpoint {
             };
             stream.reset(&mut connection.proto, varint(codes::REQUEST_CANCELLED));
             stream.stop(connection, varint(codes::REQUEST_CANCELLED));
-            stream.end_queued = true;
-            self.notify_stream(Kind::Reset, handle, [0, codes::REQUEST_REJECTED as u32]);
+            self.notify_end(Kind::Reset, handle, codes::REQUEST_REJECTED as u32);
         }
     }
 
@@ -189,9 +188,7 @@ impl Endpoint {
             && let Some(exchange) = &mut stream.exchange
         {
             exchange.delivered = true;
-            // The slot stays until the record is collected, so that both sides free it together.
-            stream.end_queued = true;
-            self.notify_stream(Kind::Sent, handle, [0, 0]);
+            self.notify_end(Kind::Sent, handle, 0);
         }
     }
 
