@@ -6,7 +6,7 @@ import { encodeFields, type HeaderFields } from "./web-transport-request.js";
 
 /** Head of the response to a `ClientRequest`. */
 export interface HttpResponse {
-  /** HTTP status, 200 to 599. Interim responses (1xx) are skipped. */
+  /** HTTP status, 200 to 599. Interim responses (1xx) are skipped; more than 16 fail the request. */
   readonly status: number;
   /** Header fields in the server's order, with lower-case names. */
   readonly fields: HeaderPairs;

@@ -4,6 +4,7 @@ import type { Engine } from "./engine.js";
 import { invalidOption } from "./errors.js";
 import { handleIndex } from "./handles.js";
 import { unwrap } from "./native.js";
+import { checkOptions, HTTP_REQUEST_OPTIONS } from "./option-names.js";
 import type { CloseInfo, QuicSession } from "./session.js";
 import { H3_NO_ERROR, HTTP3_ALPN, parseUrl } from "./web-transport-dial.js";
 import { encodeFields, type HeaderFields } from "./web-transport-request.js";
@@ -56,9 +57,12 @@ export class Http3Session {
 
   /**
    * Sends a request. Beyond the server's stream limit it waits. Throws `QuicError` for a request that cannot be sent,
-   * with `ERR_QUIC_SESSION_UNAVAILABLE` after GOAWAY, or if the connection has ended.
+   * with `ERR_QUIC_SESSION_UNAVAILABLE` after GOAWAY, or if the connection has ended. A body that does not have the
+   * length in `content-length` is sent; servers then reset the request.
    */
-  request({ method = "GET", path, authority = this.#authority, headers, end = false }: HttpRequestInit): ClientRequest {
+  request(init: HttpRequestInit): ClientRequest {
+    checkOptions("request()", init, HTTP_REQUEST_OPTIONS);
+    const { method = "GET", path, authority = this.#authority, headers, end = false } = init;
     if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(method) || method === "CONNECT") {
       throw invalidOption(`the method ${JSON.stringify(method)} cannot be sent`);
     }
@@ -85,13 +89,14 @@ export class Http3Session {
   }
 }
 
-/** Connects to the server of `url`. */
+/** Connects to the server of `url`, which has no path and no query. */
 export async function dialHttp3(
   engine: Engine,
   url: string | URL,
   options: Http3ConnectOptions,
 ): Promise<Http3Session> {
-  const { host, port, authority } = parseUrl(url);
+  const { host, port, authority, path } = parseUrl(url);
+  if (path !== "/") throw invalidOption(`the URL must not have a path or query, but each request has one: ${path}`);
   // A server opens no WebTransport sessions; this only says that the connection speaks HTTP/3.
   return new Http3Session(await dial(engine, { ...options, host, port, alpn: [HTTP3_ALPN] }, 1), authority);
 }

@@ -2,7 +2,7 @@ import type { BindOptions } from "./bind-options.js";
 import type { ConnectionIdOptions } from "./connection-ids.js";
 import type { ConnectOptions } from "./dial.js";
 import type { ListenOptions, WebTransportListenOptions } from "./endpoint.js";
-import type { Http3ConnectOptions } from "./http3-session.js";
+import type { Http3ConnectOptions, HttpRequestInit } from "./http3-session.js";
 import { invalidOption } from "./errors.js";
 import { DEFAULT_TRANSPORT } from "./limits.js";
 import type { InheritedPortOptions, PortGroupOptions } from "./port-group.js";
@@ -71,6 +71,15 @@ export const HTTP3_OPTIONS: OptionNames<Http3ConnectOptions> = {
   signal: true,
   tls: CLIENT_TLS,
   transport: DEFAULT_TRANSPORT,
+};
+
+/** Option names of `Http3Session.request`. */
+export const HTTP_REQUEST_OPTIONS: OptionNames<HttpRequestInit> = {
+  authority: true,
+  end: true,
+  headers: true,
+  method: true,
+  path: true,
 };
 
 /** Option names of `connect`. */

@@ -199,9 +199,10 @@ export function parseUrl(url: string | URL): Target {
   } catch {
     throw invalidOption(`${JSON.stringify(String(url))} is not a URL`);
   }
-  const { protocol, hostname, port, host, pathname, search, hash } = parsed;
+  const { protocol, username, password, hostname, port, host, pathname, search, hash } = parsed;
   if (protocol !== "https:") throw invalidOption(`the URL must begin with https://, not ${protocol}//`);
   if (hash !== "") throw invalidOption("the URL must not have a fragment (#…)");
+  if (username !== "" || password !== "") throw invalidOption("the URL must not have a user name or password");
   return { host: hostname, port: port === "" ? 443 : Number(port), authority: host, path: pathname + search };
 }
 

@@ -192,6 +192,20 @@ describe.each(DRIVERS)("a client of plain HTTP/3, %s driver", (driver) => {
     });
 
     test.each<[string, Parameters<Http3Session["request"]>[0]]>([
+      ["request() has no option header: it has authority,", { path: "/", header: {} } as never],
+      ["te must be", { path: "/", headers: { te: "gzip" } }],
+      ["content-length", { path: "/", headers: { "content-length": "x" } }],
+      [
+        "content-length",
+        {
+          path: "/",
+          headers: [
+            ["content-length", "1"],
+            ["content-length", "2"],
+          ],
+        },
+      ],
+      ["content-length", { path: "/", headers: { "content-length": "1" }, end: true }],
       ["the method", { method: "G ET", path: "/" }],
       ["the method", { method: "CONNECT", path: "/" }],
       ["path must", { path: "x" }],
@@ -208,6 +222,16 @@ describe.each(DRIVERS)("a client of plain HTTP/3, %s driver", (driver) => {
 
     test("options and URLs are checked", async () => {
       const client = world.bind();
+      for (const url of ["https://user:pw@a.example", "https://user@a.example"]) {
+        await expect(client.connectHttp3(url)).rejects.toThrow("the URL must not have a user name or password");
+        await expect(client.connectWebTransport(url)).rejects.toThrow("the URL must not have a user name or password");
+      }
+      for (const path of ["/api", "/?x=1"]) {
+        const dialled = client.connectHttp3(`https://a.example${path}`);
+        await expect(dialled).rejects.toThrow(
+          `the URL must not have a path or query, but each request has one: ${path}`,
+        );
+      }
       await expect(client.connectHttp3("http://127.0.0.1:1")).rejects.toThrow("https://");
       await expect(client.connectHttp3("https://127.0.0.1:1", { alpn: ["x"] } as object)).rejects.toThrow("alpn");
     });
@@ -246,6 +270,11 @@ describe.each(DRIVERS)("a client of plain HTTP/3, %s driver", (driver) => {
         MESSAGE_ERROR,
       ],
       ["trailers with a pseudo-header", [...HEAD, ...headers({ ":status": "200" })], MESSAGE_ERROR],
+      [
+        "too many interim responses",
+        [...Array.from({ length: 17 }, () => headers({ ":status": "103" })).flat(), ...HEAD],
+        EXCESSIVE_LOAD,
+      ],
       ["fields that are too large", headers({ ":status": "200", "x-a": "a".repeat(16_340) }), EXCESSIVE_LOAD],
       ["trailers that are too large", [...HEAD, ...headers({ "x-a": "a".repeat(16_360) })], EXCESSIVE_LOAD],
     ])("a response with %s costs its request", async (_, frames, code) => {

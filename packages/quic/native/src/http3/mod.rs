@@ -30,7 +30,7 @@ mod varint;
 pub use connection::{Action, End, Http3, Role};
 pub use credit::Credit;
 pub use fields::Fields;
-pub use plain::{Fault, Message, Part, PlainRequest, data_header, head, trailers};
+pub use plain::{Fault, Message, Part, PlainRequest, announced_length, data_header, head, trailers};
 pub use request::Request;
 
 /// The ALPN protocol of HTTP/3 (RFC 9114 §3.1).
@@ -47,6 +47,8 @@ pub mod limits {
     pub const OPENING_REQUESTS: usize = 32;
     /// Unfinished requests of plain HTTP.
     pub const REQUESTS: usize = 128;
+    /// Interim responses to one request.
+    pub const INTERIM_RESPONSES: u32 = 16;
     /// Streams that arrived before their session.
     pub const HELD_STREAMS: usize = 64;
     /// Bytes of datagrams that arrived before their session.

@@ -3,7 +3,7 @@
 use super::fields::{Fields, find, headers_frame, response, split, with_status};
 use super::frames::{self, FrameReader, Piece};
 use super::qpack::{self, Undecodable};
-use super::{codes, varint};
+use super::{codes, limits, varint};
 
 /// A request of plain HTTP, without its body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,9 +29,8 @@ impl PlainRequest {
             && (path.starts_with('/') || (path == "*" && method == "OPTIONS"))
             && path.bytes().all(|byte| byte.is_ascii_graphic())
             && authority.or(host).is_some_and(|name| !name.is_empty())
-            && (authority.is_none() || host.is_none() || authority == host)
-            && fields.iter().all(|(name, value)| name != "te" || value == "trailers");
-        let length = length_of(&fields)?;
+            && (authority.is_none() || host.is_none() || authority == host);
+        let length = announced_length(&fields)?;
         let authority = authority.or(host).unwrap_or_default().to_owned();
         well_formed.then(|| PlainRequest {
             method: method.to_owned(),
@@ -62,6 +61,12 @@ fn is_token(text: &str) -> bool {
         && text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+/// The content length that a request's fields announce, if any. Returns None if they are malformed (RFC 9114 §4.2).
+pub fn announced_length(fields: &Fields) -> Option<Option<u64>> {
+    let sound = fields.iter().all(|(name, value)| name != "te" || value == "trailers");
+    length_of(fields).filter(|_| sound)
 }
 
 /// The content length that a message announces, if any. Returns None if one is not a number or several differ.
@@ -121,6 +126,8 @@ pub struct Message {
     reader: FrameReader,
     /// Whether the head of a response has not arrived yet.
     awaits_head: bool,
+    /// Interim responses that may still arrive.
+    interim: u32,
     /// Announced bytes that have not arrived yet.
     left: Option<u64>,
     trailers: Option<Fields>,
@@ -132,6 +139,7 @@ impl Message {
         Message {
             reader: FrameReader::default(),
             awaits_head: false,
+            interim: limits::INTERIM_RESPONSES,
             left: length,
             trailers: None,
         }
@@ -182,6 +190,8 @@ impl Message {
         let head = response(decode(section)?).filter(|(status, _)| *status != 101);
         let (status, fields) = head.ok_or(MALFORMED)?;
         if status < 200 {
+            let left = self.interim.checked_sub(1);
+            self.interim = left.ok_or(Fault::Message(codes::EXCESSIVE_LOAD))?;
             return Ok(None);
         }
         let length = length_of(&fields).ok_or(MALFORMED)?;

@@ -127,6 +127,11 @@ impl Endpoint {
 
     /// Sends the head of a client's request, and FIN if it has no body. An `Answered` record follows.
     pub fn send_request(&mut self, owner: Handle, request: &PlainRequest, end: bool) -> Result<Handle, Failure> {
+        let length = http3::announced_length(&request.fields);
+        if length.is_none_or(|length| end && length.is_some_and(|length| length > 0)) {
+            let message = "headers: te must be \"trailers\", and content-length the number of the body's bytes";
+            return Err(Failure::option(message));
+        }
         let connection = self.connection(owner).ok_or_else(Failure::session_closed)?;
         if connection.web.as_ref().is_some_and(|web| web.http3.is_leaving()) {
             let remote = canonical(connection.proto.remote_address());

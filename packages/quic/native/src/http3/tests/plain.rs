@@ -241,7 +241,11 @@ fn a_response_has_a_head_a_body_and_trailers_after_any_interim_responses() {
     let head = http3::head(200, &fields(&[("content-length", "2")]));
     let trailers = http3::trailers(&fields(&[("grpc-status", "0")]));
     let interim = http3::head(103, &fields(&[("link", "x")]));
-    let frames = [interim.clone(), interim, head.clone(), data.clone(), trailers];
+    let limit = http3::limits::INTERIM_RESPONSES as usize;
+    let fault = response("GET", &vec![interim.clone(); limit + 1]);
+    assert_eq!(fault, Err(Fault::Message(codes::EXCESSIVE_LOAD)));
+    let mut frames = vec![interim; limit];
+    frames.extend([head.clone(), data.clone(), trailers]);
     let (got, body, trailers) = response("GET", &frames).unwrap();
     assert_eq!(got, Some((200, fields(&[("content-length", "2")]))));
     assert_eq!((&body[..], trailers), (&b"ab"[..], fields(&[("grpc-status", "0")])));
