@@ -35,7 +35,10 @@ export function balancer(balance: BalanceName | Balance): Balance {
     case "powerOfTwo":
       return powerOfTwo();
     default:
-      return balance;
+      if (typeof balance === "function") return balance;
+      throw new TypeError(
+        `balance is ${JSON.stringify(balance)}: it takes "roundRobin", "leastLoaded", "powerOfTwo" or a function`,
+      );
   }
 }
 

@@ -162,9 +162,12 @@ describe("balancing", () => {
     expect(sessions.map(({ mock }) => mock.calls.length)).toEqual([2, 2, 2]);
   });
 
-  it("needs a target, and a whole number of sessions", async () => {
+  it("needs a target, a whole number of sessions, and a balancer", async () => {
     expect(() => createPool([], world.dial)).toThrow(TypeError);
     expect(() => createPool(["a"], world.dial, { sessionsPerTarget: 0 })).toThrow(/sessionsPerTarget is 0/);
+    expect(() => createPool(["a"], world.dial, { balance: "roundrobin" as "roundRobin" })).toThrow(
+      new TypeError('balance is "roundrobin": it takes "roundRobin", "leastLoaded", "powerOfTwo" or a function'),
+    );
     await pooled(["a", "a"]);
     expect(pool.targets).toHaveLength(1);
   });
