@@ -61,14 +61,27 @@ function checkNames(where: string, path: string, given: object, names: object, a
         `${where} has no option ${path}${name}${meant === undefined ? "" : `: did you mean ${meant}?`}`,
       );
     }
-    if (/^max|Ms$/.test(name) && typeof value !== "number")
-      throw new TypeError(`${where}: ${path}${name} is a number, not a ${typeof value}`);
+    const wanted = wantedInstead(name, value);
+    if (wanted !== undefined) {
+      const given = typeof value === "object" ? "an object" : `a ${typeof value}`;
+      const shown = typeof value === "number" || value === null ? String(value) : given;
+      throw new TypeError(`${where}: ${path}${name} is ${wanted}, not ${shown}`);
+    }
     const own: unknown = names[name as keyof typeof names];
     if (typeof own !== "object" || own === null) continue;
     for (const one of Array.isArray(value) ? (value as unknown[]) : [value as unknown]) {
       if (typeof one === "object" && one !== null) checkNames(where, `${path}${name}.`, one, own, all);
     }
   }
+}
+
+/** Returns what the option `name` must be, by the rules for names, if `value` is something else. */
+function wantedInstead(name: string, value: unknown): string | undefined {
+  if (/^max|Ms$/.test(name) && typeof value !== "number") return "a number";
+  if (name.startsWith("max") && !((value as number) >= 0)) return "a number from 0 on";
+  if (/^on[A-Z]|^authenticate$/.test(name) && typeof value !== "function") return "a function";
+  if (/^(?:advanced|limits)$/.test(name) && (typeof value !== "object" || value === null)) return "an object";
+  return undefined;
 }
 
 /**

@@ -17,6 +17,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   ssl: "tls",
   timeout: "timeoutMs",
   token: "credentials",
+  url: "listen",
 };
 
 /** Returns the known name that is most similar to `name`, within `edits` changed letters; undefined if there is none. */

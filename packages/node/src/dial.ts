@@ -103,6 +103,9 @@ export function dial<Context = unknown>(
 export function dial<Context = unknown>(url: string | URL, options?: DialOptions<Context>): Promise<Session>;
 export async function dial<Context = unknown>(url: string | URL, options: DialOptions<Context> = {}): Promise<Session> {
   const note = noteOpen("session");
+  for (const name of ["fallback", "reconnect"]) {
+    if (Object.hasOwn(options, name)) throw new TypeError(`dial() has no option ${name}: connect() has it`);
+  }
   checkOptions("dial()", options, DIAL_OPTIONS);
   const session = await dialSession(url, flatOptions(options)).catch((error: unknown) =>
     rejectedAtCaller(error, options.signal),

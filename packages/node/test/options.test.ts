@@ -98,7 +98,7 @@ describe("options that are none are refused, with the name that was probably mea
     ],
     ["serve", "serve() has no option xyzzy", { xyzzy: 1 }],
     ["dial", "dial() has no option CA: did you mean ca?", { CA: "x" }],
-    ["dial", "dial() has no option reconnect", { reconnect: false }],
+    ["dial", "dial() has no option reconnect: connect() has it", { reconnect: false }],
     ["connect", "connect() has no option timeout: did you mean timeoutMs?", { timeout: 1 }],
     ["connect", "connect() has no option token: did you mean credentials?", { token: "x" }],
     [
@@ -108,6 +108,23 @@ describe("options that are none are refused, with the name that was probably mea
     ],
     ["connect", "connect(): timeoutMs is a number, not a string", { timeoutMs: "3" }],
     ["serve", "serve(): limits.maxCalls is a number, not a string", { limits: { maxCalls: "3" } }],
+    ["serve", "serve(): limits.maxCalls is a number from 0 on, not -1", { limits: { maxCalls: -1 } }],
+    ["serve", "serve(): limits is an object, not 5", { limits: 5 }],
+    ["serve", "serve(): advanced is an object, not null", { advanced: null }],
+    ["serve", "serve(): authenticate is a function, not a string", { authenticate: "x" }],
+    ["serve", "serve(): onError is a function, not an object", { onError: {} }],
+    ["serve", "serve() has no option url: did you mean listen?", { url: "quic://[::]:4433" }],
+    ["dial", "dial() has no option fallback: connect() has it", { fallback: {} }],
+    [
+      "connectPool",
+      'balance is "roundrobin": it takes "roundRobin", "leastLoaded", "powerOfTwo" or a function',
+      { balance: "roundrobin" },
+    ],
+    [
+      "serve",
+      "extensions[0] is not an extension: pass what mcp(), studio() or docsPage() returns",
+      { listen: "http://127.0.0.1:0", extensions: [{}] },
+    ],
     [
       "serve",
       'serve() accepts either `listen` or `host` and `port`; with `listen` the port is part of the URL, as in "quic://[::]:4433"',

@@ -17,7 +17,7 @@ import {
 import { callerOf, type CallerSettings, contextOf, requestAddressOf } from "./caller.js";
 import { describeBehind, OpenApiPage } from "./open-api-page.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
-import type { ExtensionAnswer, ExtensionHost, ExtensionRequest } from "./extension.js";
+import type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./extension.js";
 import { answerWith, canBeRequest, WholeRequest } from "./extension-exchange.js";
 import { FetchExchange } from "./fetch-exchange.js";
 import type { HttpCall } from "./http-call.js";
@@ -86,6 +86,12 @@ export class HttpService<Context> {
     const described = openApi === true ? {} : openApi;
     this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
     const host: ExtensionHost = { router: combineRouters(routers), limits, prefix, onError };
+    const wrong = extensions.findIndex(
+      (extension: Partial<HttpExtension> | null) => typeof extension?.start !== "function",
+    );
+    if (wrong !== -1) {
+      throw new TypeError(`extensions[${wrong}] is not an extension: pass what mcp(), studio() or docsPage() returns`);
+    }
     this.extensions = new Map(extensions.map((extension) => [prefix + extension.path, extension.start(host)]));
     this.pages = new PageAccess(options, onError);
     this.guard = loadShedding && new OverloadGuard(loadShedding);
