@@ -95,6 +95,7 @@ function brokenConfig(file: string): Diagnostic | undefined {
 /** Returns the remedy for an error that a misspelt name causes. */
 function errorHelp(message: string): Pick<Diagnostic, "help"> {
   const name = /^(?:z\.)?(\w+) is not a function/.exec(message)?.[1];
+  if (name === "topic") return { help: "Import it from @quicrpc/topics." };
   if (name !== undefined) {
     const meant = message.startsWith("z.") ? nearest(name, Object.keys(z)) : undefined;
     return { help: meant === undefined ? "Check its spelling, and that it is exported." : `Did you mean z.${meant}?` };

@@ -56,6 +56,10 @@ describe("modules", () => {
   test.each([
     ["a misspelt schema", `${IMPORTS}export const x = z.object({ id: z.strng() });\n`],
     ["a misspelt import", `import { servce } from "@quicrpc/core";\nexport const Bad = servce("a.A", {});\n`],
+    [
+      "an import of a sibling package",
+      `import { topic } from "@quicrpc/core";\nexport const prices = topic("prices");\n`,
+    ],
     ["a name that is not imported", `export const Bad = service("a.A", {});\n`],
     ["a package that is not installed", `import { z } from "zodd/mini";\nexport const x = z.string();\n`],
     ["a path alias that leads nowhere", `import { z } from "#types/point.js";\nexport const x = z.string();\n`],
