@@ -61,10 +61,10 @@ function propertiesOf(key) {
   });
 }
 
-/** Splits the default that a comment states, if it is short, from the rest of the comment. */
+/** Splits the default that a comment states, if it is short and the whole of its sentence, from the rest of the comment. */
 function splitDefault(text) {
-  const match = /(?:^| )Default:? ((?:`[^`]*`|"[^"]*"|\.(?=\S)|[^.])+?)(?:[.;](?= |$)|$)/.exec(text);
-  if (match === null || match[1].length > 48) return { text };
+  const match = /(?:^| )Default:? ((?:`[^`]*`|"[^"]*"|\.(?=\S)|[^.])+?)(?:\.(?= |$)|$)/.exec(text);
+  if (match === null || match[1].length > 48 || match[1].includes(";")) return { text };
   const rest = `${text.slice(0, match.index)}${text.slice(match.index + match[0].length)}`;
   return { value: match[1].trim(), text: rest.trim() };
 }
@@ -156,7 +156,7 @@ async function tableOf({ key, without = "", only, defaults }, page) {
         ? [shown(name, constants[name]), number >= 0 ? text : whole]
         : isOptional
           ? [value, text]
-          : ["**required**", whole];
+          : ["**required**", text];
     return [`\`${name}\``, first, typed(page) ? `${typeOf(node, page)} · ${rest}` : rest];
   });
   return reference(["| option | default | |", "|---|---|---|"], rows);

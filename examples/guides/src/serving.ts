@@ -51,6 +51,7 @@ export async function servePublic(tls: Tls, users: Users, handlers: OrdersHandle
     tls, // { cert, key }, PEM
     routers: [createOrdersRouter<User>(handlers)],
     authenticate: async ({ credentials }) => {
+      // The token that the client sent; over HTTP that of `Authorization: Bearer`.
       const user = await users.find(await credentials);
       if (user === undefined) throw new RpcError("unauthenticated", "no such user");
       return user; // handlers find it as context.connection
@@ -58,9 +59,9 @@ export async function servePublic(tls: Tls, users: Users, handlers: OrdersHandle
     allowedOrigins: ["https://shop.example"], // pages of other hosts
     limits: {
       maxFrameBytes: 256 * 1024, // a message
-      maxSessionBytes: 4 * 1024 * 1024, // what one client may make the server hold
-      maxServerBytes: 512 * 1024 * 1024, // and all of them
-      maxCalls: 200, // of one session at once; over HTTP of all clients
+      maxSessionBytes: 4 * 1024 * 1024, // memory for one client
+      maxServerBytes: 512 * 1024 * 1024, // memory for all clients
+      maxCalls: 200, // calls in progress per session; over HTTP for all clients together
       maxBlobBytes: 100 * 1024 * 1024,
       maxDrainMs: 20_000,
     },

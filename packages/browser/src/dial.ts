@@ -53,9 +53,9 @@ export interface FallbackOptions {
    */
   readonly retry?: Partial<Backoff> | false;
   /**
-   * Milliseconds for which `connect` uses the fallback at once, in this page and others of its origin. They begin when
-   * the first transport did not answer in time, or opened sessions that carried nothing or were soon lost. Meanwhile
-   * the first transport is tried again in the background. Default 600,000; 0: nothing is remembered.
+   * Milliseconds for which `connect` uses the fallback at once, in this page and others of its origin. The time
+   * begins when the first transport did not answer in time, or opened sessions that carried nothing or were soon lost.
+   * Meanwhile the first transport is tried again in the background. Default 600,000. 0: nothing is remembered.
    */
   readonly rememberMs?: number;
 }

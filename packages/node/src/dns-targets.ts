@@ -22,9 +22,8 @@ export interface SrvRecord {
 /** Options of `dnsTargets`. */
 export interface DnsTargetsOptions {
   /**
-   * - `address` (default): A and AAAA, whichever exist
-   * - `A`, `AAAA`: only these
-   * - `SRV`: hosts and ports with their priorities and weights
+   * Records to look up: "address" looks up A and AAAA, and uses those that exist; "SRV" gives hosts and ports with their
+   * priorities and weights. Default "address".
    */
   readonly records?: "address" | "A" | "AAAA" | "SRV";
   /** Default: the system's DNS servers, with two tries of 2 s each. The hosts file is not used. */

@@ -114,7 +114,7 @@ export interface AdvancedServeOptions<Context = unknown>
    */
   readonly transports?: readonly TransportProvider[];
   /**
-   * At least 32 secret bytes that survive a restart. With them, a server that was killed and restarted on the same
+   * At least 32 secret bytes that survive a restart. With a fixed secret, a server that restarts after a crash on the same
    * address and host ends its clients' QUIC sessions at once. Otherwise these sessions last until their idle timeouts.
    * Default: derived from the first certificate's private key. Set it if that key changes at a restart.
    */
@@ -151,13 +151,13 @@ export interface AdvancedServeOptions<Context = unknown>
   /**
    * Addresses and networks (`["10.0.0.0/8"]`) of balancers in front of this server. Their TCP connections begin with a
    * PROXY protocol header, version 1 or 2, which contains the client's address: `Peer.remoteAddress`. Connections from
-   * them without a header are closed. Headers from other addresses are not accepted. Default: none.
+   * them without a header are closed. A PROXY header from any other address is refused. Default: none.
    */
   readonly trustedProxies?: readonly string[];
   /**
    * Milliseconds, varied by up to a tenth, after which a session is drained: its calls in progress finish, and a client
-   * that reconnects dials again. Behind a balancer with several servers, new servers get no clients of the old ones
-   * without it. Default: never.
+   * that reconnects dials again. Without this, clients behind a balancer stay on the old servers, and new servers get
+   * none of them. Default: never.
    */
   readonly maxSessionAgeMs?: number;
   /**

@@ -16,7 +16,7 @@ const KEPT_SHARE = 15 / 16;
 
 /** Options of `createTopics`. */
 export interface TopicsOptions {
-  /** Carries messages to and from other processes. Default: none; all subscribers are in this process. */
+  /** Carries messages to and from other processes. Default: none. All subscribers are then in this process. */
   readonly bus?: TopicBus | undefined;
   /** Stores the messages of topics with history. Default: the log of the bus, if it has one; without a bus, the memory of this process. */
   readonly log?: TopicLog | undefined;

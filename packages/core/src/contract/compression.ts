@@ -23,6 +23,6 @@ export interface Compression {
 export interface CompressionOptions {
   /** Algorithms that this side can read. It writes the first of them that the peer can read too. */
   readonly algorithms: readonly Compression[];
-  /** Smaller messages are not compressed, in bytes. Default 1024; `Infinity` compresses only calls that ask for it. */
+  /** Smaller messages are not compressed, in bytes. Default 1024. `Infinity` compresses only calls that ask for it. */
   readonly minBytes?: number;
 }

@@ -30,8 +30,8 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly once?: OnceOptions<Context>;
   /**
    * Returns the principal of a call. Only the same principal can resume a resumable call, and blobs are counted for
-   * each principal. Default: the `principal` of `once`; or `context.connection` if it is a string; or one principal for
-   * all clients if there is no connection value. With any other connection value, resumable calls fail until this
+   * each principal. Default: the `principal` of `once`, otherwise `context.connection` if it is a string. Without a
+   * connection value all clients are one principal. With any other connection value, resumable calls fail until this
    * option is set.
    */
   readonly principal?: PrincipalOf<Context>;

@@ -88,7 +88,7 @@ export interface HttpServiceOptions<Context = unknown> {
   /** Minimum bytes of messages that are compressed for clients that support it, Infinity for never. Default: 1024. */
   readonly compressFrom?: number;
   /**
-   * Serves an OpenAPI 3.1 document of the services at `/openapi.json`, to clients that may call
+   * Serves an OpenAPI 3.1 document of the services at `/openapi.json`, below `prefix`, to clients that may call
    * `quicrpc.v1.Reflection/describe`: `authenticate` and the interceptors decide as for such a call. Default: no
    * document.
    */

@@ -8,7 +8,10 @@ import type { HttpListener } from "./http-requests.js";
 export interface HttpOptions {
   /** Prefix of the paths of methods, such as "/api". Default: none. */
   readonly prefix?: string;
-  /** Serves an OpenAPI document at `/openapi.json`. Default: none. */
+  /**
+   * Serves an OpenAPI document at `/openapi.json`, below `prefix`, to clients that may call
+   * `quicrpc.v1.Reflection/describe`: `authenticate` and the interceptors decide as for such a call. Default: none.
+   */
   readonly openApi?: boolean | object;
   /**
    * Also serves HTTP/3 on UDP ports, and announces it to clients over TCP (`Alt-Svc`). Requires the native engine.
