@@ -208,6 +208,8 @@ describe("schemas", () => {
     "z.union([z.instanceof(Float64Array).nullable(), z.instanceof(Int8Array).refine(() => true)])",
     "z.union([z.object({ a: z.array(z.instanceof(Float64Array)) }), z.object({ a: z.array(z.instanceof(Int8Array)) })])",
     "z.xor([z.tuple([z.int(), z.instanceof(Float64Array)]), z.tuple([z.int()], z.instanceof(Int8Array))])",
+    "z.union([z.object({ k: z.coerce.number(), a: z.instanceof(Float64Array) }), z.object({ k: z.string(), a: z.instanceof(Uint8Array) })])",
+    'z.union([z.object({ k: z.string(), a: z.instanceof(Float64Array) }), z.object({ k: z.coerce.boolean().describe("K."), a: z.instanceof(Uint8Array) })])',
   ])("bytes of two classes in a union: %s", async (schema) => {
     expect(await methods(`  ping: rpc({ input: z.object({ a: ${schema} }) }),`)).toMatch(
       /\[unsupported-type\] test.v1.Bad ping input.a\nThis union has Float64Array and U?[iI]nt8Array in the same place/,
@@ -218,6 +220,7 @@ describe("schemas", () => {
     ['k: z.literal("a")', 'k: z.literal("b")'],
     ["k: z.string()", "k: z.null()"],
     ["k: z.enum(['a']).readonly()", "k: z.int()"],
+    ['k: z.string().describe("K.").refine(() => true)', 'k: z.int().describe("K.")'],
   ])("bytes of two classes that a field tells apart: %s, %s", async (one, other) => {
     const option = (k: string, of: string): string => `z.object({ ${k}, a: z.instanceof(${of}) })`;
     const schema = `z.union([${option(one, "Float64Array")}, ${option(other, "Uint8Array")}])`;

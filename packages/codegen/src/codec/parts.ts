@@ -79,9 +79,10 @@ export function describeNode(node: SchemaNode): Described<SchemaNode> {
   return { form: form as Described<SchemaNode>["form"], optin: node.optin };
 }
 
-/** Describes a node by its own structure, also if zod runs it. */
+/** Describes a node by its structure, also if zod runs it, unless it accepts values of other types (coercion). */
 export function describeStructure(node: SchemaNode): Described<SchemaNode> {
-  return { form: ownStructure(node) as Described<SchemaNode>["form"] };
+  const form = node.kind === "external" && !node.coerces ? node.structure : node;
+  return { form: form as Described<SchemaNode>["form"] };
 }
 
 const PLAIN: ReadonlySet<string> = new Set(
