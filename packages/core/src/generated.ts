@@ -76,6 +76,7 @@ export {
   writeChecked,
 } from "./codec/compiled.js";
 export {
+  aborting,
   atLeast,
   atMost,
   type Check,

@@ -150,5 +150,6 @@ function checkExpression(check: CheckNode, printer: CodecPrinter): string | unde
   if (["format", "overwrite", "property", "custom"].includes(check.kind)) return undefined;
   const { size, bound, least, most, step, part, position } = check as Readonly<Record<string, unknown>>;
   const args = [size, bound, least, most, step, part, position].filter((each) => each !== undefined);
-  return `wire.${check.kind}(${args.map(expression).join(", ")})`;
+  const condition = `wire.${check.kind}(${args.map(expression).join(", ")})`;
+  return check.opaque === true ? callOf("wire.aborting", [condition]) : condition;
 }

@@ -94,8 +94,9 @@ export class SchemaReader {
     if (checks.length === 0 || (hasChecks && !checks.some(({ opaque }) => opaque))) return body;
     if (!hasChecks) return refine(body);
     // Bounds are checked before the elements.
-    const first = "element" in body ? checks.findIndex(({ kind }) => !kind.endsWith("Size")) : 0;
-    return refine({ ...body, checks: checks.slice(0, first) });
+    const other = checks.findIndex(({ kind }) => !kind.endsWith("Size"));
+    const bounds = other < 0 ? checks : checks.slice(0, other);
+    return refine({ ...body, checks: "element" in body ? bounds : [] });
   }
 
   /** Reads the structure of `schema` without its checks, and whether zod has to run it. */

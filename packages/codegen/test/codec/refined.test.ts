@@ -37,6 +37,11 @@ const CASES: readonly (readonly [source: string, fits: unknown, refused: unknown
   // The elements of too many are not looked at.
   ["z.array(z.string().transform((text) => text.length)).min(1).max(2).refine(() => true)", ["a"], [1, 2, 3]],
   ["z.array(z.string().transform((text) => text.length)).min(2).refine(() => true)", ["a", "b"], [1]],
+  // Bounds that stop zod, without other checks.
+  ["z.array(z.string().transform((text) => text.length)).max(1, { abort: true })", ["a"], [1, 2]],
+  ["z.array(z.int()).min(2, { abort: true }).length(2)", [1, 2], [1]],
+  ["z.array(z.int()).min(2, { abort: true }).refine(([, second]) => second !== undefined)", [1, 2], [1]],
+  ["z.set(z.int()).max(1, { abort: true })", new Set([1]), new Set([1, 2])],
   // A refined schema inside itself is written and read.
   ["Tree", { next: { next: { next: null } } }, { next: { next: 3 } }],
 ];

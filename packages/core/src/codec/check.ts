@@ -142,6 +142,17 @@ export function exactSize(size: number): Check {
   };
 }
 
+/** Returns `check` as one after whose failure no other check runs: zod's option `abort`. */
+export function aborting(check: Check): Check {
+  return {
+    ...check,
+    test(value) {
+      const issue = check.test(value);
+      return issue && { ...issue, continue: false };
+    },
+  };
+}
+
 type Comparable = number | bigint | Date;
 
 export function atLeast(minimum: Comparable): Check {
