@@ -92,7 +92,10 @@ it("refuses pages whose own name resolves to this machine, without TLS", async (
 });
 
 it("has no place without a port of HTTP", async () => {
-  await expect(served("tcp://127.0.0.1:0")).rejects.toThrow(/option http requires a quic:/);
+  const refused = "the options http and extensions require a quic:";
+  await expect(served("tcp://127.0.0.1:0")).rejects.toThrow(refused);
+  const tools: HttpExtension = { path: "/tools", start: () => async () => new Response() };
+  await expect(serve({ listen: "tcp://127.0.0.1:0", routers: [router], extensions: [tools] })).rejects.toThrow(refused);
 });
 
 const SECURE = ["wss://127.0.0.1:0/rpc", ...QUIC];

@@ -192,6 +192,15 @@ export type ServeSettings<Context = unknown> = Omit<ServeOptions<Context>, "adva
 const CLIENT_CERTIFICATES: OptionNames<ClientCertificateOptions> = { ca: true, required: true };
 const CONNECTION_IDS: OptionNames<ConnectionIdOptions> = { config: true, key: true, nonceBytes: true, serverId: true };
 const LOAD_SHEDDING: OptionNames<LoadSheddingOptions> = { maxCalls: true, maxEventLoopDelayMs: true };
+const HTTP: OptionNames<HttpOptions> = {
+  compressFrom: true,
+  http3: true,
+  maxBodyMs: true,
+  maxUploadAgeMs: true,
+  openApi: true,
+  prefix: true,
+  uploads: true,
+};
 /** Includes the fields of a development certificate, which may be passed as it is. */
 const TLS: OptionNames<ServerCertificateOptions & DevCertificate> = {
   cert: true,
@@ -231,7 +240,7 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   authenticate: true,
   extensions: true,
   host: true,
-  http: true,
+  http: HTTP,
   interceptors: true,
   limits: DEFAULT_LIMITS,
   listen: true,

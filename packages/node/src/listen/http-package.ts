@@ -76,7 +76,7 @@ export async function httpListener<Context>(
   const { createFetchHandler, toNodeHandler } = await load();
   // The listeners decide which requests arrive.
   const { http3: _, ...options } = httpOptions;
-  return toNodeHandler(createFetchHandler({ ...settings, ...options }));
+  return toNodeHandler(createFetchHandler({ ...options, ...settings }));
 }
 
 async function load(): Promise<HttpPackage> {

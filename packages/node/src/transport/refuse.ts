@@ -55,7 +55,7 @@ export function requireListenable(
   if (earlyData && !able("earlyData")) throw new TypeError("the option earlyData requires a quic:// listener");
   if (web.http !== undefined && !targets.some(({ scheme }) => WITH_HTTP.has(scheme))) {
     throw new TypeError(
-      "the option http requires a quic://, https://, wss://, ws:// or http:// listener, whose port it uses",
+      "the options http and extensions require a quic://, https://, wss://, ws:// or http:// listener, whose port it uses",
     );
   }
   if (web.http === undefined && targets.some(({ provider }) => provider === plainHttpProvider)) {
