@@ -23,8 +23,8 @@ const ABILITIES: TransportAbilities = {
 
 /**
  * Uses `@fails-components/webtransport` for `https://` instead of the QUIC engine, in servers and clients: `serve({
- * transports: [failsTransport()], listen: ["https://[::]:4433"] })`, `connect(url, { transports: [failsTransport()]
- * })`.
+ * advanced: { transports: [failsTransport()] }, listen: ["https://[::]:4433"] })`, `connect(url, { advanced: {
+ * transports: [failsTransport()] } })`.
  */
 export function failsTransport(options: FailsTransportOptions = {}): TransportProvider {
   checkOptions("failsTransport()", options, { httpVersion: true });
@@ -41,7 +41,7 @@ export function failsTransport(options: FailsTransportOptions = {}): TransportPr
 
 /**
  * WebTransport over HTTP/2, and over the WebSocket of the package's ponyfill for browsers, on the TCP port with the
- * same number as each `quic://` and `https://` listener: `serve({ transports: [http2Transport()] })`.
+ * same number as each `quic://` and `https://` listener: `serve({ advanced: { transports: [http2Transport()] } })`.
  */
 export function http2Transport(): TransportProvider {
   return {
