@@ -42,6 +42,7 @@ export type DiagnosticCode =
   | "invalid-meta"
   | "no-json"
   | "no-proto"
+  | "proto-clash"
   | "proto-renamed"
   | "costly-template";
 

@@ -137,7 +137,9 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const isWanted = ({ schemaFile }: FileModel): boolean => only.has(schemaFile);
   const models = packages.flatMap((each) => each.models);
   checkServices(models, lock ?? EMPTY_LOCK, isWanted, report);
-  const proto = options.proto === undefined || diagnostics.length > 0 ? undefined : await protoOf(models, lock, cwd);
+  const proto =
+    options.proto === undefined || diagnostics.length > 0 ? undefined : await protoOf(models, lock, cwd, complete);
+  for (const problem of proto?.problems ?? []) report(problem);
   const services = Object.fromEntries(
     models.filter(isWanted).flatMap((model) =>
       model.services.map(({ name, snapshot }) => {
@@ -222,9 +224,15 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
 }
 
 /** Makes the `.proto` files. Their code is loaded only if they are requested. */
-async function protoOf(models: readonly FileModel[], lock: Lock | undefined, cwd: string): Promise<ProtoOutput> {
+async function protoOf(
+  models: readonly FileModel[],
+  lock: Lock | undefined,
+  cwd: string,
+  complete: boolean,
+): Promise<ProtoOutput> {
   const { buildProto } = await import("./proto/build.js");
-  return buildProto(models, lock?.messages ?? EMPTY_LOCK.messages, (file) => relative(cwd, file).replaceAll("\\", "/"));
+  const nameOfFile = (file: string): string => relative(cwd, file).replaceAll("\\", "/");
+  return buildProto(models, lock?.messages ?? EMPTY_LOCK.messages, nameOfFile, complete);
 }
 
 /** Returns the output path of each schema module, if possible. If two collide, those of `first` have precedence. */

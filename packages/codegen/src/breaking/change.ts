@@ -91,6 +91,7 @@ export const METHOD_CHANGES = {
   "path-changed": "wire",
   "json-removed": "wire",
   "json-added": "safe",
+  "proto-method-removed": "wire",
   "proto-type-changed": "wire",
   "proto-number-changed": "wire",
   "proto-field-renamed": "source",

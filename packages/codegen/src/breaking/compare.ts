@@ -1,5 +1,6 @@
 import type { ItemCursor } from "@quicrpc/core/generated";
 import { CanonicalText } from "../shape/canonical.js";
+import { payloadName } from "../proto/model.js";
 import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape, ShapeTypes } from "../shape/shape.js";
 import {
   CHANGE_CLASSES,
@@ -50,7 +51,7 @@ export function compareSnapshots(
       changes.push(change("service-id-changed", { service }, `its id was ${old.id} and is ${now.id}`));
     }
     const found: Change[] = [];
-    compareServices(service, old, now, found);
+    compareServices(name, old, service, now, found);
     // If a check exists in only one version, the other format may be unable to express it.
     changes.push(...(old.format === now.format ? found : found.filter(({ kind }) => !kind.startsWith("check-"))));
     if (http) compareOverHttp(name, old, service, now, changes);
@@ -61,7 +62,13 @@ export function compareSnapshots(
   return changes.sort((a, b) => CHANGE_CLASSES.indexOf(a.class) - CHANGE_CLASSES.indexOf(b.class));
 }
 
-function compareServices(service: string, before: ServiceSnapshot, after: ServiceSnapshot, changes: Change[]): void {
+function compareServices(
+  oldName: string,
+  before: ServiceSnapshot,
+  service: string,
+  after: ServiceSnapshot,
+  changes: Change[],
+): void {
   const matched = new Set<string>();
   for (const [name, old] of Object.entries(before.methods)) {
     const renamed = Object.entries(after.methods).find(
@@ -78,12 +85,20 @@ function compareServices(service: string, before: ServiceSnapshot, after: Servic
     if (method !== name)
       changes.push(change("method-renamed", { service, method: name }, `it is called ${method} now`));
     if (old.id !== now.id) changes.push(change("method-id-changed", at, `its id was ${old.id} and is ${now.id}`));
+    const hadProto = isInProto(before, oldName, name);
+    if (hadProto && after.proto !== undefined && !isInProto(after, service, method)) {
+      changes.push(change("proto-method-removed", at, "it is no longer in the .proto file"));
+    }
     compareMethods(at, { method: old, types: before.types }, { method: now, types: after.types }, changes);
   }
   for (const method of Object.keys(after.methods)) {
     if (!matched.has(method)) changes.push(change("method-added", { service, method }, "a new method"));
   }
   compareTypeNames(service, before.types, after.types, changes);
+}
+
+function isInProto({ proto = {} }: ServiceSnapshot, service: string, method: string): boolean {
+  return Object.hasOwn(proto, payloadName(service.slice(service.lastIndexOf(".") + 1), method, "Request"));
 }
 
 /**

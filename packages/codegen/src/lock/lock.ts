@@ -1,4 +1,5 @@
-import { payloadName } from "../proto/model.js";
+import { fullName, packageAndPath, packageNameOf, payloadName } from "../proto/model.js";
+import { elementName, typeName } from "../proto/names.js";
 import { compareText } from "../shape/canonical.js";
 
 /**
@@ -76,9 +77,9 @@ function tableText(table: ReadonlyMap<string | number, string | number>): string
  */
 export function renameLocked(lock: Lock, from: string, to: string): Lock {
   const isMethod = from.includes("/");
-  if (lock.messages.has(from)) return { ...lock, messages: withType(lock.messages, from, to) };
   const owner = isMethod ? undefined : [...lock.messages].find(([name, { numbers }]) => numbers.has(keyIn(name, from)));
   if (owner !== undefined) return { ...lock, messages: withField(lock.messages, owner, from, to) };
+  if (lock.messages.has(from)) return { ...lock, messages: withType(lock.messages, from, to) };
   if (isMethod !== to.includes("/")) throw new RangeError(`${from} and ${to} are not both methods or both services.`);
   if (isMethod && serviceOf(from) !== serviceOf(to)) {
     throw new RangeError("A method cannot move to another service: its id is that of its service and its own.");
@@ -92,7 +93,7 @@ export function renameLocked(lock: Lock, from: string, to: string): Lock {
     if (taken) throw new RangeError(`${to} is in the lock as removed, and its id is reserved. Use another name.`);
   }
   if (renamed.size === 0) throw new RangeError(`${from} is not in the lock.`);
-  let { messages } = lock;
+  let messages = isMethod ? lock.messages : withPackage(lock, packageNameOf(from), packageNameOf(to));
   for (const [before, after] of renamed) {
     for (const role of ["Request", "Response"] as const) {
       const [old, now] = [before, after].map((key) => payloadName(serviceOf(key), methodOf(key), role));
@@ -117,7 +118,45 @@ function withField(messages: Messages, [name, own]: [string, LockedNumbers], fro
   if (now === "") throw new RangeError(`A field cannot move to another message, so ${to} has to begin with ${name}.`);
   if (own.numbers.has(now)) throw new RangeError(`${to} is in the lock already.`);
   const numbers = new Map([...own.numbers].map(([key, number]) => [key === old ? now : key, number]));
-  return new Map([...messages, [name, { ...own, numbers }]]);
+  const [before, after] = [own.numbers, numbers].map((each) => [...each.keys()]);
+  const words = [
+    [elementName(old, before ?? []), elementName(now, after ?? [])],
+    [typeName(old), typeName(now)],
+  ] as const;
+  let all: Messages = new Map([...messages, [name, { ...own, numbers }]]);
+  // Types inside the message are named after the field.
+  for (const nested of messages.keys()) {
+    const type = keyIn(name, nested);
+    const isOther = [...own.numbers.keys()].some((key) => key !== old && typeName(key) === type);
+    const word = words.find(([word]) => type.startsWith(word) && NESTED.test(type.slice(word.length)));
+    if (isOther || word === undefined) continue;
+    const renamed = `${name}.${word[1]}${type.slice(word[0].length)}`;
+    if (renamed !== nested) all = withType(all, nested, renamed);
+  }
+  return all;
+}
+
+/** What the name of a type has after that of its field: it is of the field, or around its value. */
+const NESTED = /^(?:Key|Value)?(?:List|OrNull|Item|Pair)?$/;
+
+/**
+ * Gives types that several services may use the same numbers in the package `to` as in `from`: both may need them. Types
+ * that `to` has stay unchanged.
+ */
+function withPackage({ messages, methods }: Lock, from: string, to: string): Messages {
+  if (from === to) return messages;
+  const payloads = new Set(
+    [...methods.keys()].flatMap((key) =>
+      (["Request", "Response"] as const).map((role) => payloadName(serviceOf(key), methodOf(key), role)),
+    ),
+  );
+  const isShared = (name: string): boolean =>
+    packageAndPath(name)[0] === from && !payloads.has(fullName(from, packageAndPath(name)[1].split(".").slice(0, 1)));
+  const shared = [...messages].filter(([name]) => isShared(name));
+  return new Map([
+    ...shared.map(([name, numbers]) => [fullName(to, [packageAndPath(name)[1]]), numbers] as const),
+    ...messages,
+  ]);
 }
 
 /** Returns the key of a field `message.key`; empty if it is not one of `message`. */

@@ -7,7 +7,7 @@ export const MESSAGE: RegExp = new RegExp(
   String.raw`"([\w.]+)"\s*:\s*(\{\s*"(?:fields|values)"\s*:\s*${TABLE}(?:\s*,\s*"removed"\s*:\s*${TABLE})?\s*\})`,
   "g",
 );
-const NUMBER = /"((?:[^"\\\n]|\\.)*)"\s*:\s*(-?\d+)/g;
+const NUMBER = /"((?:[^"\\\n]|\\.)*)"\s*:\s*(-?[\d.]+(?:[eE][-+]?\d+)?)/g;
 const REMOVED = /"(-?\d+)"\s*:\s*"((?:[^"\\\n]|\\.)*)"/g;
 
 type Problem = Pick<Diagnostic, "code" | "message" | "help"> & { readonly index: number };
@@ -29,7 +29,7 @@ export function readMessages(text: string): {
   const problems: Problem[] = [];
   const found = new Map<string, Lines>();
   for (const { 1: name = "", 2: body = "", index } of text.matchAll(MESSAGE)) {
-    if (!isJson(body)) {
+    if (!isEntry(body)) {
       const message = `The entry of ${name} cannot be read.`;
       problems.push({ index, code: "lock-invalid", message, help: "Restore the line from version control." });
       continue;
@@ -79,11 +79,31 @@ function textOf(escaped = ""): string {
   return JSON.parse(`"${escaped}"`) as string;
 }
 
-function isJson(text: string): boolean {
+function isEntry(body: string): boolean {
   try {
-    JSON.parse(text);
-    return true;
+    const { fields, values, removed = {} } = JSON.parse(body) as Record<string, object | undefined>;
+    const isNumber = fields === undefined ? isValueNumber : isFieldNumber;
+    return (
+      Object.values(fields ?? values ?? {}).every((number) => isNumber(number)) &&
+      Object.entries(removed).every(
+        ([number, key]) => /^-?\d+$/.test(number) && isNumber(Number(number)) && typeof key === "string",
+      )
+    );
   } catch {
     return false;
   }
+}
+
+function isValueNumber(number: unknown): boolean {
+  return Number.isInteger(number) && Math.abs(Number(number)) < 2 ** 31;
+}
+
+/** Returns true for numbers of fields that protobuf allows: it reserves some for itself. */
+function isFieldNumber(number: unknown): boolean {
+  return (
+    isValueNumber(number) &&
+    Number(number) > 0 &&
+    Number(number) < 2 ** 29 &&
+    !(Number(number) >= 19_000 && Number(number) < 20_000)
+  );
 }

@@ -9,13 +9,14 @@ import { PackageMessages } from "./messages.js";
 import {
   methodName,
   packageNameOf,
+  payloadName,
   type ProtoMessage,
   type ProtoMethod,
   type ProtoPackage,
   type ProtoService,
 } from "./model.js";
 import { printProto, protoFileOf } from "./print.js";
-import { UnmappableError } from "./value.js";
+import { NameClashError, ProtoError } from "./value.js";
 
 /** The services as protobuf has them. */
 export interface ProtoOutput {
@@ -25,9 +26,13 @@ export interface ProtoOutput {
   readonly numbers: ReadonlyMap<string, LockedNumbers>;
   /** The messages and enums of each service, for comparison with another version. */
   readonly shapes: ReadonlyMap<string, Readonly<Record<string, ProtoShape>>>;
-  /** Methods that are left out, and numbers that may have been lost. */
+  /** Names with two meanings, and methods of earlier runs that would be left out. */
+  readonly problems: readonly Diagnostic[];
+  /** New methods that are left out, and numbers that may have been lost. */
   readonly warnings: readonly Diagnostic[];
 }
+
+type Locked = ReadonlyMap<string, LockedNumbers>;
 
 /** A service with the names and comments of its file. */
 interface Source {
@@ -36,20 +41,24 @@ interface Source {
 }
 
 /**
- * Makes the services' `.proto` files. Methods without a faithful form are left out, with a warning.
+ * Makes the services' `.proto` files. Methods without a faithful form are left out: with a warning if they are new,
+ * otherwise with a problem.
  *
  * @param locked the numbers of earlier runs
  * @param nameOfFile returns how the header of a file names a schema module
+ * @param complete whether `models` are all of the project
  */
 export function buildProto(
   models: readonly FileModel[],
-  locked: ReadonlyMap<string, LockedNumbers>,
+  locked: Locked,
   nameOfFile: (schemaFile: string) => string,
+  complete: boolean,
 ): ProtoOutput {
   const sources = models.flatMap((file) => file.services.map((service): Source => ({ file, service })));
   const files = new Map<string, string>();
   const numbers = new Map<string, LockedNumbers>();
   const shapes = new Map<string, Readonly<Record<string, ProtoShape>>>();
+  const problems: Diagnostic[] = [];
   const warnings: Diagnostic[] = [];
   for (const [name, members] of groupBy(sources, ({ service }) => packageNameOf(service.name))) {
     const messages = new PackageMessages(
@@ -57,7 +66,7 @@ export function buildProto(
       locked,
       members.map(({ service }) => lastPart(service.name)),
     );
-    const services = members.map(({ file, service }) => serviceOf(service, file, messages, warnings));
+    const services = members.map(({ file, service }) => serviceOf(service, file, messages, locked, problems, warnings));
     const model: ProtoPackage = { name, services, types: messages.types };
     const schemaFiles = [...new Set(members.map(({ file }) => nameOfFile(file.schemaFile)))];
     files.set(protoFileOf(name), printProto(model, schemaFiles));
@@ -67,53 +76,70 @@ export function buildProto(
       const made = services[index];
       if (made !== undefined) shapes.set(service.name, protoShapesOf(made));
     }
-    warnings.push(...goneMessages(name, own, locked));
   }
-  return { files, numbers, shapes, warnings };
+  warnings.push(...goneMessages(numbers, locked, complete));
+  return { files, numbers, shapes, problems, warnings };
 }
+
+const ROLES = ["Request", "Response"] as const;
 
 function serviceOf(
   service: ServiceModel,
   { types, schemaFile }: FileModel,
   messages: PackageMessages,
+  locked: Locked,
+  problems: Diagnostic[],
   warnings: Diagnostic[],
 ): ProtoService {
   const name = lastPart(service.name);
   const methods = new Map<string, ProtoMethod>();
   for (const method of service.methods) {
     const rpc = methodName(method.name);
-    const leaveOut = (message: string, help: string, part: MessageModel | undefined, error?: UnmappableError): void => {
-      const node = error === undefined ? undefined : part?.sourceOf(error.node.schema);
-      warnings.push({
-        code: "no-proto",
-        message: `${message}: this method is left out of the .proto file.`,
-        help,
-        ...(node === undefined ? { file: schemaFile } : sourcePlaceOf(node)),
-        service: service.name,
-        method: method.name,
-        ...(error === undefined || error.path.length === 0 ? {} : { path: error.path.join(".") }),
-      });
-    };
-    if (methods.has(rpc)) {
-      leaveOut(`Another method is called ${rpc} in protobuf too`, "Rename one of them.", undefined);
-      continue;
-    }
     let part = method.input;
-    const payload = (message: MessageModel | undefined, role: "Request" | "Response"): ProtoMessage => {
+    const payload = (message: MessageModel | undefined, role: (typeof ROLES)[number]): ProtoMessage => {
       part = message;
       const node = message && (message.schema === undefined ? "bytes" : nodeOf(message.schema));
       return messages.payload(`${name}${rpc}${role}`, node, types);
     };
     try {
+      if (methods.has(rpc)) {
+        throw new NameClashError(undefined, `${rpc} is already the name of another method`, "Rename one of them.");
+      }
       messages.attempt(() => {
         const input = payload(method.input, "Request");
         const output = payload(method.output, "Response");
         methods.set(rpc, { name: rpc, input, output, ...factsOf(method) });
       });
     } catch (error) {
-      if (!(error instanceof UnmappableError)) throw error;
-      error.path.unshift(part === method.input ? "input" : "output");
-      leaveOut(`Protobuf has no form for ${error.reason}`, error.help, part, error);
+      if (!(error instanceof ProtoError)) throw error;
+      if (error.path.length > 0 || error.node !== undefined)
+        error.path.unshift(part === method.input ? "input" : "output");
+      const isLocked = ROLES.some((role) => locked.has(payloadName(service.name, method.name, role)));
+      const node = error.node && part?.sourceOf(error.node.schema);
+      const place = {
+        ...(node === undefined ? { file: schemaFile } : sourcePlaceOf(node)),
+        service: service.name,
+        method: method.name,
+        ...(error.path.length === 0 ? {} : { path: error.path.join(".") }),
+      };
+      const { message, help } = error;
+      if (error instanceof NameClashError) {
+        problems.push({ code: "proto-clash", message: `${message}.`, help, ...place });
+      } else if (isLocked) {
+        problems.push({
+          code: "no-proto",
+          message: `${message}: this method would disappear from the .proto file.`,
+          help: `${help} If nobody calls it over protobuf, delete the lines of its messages in quicrpc.lock.json.`,
+          ...place,
+        });
+      } else {
+        warnings.push({
+          code: "no-proto",
+          message: `${message}: this method is left out of the .proto file.`,
+          help,
+          ...place,
+        });
+      }
     }
   }
   return { name, docs: service.docs, methods: [...methods.values()] };

@@ -1,7 +1,7 @@
 import type { LockedNumbers } from "../lock/lock.js";
 import type { ProtoEnum } from "./model.js";
 import { distinctNames, upperSnakeCase } from "./names.js";
-import { numbersFor, removedOf } from "./numbers.js";
+import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
 
 /** Key of the member of number 0, which no text of a schema is. */
 const ZERO = "\0";
@@ -21,11 +21,16 @@ export function enumType(
 ): ProtoEnum {
   const prefix = upperSnakeCase(path.at(-1) ?? "");
   const nameOf = (key: string): string => `${prefix}_${key === ZERO ? "UNSPECIFIED" : upperSnakeCase(key) || "VALUE"}`;
-  const names = distinctNames([ZERO, ...keys], nameOf);
   const assigned: LockedNumbers =
     numbers === undefined ? numbersFor(keys, "values", locked) : { kind: "values", numbers, removed: new Map() };
+  const names = distinctNames([ZERO, ...keysByNumber(assigned)], nameOf, withoutUnderscores);
   const values = keys.map((key) => ({ key, name: names.get(key) ?? key, number: assigned.numbers.get(key) ?? 0 }));
   const zero = values.some(({ number }) => number === 0) ? undefined : names.get(ZERO);
-  const removed = removedOf(assigned, names.values(), nameOf);
+  const removed = removedOf(assigned, names);
   return { kind: "enum", path, docs, values, zero, removed, isNumbered: numbers !== undefined };
+}
+
+/** Protobuf refuses names of an enum that differ only in underscores. */
+function withoutUnderscores(name: string): string {
+  return name.replaceAll("_", "");
 }

@@ -1,7 +1,15 @@
 import type { Diagnostic } from "../diagnostics.js";
 import type { LockedNumbers } from "../lock/lock.js";
 import type { ProtoShape } from "../shape/shape.js";
-import { type Declared, fullName, pathName, type ProtoField, type ProtoPackage, type ProtoService } from "./model.js";
+import {
+  type Declared,
+  fullName,
+  packageAndPath,
+  pathName,
+  type ProtoField,
+  type ProtoPackage,
+  type ProtoService,
+} from "./model.js";
 import { numbersFor } from "./numbers.js";
 
 /** Returns the numbers of a package's messages and enums for the lock file, by full name. */
@@ -55,18 +63,31 @@ function typeText(field: ProtoField, oneof: string | undefined): string {
   return label === "implicit" ? text : `${label} ${text}`;
 }
 
-/** Warns of new messages that have the fields of one in the lock file that is gone: they were probably renamed. */
+/**
+ * Warns of new messages that have the fields of one in the lock file that is gone: they were probably renamed, or their
+ * service moved to another package.
+ *
+ * @param complete whether `numbers` has all packages of the project
+ */
 export function goneMessages(
-  packageName: string,
   numbers: ReadonlyMap<string, LockedNumbers>,
   locked: ReadonlyMap<string, LockedNumbers>,
+  complete: boolean,
 ): Diagnostic[] {
+  const packages = new Set(Array.from(numbers.keys(), (name) => packageAndPath(name)[0]));
   const keysOf = (each: LockedNumbers): string => [...each.numbers.keys()].sort().join("\n");
-  const gone = [...locked].filter(([name]) => isInPackage(name, packageName) && !numbers.has(name));
-  const added = [...numbers].filter(([name]) => !locked.has(name));
+  const gone = [...locked].filter(
+    ([name]) => !numbers.has(name) && (complete || packages.has(packageAndPath(name)[0])),
+  );
+  const added = [...numbers].filter(([name, own]) => !locked.has(name) && own.numbers.size > 0);
   return added.flatMap(([name, own]): Diagnostic[] => {
-    const before = gone.find(([, each]) => each.kind === own.kind && keysOf(each) === keysOf(own));
-    if (before === undefined || own.numbers.size === 0) return [];
+    const [packageName, path] = packageAndPath(name);
+    const before = gone.find(([other, each]) => {
+      const [otherPackage, otherPath] = packageAndPath(other);
+      const isNear = packageName === otherPackage || path === otherPath;
+      return isNear && each.kind === own.kind && keysOf(each) === keysOf(own);
+    });
+    if (before === undefined) return [];
     return [
       {
         code: "proto-renamed",
@@ -75,9 +96,4 @@ export function goneMessages(
       },
     ];
   });
-}
-
-function isInPackage(name: string, packageName: string): boolean {
-  const rest = packageName === "" ? name : name.startsWith(`${packageName}.`) ? name.slice(packageName.length + 1) : "";
-  return /^[A-Z_]/.test(rest);
 }

@@ -15,9 +15,9 @@ import {
 import { enumType } from "./enums.js";
 import { fieldsOfObject } from "./fields.js";
 import { defaultJsonName, distinctNames, elementName, snakeCase, typeName } from "./names.js";
-import { numbersFor, removedOf } from "./numbers.js";
+import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
 import { isTexts, numericMembers, scalar, simpleType } from "./scalars.js";
-import { at, UnmappableError, type Value, valueOf } from "./value.js";
+import { at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
 
 /** Scalar types of the keys of `map` fields. */
 const MAP_KEYS: ReadonlySet<string> = new Set("bool int32 int64 string uint32 uint64".split(" "));
@@ -103,10 +103,20 @@ export class PackageMessages {
   /** Adds a type to the message around it, or to the top level. */
   #declared<Type extends Declared>(type: Type, owner: ProtoMessage | undefined, node: SchemaNode | undefined): Type {
     const siblings = owner?.nested ?? this.#top;
-    const name = type.path.at(-1);
-    if (node !== undefined && siblings.some(({ path }) => path.at(-1) === name)) {
-      const text = fullName(this.#package, type.path);
-      throw new UnmappableError(node, `another type ${text}`, "Rename one of the two schemas or fields.");
+    const name = type.path.at(-1) ?? "";
+    const scope = type.path.slice(0, -1);
+    // The values of an enum are names in the scope around it.
+    const taken = new Map(siblings.flatMap((each) => namesIn(each).map((name) => [name, "another type"])));
+    if (owner === undefined) for (const each of this.#reserved) taken.set(each, "a service");
+    const clash = namesIn(type).find((each) => taken.has(each));
+    if (clash !== undefined) {
+      const text = fullName(this.#package, [...scope, clash]);
+      const other = clash === name ? taken.get(clash) : "the value of another enum";
+      throw new NameClashError(
+        node,
+        `${text} is already the name of ${other}`,
+        "Rename one of the two schemas or fields.",
+      );
     }
     siblings.push(type);
     return type;
@@ -343,10 +353,10 @@ export class PackageMessages {
     nameOf: (key: string) => string = (key) => snakeCase(key),
   ): void {
     const keys = entries.map(({ key }) => key);
-    const names = distinctNames(keys, nameOf);
     const locked = this.#locked.get(fullName(this.#package, message.path));
     const assigned = numbersFor(keys, "fields", locked);
-    message.removed = removedOf(assigned, names.values(), nameOf);
+    const names = distinctNames(keysByNumber(assigned), nameOf, defaultJsonName);
+    message.removed = removedOf(assigned, names);
     message.fields = entries.map(({ key, field, node, docs }): ProtoField => {
       const name = names.get(key) ?? key;
       const jsonName = message.oneof === undefined && defaultJsonName(name) !== key ? key : undefined;
@@ -356,6 +366,13 @@ export class PackageMessages {
     // A oneof and its fields have names of one scope.
     if (message.fields.some(({ name }) => name === message.oneof)) message.oneof = `${message.oneof}_choice`;
   }
+}
+
+/** Returns the names that a type declares in the scope around it. */
+function namesIn(type: Declared): string[] {
+  const values = type.kind === "enum" ? type.values.map(({ name }) => name) : [];
+  const zero = type.kind === "enum" && type.zero !== undefined ? [type.zero] : [];
+  return [type.path.at(-1) ?? "", ...zero, ...values];
 }
 
 /** Returns true if a field of the type without a label may be absent, because it is a message. */

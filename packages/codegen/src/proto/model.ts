@@ -127,6 +127,12 @@ export function fullName(packageName: string, path: readonly string[]): string {
   return [...(packageName === "" ? [] : [packageName]), ...path].join(".");
 }
 
+/** Splits a type's full name into its package, whose parts begin with small letters, and its path. */
+export function packageAndPath(name: string): [packageName: string, path: string] {
+  const [, packageName = "", path = name] = /^((?:[^A-Z_.][^.]*\.)*)(.*)$/.exec(name) ?? [];
+  return [packageName.slice(0, -1), path];
+}
+
 /** Returns the full name of the message of a method's payload. */
 export function payloadName(service: string, method: string, role: "Request" | "Response"): string {
   const name = service.slice(service.lastIndexOf(".") + 1);

@@ -41,19 +41,23 @@ export function elementName(key: string, siblings: readonly string[]): string {
   return siblings.some((other) => other !== key && typeName(other) === name) ? `${typeName(key)}Item` : name;
 }
 
-/** Returns different names for `keys`: those of `nameOf`, or with a number if an earlier key has the same. */
+/**
+ * Returns different names for `keys`: those of `nameOf`, or with a number if an earlier key has the same.
+ *
+ * @param formOf returns the form of a name that must be different too
+ */
 export function distinctNames(
   keys: readonly string[],
   nameOf: (key: string) => string,
-  separator = "_",
+  formOf: (name: string) => string,
 ): ReadonlyMap<string, string> {
   const taken = new Set<string>();
   return new Map(
     keys.map((key) => {
       const wanted = nameOf(key);
       let name = wanted;
-      for (let n = 2; taken.has(name); n++) name = `${wanted}${separator}${n}`;
-      taken.add(name);
+      for (let n = 2; taken.has(formOf(name)); n++) name = `${wanted}_${n}`;
+      taken.add(formOf(name));
       return [key, name];
     }),
   );

@@ -26,13 +26,17 @@ export function numbersFor(
   return { kind, numbers, removed };
 }
 
+/** Returns all keys that a message or enum has or had, in the order of their first numbers. */
+export function keysByNumber({ numbers, removed }: LockedNumbers): string[] {
+  const used = Array.from(numbers, ([key, number]) => [number, key] as const);
+  return [...new Set([...removed, ...used].sort(([a], [b]) => a - b).map(([, key]) => key))];
+}
+
 /** Returns what a declaration reserves. Names that are used again are not reserved. */
-export function removedOf(
-  { removed }: LockedNumbers,
-  used: Iterable<string>,
-  nameOf: (key: string) => string,
-): Removed {
-  const names = new Set([...removed.values()].map(nameOf));
-  for (const name of used) names.delete(name);
-  return { numbers: [...removed.keys()].sort((a, b) => a - b), names: [...names].sort() };
+export function removedOf({ numbers, removed }: LockedNumbers, names: ReadonlyMap<string, string>): Removed {
+  const gone = new Set([...removed.values()].filter((key) => !numbers.has(key)));
+  return {
+    numbers: [...removed.keys()].sort((a, b) => a - b),
+    names: [...gone].map((key) => names.get(key) ?? key).sort(),
+  };
 }

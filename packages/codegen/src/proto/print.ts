@@ -52,14 +52,18 @@ function importsOf(types: readonly Declared[]): string[] {
 
 class Printer {
   readonly #package: string;
-  /** Names of the types and packages that a name may refer to, with their package. */
+  /** Names of the types, methods and packages that a name may refer to, with their package. */
   readonly #names = new Set<string>();
 
   constructor({ name, services, types }: ProtoPackage) {
     this.#package = name;
     const parts = name.split(".");
     for (const index of parts.keys()) this.#names.add(parts.slice(0, index + 1).join("."));
-    for (const each of services) this.#names.add(fullName(name, [each.name]));
+    for (const each of services) {
+      for (const path of [[], ...each.methods.map((method) => [method.name])]) {
+        this.#names.add(fullName(name, [each.name, ...path]));
+      }
+    }
     const add = (type: Declared): void => {
       this.#names.add(fullName(name, type.path));
       if (type.kind === "message") for (const each of type.nested) add(each);
@@ -69,8 +73,8 @@ class Printer {
 
   service({ name, docs, methods }: ProtoService): string[] {
     const lines = methods.flatMap((method) => {
-      const input = `${method.streamsInput ? "stream " : ""}${method.input.path.join(".")}`;
-      const output = `${method.streamsOutput ? "stream " : ""}${method.output.path.join(".")}`;
+      const input = `${method.streamsInput ? "stream " : ""}${this.#reference(method.input, [name])}`;
+      const output = `${method.streamsOutput ? "stream " : ""}${this.#reference(method.output, [name])}`;
       const head = `rpc ${method.name}(${input}) returns (${output})`;
       const { idempotency } = method;
       return [

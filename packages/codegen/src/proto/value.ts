@@ -8,22 +8,31 @@ import {
   type SchemaNode,
 } from "../schema/node.js";
 
-/** Reports that protobuf has no form for a schema. */
-export class UnmappableError extends Error {
-  readonly node: SchemaNode;
-  /** What it is, as in "a blob". */
-  readonly reason: string;
+/** Reports that a method cannot be in the `.proto` file. */
+export class ProtoError extends Error {
+  /** The schema that is the reason, if there is one. */
+  readonly node: SchemaNode | undefined;
   readonly help: string;
   /** Keys that lead to it in the message. */
   readonly path: string[] = [];
 
-  constructor(node: SchemaNode, reason: string, help: string) {
-    super(reason);
+  constructor(node: SchemaNode | undefined, message: string, help: string) {
+    super(message);
     this.node = node;
-    this.reason = reason;
     this.help = help;
   }
 }
+
+/** Reports that protobuf has no form for a schema. */
+export class UnmappableError extends ProtoError {
+  /** @param reason what it is, as in "a blob" */
+  constructor(node: SchemaNode, reason: string, help: string) {
+    super(node, `Protobuf has no form for ${reason}`, help);
+  }
+}
+
+/** Reports that a name has two meanings. */
+export class NameClashError extends ProtoError {}
 
 /** What a schema sends, without the wrappers and functions around it. */
 export interface Value {
@@ -39,7 +48,7 @@ export interface Value {
   readonly isNullable: boolean;
 }
 
-/** Returns what the sender of `node` sends. Throws `UnmappableError`. */
+/** Returns what the sender of `node` sends. Throws `UnmappableError` if it has no form. */
 export function valueOf(node: SchemaNode): Value {
   if (isBlob(node.schema)) throw new UnmappableError(node, "a blob", "Stream bytes() instead.");
   switch (node.kind) {
@@ -63,7 +72,7 @@ export function valueOf(node: SchemaNode): Value {
       return valueOf(node.structure);
     case "pipe":
       // Checks on the result of a function are not checks on what is sent.
-      return { ...valueOf(isFunction(node.from) ? node.to : node.from), checks: [] };
+      return isFunction(node.from) ? { ...valueOf(node.to), checks: [] } : valueOf(node.from);
     case "union":
       if (isJson(node)) return { node: { ...node, kind: "any" }, checks: [], isOptional: false, isNullable: false };
       return choiceOf(node, node.options.map(valueOf));
@@ -116,7 +125,7 @@ export function at<Result>(key: string, make: () => Result): Result {
   try {
     return make();
   } catch (error) {
-    if (error instanceof UnmappableError) error.path.unshift(key);
+    if (error instanceof ProtoError) error.path.unshift(key);
     throw error;
   }
 }

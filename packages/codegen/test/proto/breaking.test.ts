@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
-import { type Change, compareSnapshots, generate, writeGenerated } from "../../src/index.js";
+import { type Change, compareSnapshots, generate, type SchemaSnapshot, writeGenerated } from "../../src/index.js";
 import { createWorkspace } from "../workspace.js";
 import { BUF, buf, writeModule } from "./buf.js";
 
@@ -139,6 +139,22 @@ describe("changes in protobuf", () => {
       expect(kindsOf(found[i]?.ours ?? []), `${before} -> ${after}`).toEqual(expected);
       expect((found[i]?.buf ?? []).length > 0, `${before} -> ${after}: ${found[i]?.buf.join()}`).toBe(isBreaking);
     }
+  });
+
+  test("are found if a method is no longer in the .proto file", () => {
+    const method = { id: 1, kind: "unary" as const };
+    const messages = { SMRequest: { fields: {} }, SMResponse: { fields: {} } };
+    const service = (name: string, proto: Record<string, { fields: Record<string, never> }> | undefined) => ({
+      version: 2 as const,
+      services: { "test.v1.S": { id: 1, methods: { [name]: method }, types: {}, ...(proto && { proto }) } },
+    });
+    const kinds = (...versions: [SchemaSnapshot, SchemaSnapshot]): string[] => kindsOf(compareSnapshots(...versions));
+    expect(kinds(service("m", messages), service("m", {}))).toEqual([
+      "proto-method-removed undefined: it is no longer in the .proto file",
+    ]);
+    expect(kinds(service("m", messages), service("n", { SNRequest: { fields: {} } }))).toEqual([]);
+    expect(kinds(service("m", messages), service("m", undefined))).toEqual([]);
+    expect(kinds(service("m", {}), service("m", {}))).toEqual([]);
   });
 
   test("are found if the lock file was lost, or names have other numbers", () => {

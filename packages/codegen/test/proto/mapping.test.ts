@@ -1,6 +1,6 @@
 // The form in protobuf of each kind of schema.
 import { afterAll, describe, expect, test } from "vitest";
-import { type Diagnostic, generate, type GeneratedFile } from "../../src/index.js";
+import { type Diagnostic, generate, type GeneratedFile, type GenerateResult } from "../../src/index.js";
 import { createWorkspace } from "../workspace.js";
 import { BUF, buf, writeModule } from "./buf.js";
 
@@ -14,23 +14,31 @@ interface Made {
   readonly warnings: readonly Diagnostic[];
 }
 
+/** Generates a schema that has mistakes, and returns them. */
+async function problemsOf(source: string): Promise<readonly Diagnostic[]> {
+  const { files, diagnostics } = await generated(source);
+  expect(files).toEqual([]);
+  return diagnostics;
+}
+
 async function protoOf(source: string): Promise<Made> {
+  const { files, diagnostics, warnings, cwd } = await generated(source);
+  expect(diagnostics).toEqual([]);
+  if (BUF !== undefined) {
+    writeModule(`${cwd}/proto`, files);
+    expect(buf(`${cwd}/proto`, "lint")).toBe("");
+  }
+  return { text: files.find(({ path }) => path.endsWith(".proto"))?.text ?? "", files, warnings };
+}
+
+async function generated(source: string): Promise<GenerateResult & { readonly cwd: string }> {
   const folder = `m${++runs}`;
   const file = workspace.write(
     `${folder}/a.service.ts`,
     `import { notify, rpc, service, stream, bytes } from "@quicrpc/core";\nimport { blob } from "@quicrpc/blobs";\nimport { z } from "zod";\n${source}`,
   );
-  const { files, diagnostics, warnings } = await generate({
-    files: [file],
-    proto: "proto",
-    cwd: `${workspace.path}/${folder}`,
-  });
-  expect(diagnostics).toEqual([]);
-  if (BUF !== undefined) {
-    writeModule(`${workspace.path}/${folder}/proto`, files);
-    expect(buf(`${workspace.path}/${folder}/proto`, "lint")).toBe("");
-  }
-  return { text: files.find(({ path }) => path.endsWith(".proto"))?.text ?? "", files, warnings };
+  const cwd = `${workspace.path}/${folder}`;
+  return { ...(await generate({ files: [file], proto: "proto", cwd })), cwd };
 }
 
 /** The fields of a message in proto3, on one line, with the types inside it. */
@@ -78,6 +86,12 @@ describe("a field", () => {
     ["z.string().catch('x')", "string a = 1;"],
     ["z.string().transform(Number)", "string a = 1;"],
     ["z.preprocess(String, z.string())", "string a = 1;"],
+    ["z.preprocess(Number, z.int32())", "double a = 1;"],
+    ["z.int().transform(String)", "int64 a = 1;"],
+    ["z.int32().transform(String)", "int32 a = 1;"],
+    ["z.int32().pipe(z.number())", "int32 a = 1;"],
+    ["z.uint64().transform(String)", "uint64 a = 1;"],
+    ["z.codec(z.float32(), z.string(), { decode: String, encode: Number })", "float a = 1;"],
     ["z.union([z.email(), z.url()])", "string a = 1;"],
     ["z.union([z.string(), z.null()])", "optional string a = 1;"],
     ["z.date().optional()", "google.protobuf.Timestamp a = 1;"],
@@ -226,14 +240,61 @@ enum Role {
     expect(text).toContain("  Order order = 1;\n  repeated .test.v1.Order orders = 2;\n");
   });
 
-  test("of two schemas that are the same leave the second method out", async () => {
-    const { warnings } = await protoOf(
-      `export const S = service("test.v1.TestService", {
-        a: rpc({ input: z.object({ "a-b": z.object({ c: z.int() }), aB: z.object({ d: z.int() }) }) }), ok: rpc(), OK: rpc() });`,
+  test("that differ only in ways that protobuf ignores get a number", async () => {
+    const namesIn = async (schema: string): Promise<string[] | null> =>
+      (await fieldOf(schema)).match(/\w+(?= = [1-9])/g);
+    expect(await fieldOf('z.enum(["v_1", "v1", "a", "A", "a2"])')).toBe(
+      "enum A { A_UNSPECIFIED = 0; A_V_1 = 1; A_V1_2 = 2; A_A = 3; A_A_2 = 4; A_A2_2 = 5; } A a = 1;",
     );
-    expect(warnings).toMatchObject([
-      { code: "no-proto", line: 5, method: "a", path: "input.aB", help: "Rename one of the two schemas or fields." },
+    expect(await namesIn("z.object({ line1: z.int(), line_1: z.int() })")).toEqual(["line1", "line_1_2", "a"]);
+    expect(await namesIn("z.object({ id: z.int(), _id: z.int(), id2: z.int() })")).toEqual([
+      "id",
+      "id_2",
+      "id2_2",
+      "a",
     ]);
+  });
+
+  test.each([
+    [
+      "two schemas",
+      '{ a: rpc({ input: z.object({ "a-b": z.object({ c: z.int() }), aB: z.object({ d: z.int() }) }) }) }',
+      { path: "input.aB", message: "test.v1.TestServiceARequest.AB is already the name of another type." },
+    ],
+    ["two methods", "{ ok: rpc(), Ok: rpc() }", { method: "Ok", message: "Ok is already the name of another method." }],
+    [
+      "a schema and a message",
+      '{ a: rpc({ input: z.object({ x: z.object({ b: z.int() }).meta({ id: "TestServicePingResponse" }) }) }), ping: rpc() }',
+      { method: "ping", message: "test.v1.TestServicePingResponse is already the name of another type." },
+    ],
+    [
+      "a message and a service",
+      '{ get: rpc() }); export const T = service("test.v1.TestServiceGetRequest", { m: rpc() }',
+      { method: "get", message: "test.v1.TestServiceGetRequest is already the name of a service." },
+    ],
+    [
+      "messages of two services",
+      '{ barGet: rpc() }); export const T = service("test.v1.TestServiceBar", { get: rpc() }',
+      { method: "get", message: "test.v1.TestServiceBarGetRequest is already the name of another type." },
+    ],
+    [
+      "values of two enums",
+      '{ a: rpc({ input: z.object({ status: z.enum(["a", "x_y"]), statusX: z.enum(["y"]) }) }) }',
+      {
+        path: "input.statusX",
+        message: "test.v1.TestServiceARequest.STATUS_X_Y is already the name of the value of another enum.",
+      },
+    ],
+  ])("of %s that are the same are refused", async (_, methods, problem) => {
+    const problems = await problemsOf(`export const S = service("test.v1.TestService", ${methods});`);
+    expect(problems).toMatchObject([{ code: "proto-clash", ...problem }]);
+  });
+
+  test("of methods are not taken for those of messages", async () => {
+    const { text } = await protoOf(
+      'export const S = service("test.v1.Stream", { get: rpc(), streamGetRequest: rpc() });',
+    );
+    expect(text).toContain("rpc Get(.test.v1.StreamGetRequest) returns (StreamGetResponse);");
   });
 });
 

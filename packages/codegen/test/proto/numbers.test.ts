@@ -34,6 +34,7 @@ function project(name = "test.v1.Items"): {
         cwd: path,
       });
       writeGenerated(made.files);
+      if (made.diagnostics.length > 0) expect(made.files).toEqual([]);
       const proto = made.files.find((each) => each.path.endsWith(".proto"))?.text ?? "";
       return { proto: proto.slice(proto.indexOf("\nmessage")), problems: [...made.diagnostics, ...made.warnings] };
     },
@@ -77,6 +78,32 @@ describe("numbers", () => {
     expect(lock()).toContain(
       '"test.v1.ItemsPutRequest.E": { "values": { "x": 1, "z": 3, "w": 4 }, "removed": { "2": "y" } }',
     );
+  });
+
+  test("decide which of two fields or values gets a name that both would have", async () => {
+    const { gen } = project();
+    const text = (fields: string, values: string): string => `z.object({ ${fields}, e: z.enum([${values}]) })`;
+    await gen(text("fooBar: z.int(), foo_bar: z.int()", '"a-b", "a_b"'));
+    const { proto } = await gen(text("foo_bar: z.int(), fooBar: z.int()", '"a_b", "a-b"'));
+    expect(proto).toContain('foo_bar_2 = 2 [json_name = "foo_bar"];\n  int64 foo_bar = 1;');
+    expect(proto).toContain("E_A_B_2 = 2;\n    E_A_B = 1;");
+    const { proto: later } = await gen(text("foo_bar: z.int()", '"a_b"'));
+    expect(later).toContain('foo_bar_2 = 2 [json_name = "foo_bar"];');
+    expect(later).toContain('reserved 1;\n  reserved "foo_bar";');
+  });
+
+  test("are not lost by a method that has no form any more", async () => {
+    const { gen, lock } = project();
+    const gone = "z.object({ a: z.int(), b: z.custom<string>().optional() })";
+    expect((await gen(gone)).problems).toMatchObject([
+      { code: "no-proto", message: expect.stringContaining("is left out") },
+    ]);
+    await gen("z.object({ a: z.int() })");
+    const before = lock();
+    expect((await gen(gone)).problems).toMatchObject([
+      { code: "no-proto", path: "input.b", message: expect.stringContaining("would disappear from the .proto file") },
+    ]);
+    expect(lock()).toBe(before);
   });
 
   test("of protobuf's own are not used", async () => {
@@ -180,6 +207,27 @@ describe("the lock file", () => {
       "7 lock-clash In a.Row, id has the numbers 1 and 2, as when two branches each added one.",
     ],
     [
+      "a text as a number",
+      ['"a.Row": { "fields": { "id": "1" } }'],
+      "7 lock-invalid The entry of a.Row cannot be read.",
+    ],
+    ...["1.5", "0", "-1", "19500", "536870912"].map(
+      (number) =>
+        [
+          `the number ${number}`,
+          [`"a.Row": { "fields": { "id": ${number} } }`],
+          "7 lock-invalid The entry of a.Row cannot be read.",
+        ] as [string, string[], string],
+    ),
+    ...["0", "x"].map(
+      (number) =>
+        [
+          `a removed number ${number}`,
+          [`"a.Row": { "fields": {}, "removed": { "${number}": "y" } }`],
+          "7 lock-invalid The entry of a.Row cannot be read.",
+        ] as [string, string[], string],
+    ),
+    [
       "an entry that is none",
       ['"a.Row": { "fields": { "id": } }'],
       "7 lock-invalid The entry of a.Row cannot be read.",
@@ -191,12 +239,8 @@ describe("the lock file", () => {
 
   test("keeps the numbers of what is renamed", () => {
     const types = ["ItemsPutRequest", "ItemsPutRequest.Inner", "ItemsPutResponse", "Row"];
-    const messages = new Map(
-      types.map((name) => [
-        `a.${name}`,
-        { kind: "fields" as const, numbers: new Map([["id", 4]]), removed: new Map() },
-      ]),
-    );
+    const fields = { kind: "fields" as const, numbers: new Map([["id", 4]]), removed: new Map<number, string>() };
+    const messages = new Map(types.map((name) => [`a.${name}`, fields]));
     const method = { serviceId: 1, methodId: 1, fingerprint: "00000000", removed: false };
     const lock = { methods: new Map([["a.Items/put", method]]), messages };
     const names = (from: string, to: string): string[] =>
@@ -213,8 +257,23 @@ describe("the lock file", () => {
       "ThingsPutResponse",
       "Row",
     ]);
+    // A service that leaves its package takes the numbers of types that others may use, too.
+    expect(names("a.Items", "b.Items")).toEqual([
+      "Row",
+      "ItemsPutRequest",
+      "ItemsPutRequest.Inner",
+      "ItemsPutResponse",
+      "Row",
+    ]);
     expect(names("a.Row", "a.Line")).toEqual([...types.slice(0, 3), "Line"]);
     expect(renameLocked(lock, "a.Row.id", "a.Row.key").messages.get("a.Row")?.numbers).toEqual(new Map([["key", 4]]));
+    const nested = ["inner", "items", "other"].map((key, index): [string, number] => [key, index]);
+    const parts = ["", ".Inner", ".InnerOrNull", ".Item", ".ItemsList", ".Other"];
+    const row = new Map(parts.map((part) => [`a.Row${part}`, { ...fields, numbers: new Map(nested) }]));
+    const paths = (from: string, to: string): string[] =>
+      [...renameLocked({ ...lock, messages: row }, from, to).messages.keys()].map((name) => name.slice(5));
+    expect(paths("a.Row.inner", "a.Row.innerPart")).toEqual(["", ".InnerPart", ".InnerPartOrNull", ...parts.slice(3)]);
+    expect(paths("a.Row.items", "a.Row.lines")).toEqual([...parts.slice(0, 3), ".Line", ".LinesList", ".Other"]);
     for (const [from, to, problem] of [
       ["a.Row", "a.ItemsPutRequest", "already"],
       ["a.Row.id", "a.Line.id", "cannot move"],
