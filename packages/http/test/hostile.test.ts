@@ -98,6 +98,21 @@ it.each([
   expect(await answer.text()).toContain('"code":"invalid_argument"');
 });
 
+it("whose body was already read is answered with an error in the stream", async () => {
+  const own = new ServerLoad();
+  const told: unknown[] = [];
+  const serveOne = createFetchHandler({ routers: [newRouter(seen)], load: own, onError: (error) => told.push(error) });
+  const headers = { "content-type": "application/connect+json" };
+  const body = envelope("1") as BodyInit;
+  const request = new Request("http://localhost/test.v1.Http/sum", { method: "POST", body, headers });
+  await request.text();
+  const answer = await serveOne(request);
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/connect+json"]);
+  expect(await answer.text()).toContain('"code":"');
+  await vi.waitUntil(() => own.handlers === 0);
+  expect(own.held).toBe(0);
+});
+
 it("in the query of a GET", async () => {
   const parameter = fc.tuple(
     fc.constantFrom("message", "encoding", "base64", "compression", "connect", "__proto__"),

@@ -21,7 +21,8 @@ export interface InputSettings {
 
 /** Reads a body's envelopes as the items of a call, as fast as its handler reads them. */
 export class InputReader {
-  private readonly body: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  /** Undefined for an empty body, and until `read` is called. */
+  private body: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private readonly input: ItemReceiver;
   private readonly inputSettings: InputSettings;
   private unread = 0;
@@ -29,8 +30,7 @@ export class InputReader {
   /** Whether the rest is no longer wanted. */
   stopped = false;
 
-  constructor(body: ByteBody | null, input: ItemReceiver, inputSettings: InputSettings) {
-    this.body = body?.getReader();
+  constructor(input: ItemReceiver, inputSettings: InputSettings) {
     this.input = input;
     this.inputSettings = inputSettings;
     const flow = {
@@ -46,8 +46,9 @@ export class InputReader {
     input.carriedBy({ channel: { compression: undefined, budget }, receiveFlow: () => flow }, 0, codec, limits);
   }
 
-  /** Reads to the end. Rejects with the `RpcError` that the call fails with. */
-  async read(): Promise<void> {
+  /** Reads the body to its end. Rejects with the error that the call fails with, also if another reader has locked the body. */
+  async read(body: ByteBody | null): Promise<void> {
+    this.body = body?.getReader();
     const { coding, known, settings } = this.inputSettings;
     const compression = codingNamed(coding, known);
     const { maxFrameBytes, maxDecompressedBytes } = settings.limits;

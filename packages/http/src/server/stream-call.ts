@@ -25,9 +25,9 @@ export class StreamCall extends HttpStreamedCall {
     const { exchange, settings, format, context } = this;
     const codec = format.codecOf(context?.method.input);
     const coding = exchange.header("connect-content-encoding");
-    const reader = new InputReader(exchange.body, input, { codec, coding, settings, known: CODINGS });
+    const reader = new InputReader(input, { codec, coding, settings, known: CODINGS });
     this.reader = reader;
-    reader.read().then(
+    reader.read(exchange.body).then(
       () => (this.inputEnded = true),
       (error: unknown) => {
         if (!reader.stopped) this.refuseItem(this.request.explain(error));
