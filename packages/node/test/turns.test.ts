@@ -8,6 +8,7 @@ const service = { name: "test.v1.Turns", id: 7104 };
 const block = defineMethod(service, "unary", "block", { id: 1, input: uncheckedCodec<number>() });
 const polite = defineMethod(service, "unary", "polite", { id: 2 });
 const give = defineMethod(service, "server_stream", "give", { id: 3, output: uncheckedCodec<number>() });
+const few = defineMethod(service, "server_stream", "few", { id: 4, output: uncheckedCodec<number>() });
 
 /** Calls of the greedy client. */
 const CALLS = 200;
@@ -91,4 +92,39 @@ describe.each(["quic", "https", "tls", "tcp", "wss", "ws"])("over %s", (scheme) 
     // Those of two turns, and one of each stream.
     expect(most).toBeLessThan(10_000);
   });
+
+  it.each([
+    ["an endless generator", endless],
+    ["an array of 200,000 items", () => Array<number>(200_000).fill(1)],
+  ])("a client receives its items next to %s of another", async (_, greedy) => {
+    const certificate = await devCertificate();
+    const handlers = { give: greedy, few: () => [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] };
+    const server = await serve({
+      listen: [`${scheme}://127.0.0.1:0`],
+      tls: certificate,
+      routers: [createRouter({ give, few }, handlers)],
+    });
+    onTestFinished(() => void server.close());
+    const [url = ""] = server.urls;
+    const one = await connect(url, trustOf(url, certificate));
+    const other = await connect(url, trustOf(url, certificate));
+    onTestFinished(() => void Promise.all([one.close(), other.close()]));
+    const received: number[] = [];
+    let items = 0;
+    for await (const _ of one.serverStream(give, undefined, { via: "lane" })) {
+      // Enough that the server's stream has waited for a turn.
+      if (++items === 10_000) collect(other.serverStream(few, undefined, { via: "lane" }), received).catch(() => {});
+      if (received.length === 10) break;
+    }
+    expect(received).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(items).toBeLessThan(200_000);
+  });
 });
+
+function* endless(): Generator<number> {
+  for (;;) yield 1;
+}
+
+async function collect(items: AsyncIterable<number>, into: number[]): Promise<void> {
+  for await (const item of items) into.push(item);
+}

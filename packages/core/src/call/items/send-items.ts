@@ -50,7 +50,8 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
       if (done === true) break;
       if (!sendItem(target, value)) stop();
       else if (!target.flow.ready) await new Promise<void>((resolve) => target.flow.wait(resolve));
-      for (let turn; (turn = target.turn?.()) !== undefined; ) await turn;
+      const turn = target.turn?.();
+      if (turn !== undefined) await turn;
     }
     if (leaving === undefined) target.onSettled?.();
     target.end();
