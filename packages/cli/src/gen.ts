@@ -122,7 +122,7 @@ function writeProblem(error: unknown): Diagnostic {
     code: "write-failed",
     ...(path !== undefined && { file: path }),
     message: `Cannot write the generated files: ${message}.`,
-    help: "Check for files in the way and permissions, or choose another folder with --out.",
+    help: "Check for files in the way and permissions, or choose another folder.",
   };
 }
 

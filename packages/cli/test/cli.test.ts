@@ -316,6 +316,9 @@ describe("gen", () => {
     expect(wrong.code).toBe(1);
     expect(wrong.stderr).toContain("api/quicrpc.config.ts:1 - error config\n  includes is not an option.");
     expect(wrong.stderr).toContain("help: Did you mean include? The options are include,");
+    write("api/quicrpc.config.ts", "export default { proto: true };\n");
+    const noPath = quicrpc(["gen", "--config", "api/quicrpc.config.ts"]);
+    expect(noPath.stderr).toContain("proto is not a path.");
     expect(quicrpc(["gen", "--config", "nowhere.ts"]).stderr).toContain("nowhere.ts - error file-not-found");
   });
 

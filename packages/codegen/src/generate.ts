@@ -210,7 +210,12 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   ];
   return {
     files: [...files, ...kept, ...documents],
-    stale: complete ? findStale(files, sharedPaths) : [],
+    stale: complete
+      ? findStale(files, [
+          ...sharedPaths,
+          ...(proto?.gone ?? []).map((path) => resolve(cwd, options.proto ?? "", path)),
+        ])
+      : [],
     diagnostics,
     warnings: [
       ...models

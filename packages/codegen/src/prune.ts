@@ -12,10 +12,9 @@ export function findStale(files: readonly GeneratedFile[], others: readonly stri
   const directories = new Set(files.filter(({ schema }) => schema !== undefined).map(({ path }) => dirname(path)));
   const beside = [...directories]
     .filter((directory) => existsSync(directory) && statSync(directory).isDirectory())
-    .flatMap((directory) => readdirSync(directory).map((name) => join(directory, name)));
-  return [...new Set([...beside, ...others])]
-    .filter((path) => path.endsWith(".ts") && !current.has(path) && isGenerated(path))
-    .sort();
+    .flatMap((directory) => readdirSync(directory).map((name) => join(directory, name)))
+    .filter((path) => path.endsWith(".ts"));
+  return [...new Set([...beside, ...others])].filter((path) => !current.has(path) && isGenerated(path)).sort();
 }
 
 function isGenerated(path: string): boolean {

@@ -14,8 +14,8 @@ type Problem = Pick<Diagnostic, "code" | "message" | "help"> & { readonly index:
 
 /** The lines of a message, which a merge may have made two. */
 interface Lines {
-  /** Where the last one begins. */
-  index: number;
+  /** Where each begins. */
+  readonly indexes: number[];
   readonly kind: LockedNumbers["kind"];
   readonly used: [key: string, number: number][];
   readonly gone: [key: string, number: number][];
@@ -35,23 +35,25 @@ export function readMessages(text: string): {
       continue;
     }
     const kind = /^\{\s*"fields"/.test(body) ? "fields" : "values";
-    const lines = found.get(name) ?? { index, kind, used: [], gone: [] };
-    found.set(name, Object.assign(lines, { index }));
+    const lines = found.get(name) ?? { indexes: [], kind, used: [], gone: [] };
+    found.set(name, lines);
+    lines.indexes.push(index);
     // Pairs are read separately, because JSON hides repeated keys.
     for (const [, key, number] of body.matchAll(NUMBER)) lines.used.push([textOf(key), Number(number)]);
     for (const [, number, key] of body.matchAll(REMOVED)) lines.gone.push([textOf(key), Number(number)]);
   }
   const messages = new Map<string, LockedNumbers>();
-  for (const [name, { index, kind, used, gone }] of found) {
+  for (const [name, { indexes, kind, used, gone }] of found) {
     const numbers = new Map(used);
     const removed = gone.filter(([key, number]) => numbers.get(key) !== number);
     messages.set(name, { kind, numbers, removed: new Map(removed.map(([key, number]) => [number, key])) });
     const clash = clashIn(used, removed);
     if (clash === undefined) continue;
+    const others = indexes.slice(0, -1).map((index) => ` (and line ${text.slice(0, index).split("\n").length})`);
     problems.push({
-      index,
+      index: indexes.at(-1) ?? 0,
       code: "lock-clash",
-      message: `In ${name}, ${clash}, as when two branches each added one.`,
+      message: `In ${name}${others.join("")}, ${clash}, as when two branches each added one.`,
       help: "Delete the one that is not released yet from the line, and run quicrpc gen, which gives it a free number.",
     });
   }

@@ -74,7 +74,7 @@ async function loadProject(file: string): Promise<Project | { readonly problem: 
   const { exports, problem } = await loader.load(file);
   loader.dispose();
   if (problem !== undefined) return { problem };
-  const config = exports["default"];
+  const config = exports["default"] as Config | null | undefined;
   if (typeof config !== "object" || config === null) {
     const help = 'Write export default defineConfig({ … }), with defineConfig from "quicrpc".';
     return { problem: { code: "config", file, message: "This module has no default export that is an object.", help } };
@@ -88,8 +88,15 @@ async function loadProject(file: string): Promise<Project | { readonly problem: 
     const at = line === 0 ? {} : { line };
     return { problem: { code: "config", file, ...at, message: `${unknown} is not an option.`, help } };
   }
+  const notPath = PATHS.find((key) => config[key] !== undefined && typeof config[key] !== "string");
+  if (notPath !== undefined) {
+    const help = `Write a path, such as ${notPath}: "${notPath}".`;
+    return { problem: { code: "config", file, message: `${notPath} is not a path.`, help } };
+  }
   return { root: dirname(file), config };
 }
+
+const PATHS = ["out", "docs", "openapi", "proto"] as const satisfies readonly (keyof Config)[];
 
 const OPTIONS: { readonly [Option in keyof Required<Config>]: true } = {
   include: true,

@@ -8,6 +8,7 @@ import { goneMessages, lockedNumbersOf, protoShapesOf } from "./locked.js";
 import { PackageMessages } from "./messages.js";
 import {
   methodName,
+  packageAndPath,
   packageNameOf,
   payloadName,
   type ProtoMessage,
@@ -22,6 +23,8 @@ import { NameClashError, ProtoError } from "./value.js";
 export interface ProtoOutput {
   /** A file for each package, by its path in the folder of all packages. */
   readonly files: ReadonlyMap<string, string>;
+  /** Paths of the files of packages that have numbers, but no services any more. */
+  readonly gone: readonly string[];
   /** The numbers of all messages and enums, by full name. */
   readonly numbers: ReadonlyMap<string, LockedNumbers>;
   /** The messages and enums of each service, for comparison with another version. */
@@ -78,7 +81,10 @@ export function buildProto(
     }
   }
   warnings.push(...goneMessages(numbers, locked, complete));
-  return { files, numbers, shapes, problems, warnings };
+  const gone = [...new Set(Array.from(locked.keys(), (type) => protoFileOf(packageAndPath(type)[0])))].filter(
+    (path) => !files.has(path),
+  );
+  return { files, gone, numbers, shapes, problems, warnings };
 }
 
 const ROLES = ["Request", "Response"] as const;

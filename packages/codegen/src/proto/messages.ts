@@ -16,7 +16,7 @@ import { enumType } from "./enums.js";
 import { fieldsOfObject } from "./fields.js";
 import { defaultJsonName, distinctNames, elementName, snakeCase, typeName } from "./names.js";
 import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
-import { isTexts, numericMembers, scalar, simpleType } from "./scalars.js";
+import { commonType, isTexts, numericMembers, scalar, simpleType } from "./scalars.js";
 import { at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
 
 /** Scalar types of the keys of `map` fields. */
@@ -157,8 +157,8 @@ export class PackageMessages {
       throw new UnmappableError(node, "a loose record", "Use z.record or z.object.");
     }
     const keys = valueOf(node.kind === "record" ? keyOf(node) : node.key);
-    const key = node.kind === "record" || isTexts(keys) ? scalar("string") : this.#single(keys, owner, `${own}Key`);
-    const isKey = !keys.isNullable && !keys.isOptional && key.kind === "scalar" && MAP_KEYS.has(key.name);
+    const key = node.kind === "record" || isTexts(keys) ? scalar("string") : commonType(keys.options ?? [keys]);
+    const isKey = !keys.isNullable && !keys.isOptional && key?.kind === "scalar" && MAP_KEYS.has(key.name);
     const elements = valueOf(node.element);
     if (isKey) return { label: "map", keyType: key.name, type: this.#element(elements, owner, `${own}Value`) };
     const pair = this.#wrapper(keys, owner, own, "Pair", (message) => [
@@ -297,9 +297,9 @@ export class PackageMessages {
 
   /** Returns the type of a union: that of its options if they have the same, otherwise a message with a oneof. */
   #choice(value: Value, options: readonly Value[], owner: ProtoMessage, word: string): ProtoType {
+    const common = commonType(options);
+    if (common !== undefined) return common;
     const simple = options.map((option) => simpleType(option));
-    const [first] = simple;
-    if (first !== undefined && simple.every((each) => each?.name === first.name)) return first;
     return this.#message(value.node, owner, word, (message) => {
       message.oneof = "kind";
       const entries = new Map<string, Entry>();

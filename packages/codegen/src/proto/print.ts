@@ -164,7 +164,10 @@ function block(head: string, lines: readonly string[]): string[] {
 
 function comment(docs: string | undefined): string[] {
   if (docs === undefined) return [];
-  const lines = commentLines(docs.replace(/\s*@deprecated\s*$/, "").trim());
+  // Line comments may contain the end of a block comment.
+  const lines = commentLines(docs.replace(/\s*@deprecated\s*$/, "").trim()).map((line) =>
+    line.replaceAll("*\\/", "*/"),
+  );
   return lines.join("") === "" ? [] : lines.map((line) => `// ${line}`.trimEnd());
 }
 

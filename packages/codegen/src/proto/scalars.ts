@@ -44,6 +44,12 @@ export function simpleType({ node, checks, values }: Value): SimpleType | undefi
   return name && scalar(name);
 }
 
+/** Returns the type of all `options` if they have the same, and it needs no declaration. */
+export function commonType(options: readonly Value[]): SimpleType | undefined {
+  const [first, ...others] = options.map((option) => simpleType(option));
+  return others.every((each) => each?.name === first?.name) ? first : undefined;
+}
+
 /** Returns true if only texts match. */
 export function isTexts({ values = [] }: Value): boolean {
   return values.length > 0 && values.every((value) => typeof value === "string");

@@ -100,6 +100,11 @@ describe("a field", () => {
     ["z.record(z.string(), z.int())", "map<string, int64> a = 1;"],
     ["z.partialRecord(z.enum(['a', 'b']), z.int())", "map<string, int64> a = 1;"],
     ["z.map(z.int(), z.string())", "map<int64, string> a = 1;"],
+    ["z.map(z.union([z.email(), z.url()]), z.int())", "map<string, int64> a = 1;"],
+    [
+      "z.map(z.object({ b: z.int() }), z.int())",
+      "message APair { message Key { int64 b = 1; } Key key = 1; int64 value = 2; } repeated APair a = 1;",
+    ],
     ["z.object({ b: z.int() })", "message A { int64 b = 1; } A a = 1;"],
     ["z.object({ b: z.int() }).optional()", "message A { int64 b = 1; } A a = 1;"],
     ["z.array(z.object({ b: z.int() }))", "message AItem { int64 b = 1; } repeated AItem a = 1;"],
@@ -212,10 +217,10 @@ describe("names", () => {
       `/** Who someone is. */\nexport const Role = z.enum(["admin", "user"]);
        export const Person = z.object({ role: Role, other: z.array(Role) }).describe("Someone.");
        export const S = service("test.v1.TestService", { m: rpc({ input: z.object({
-         /** The first one. */ a: Person, b: z.array(Person).meta({ deprecated: true }) }) }) });`,
+         /** The first one: a*\\/. */ a: Person, b: z.array(Person).meta({ deprecated: true }) }) }) });`,
     );
     expect(text).toContain(`message TestServiceMRequest {
-  // The first one.
+  // The first one: a*/.
   Person a = 1;
   repeated Person b = 2 [deprecated = true];
 }

@@ -10,18 +10,23 @@ afterAll(() => workspace[Symbol.dispose]());
 let projects = 0;
 
 /** A project of one service, whose schema changes. */
-function project(name = "test.v1.Items"): {
+function project(): {
   readonly gen: (
     schema: string,
     more?: string,
-  ) => Promise<{ readonly proto: string; readonly problems: readonly Diagnostic[] }>;
+    service?: string,
+  ) => Promise<{
+    readonly proto: string;
+    readonly problems: readonly Diagnostic[];
+    readonly stale: readonly string[];
+  }>;
   readonly lock: () => string;
   readonly writeLock: (text: string) => void;
 } {
   const cwd = `p${++projects}`;
   const path = `${workspace.path}/${cwd}`;
   return {
-    async gen(schema, more = "") {
+    async gen(schema, more = "", name = "test.v1.Items") {
       const file = workspace.write(
         `${cwd}/a.service.ts`,
         `import { rpc, service } from "@quicrpc/core";\nimport { z } from "zod";\n${more}\nexport const S = service("${name}", { put: rpc({ input: ${schema} }) });`,
@@ -36,7 +41,11 @@ function project(name = "test.v1.Items"): {
       writeGenerated(made.files);
       if (made.diagnostics.length > 0) expect(made.files).toEqual([]);
       const proto = made.files.find((each) => each.path.endsWith(".proto"))?.text ?? "";
-      return { proto: proto.slice(proto.indexOf("\nmessage")), problems: [...made.diagnostics, ...made.warnings] };
+      return {
+        proto: proto.slice(proto.indexOf("\nmessage")),
+        problems: [...made.diagnostics, ...made.warnings],
+        stale: made.stale,
+      };
     },
     lock: () => readFileSync(`${path}/quicrpc.lock.json`, "utf8"),
     writeLock: (text) => void workspace.write(`${cwd}/quicrpc.lock.json`, text),
@@ -90,6 +99,15 @@ describe("numbers", () => {
     const { proto: later } = await gen(text("foo_bar: z.int()", '"a_b"'));
     expect(later).toContain('foo_bar_2 = 2 [json_name = "foo_bar"];');
     expect(later).toContain('reserved 1;\n  reserved "foo_bar";');
+  });
+
+  test("of a package without services stay, and its file goes", async () => {
+    const { gen, lock } = project();
+    const first = await gen("z.object({ a: z.int() })");
+    expect(first.stale).toEqual([]);
+    const { stale } = await gen("z.object({ a: z.int() })", "", "other.v1.Items");
+    expect(stale.map((path) => path.slice(path.lastIndexOf("/proto/")))).toEqual(["/proto/test/v1/test.proto"]);
+    expect(lock()).toContain(message);
   });
 
   test("are not lost by a method that has no form any more", async () => {
@@ -189,7 +207,7 @@ describe("the lock file", () => {
     [
       "a number of two fields",
       [row, '"a.Row": { "fields": { "id": 1, "c": 2 } }'],
-      '8 lock-clash In a.Row, a/"{b} and c both have number 2, as when two branches each added one.',
+      '8 lock-clash In a.Row (and line 7), a/"{b} and c both have number 2, as when two branches each added one.',
     ],
     [
       "a number of a removed field",
@@ -199,7 +217,7 @@ describe("the lock file", () => {
     [
       "two numbers of a field",
       [row, '"a.Row": { "fields": { "id": 7 } }'],
-      "8 lock-clash In a.Row, id has the numbers 1 and 7, as when two branches each added one.",
+      "8 lock-clash In a.Row (and line 7), id has the numbers 1 and 7, as when two branches each added one.",
     ],
     [
       "two numbers in one line",
