@@ -41,7 +41,7 @@ it("a token that names a key is of use to who has the key, and to nobody else", 
   for await (const { item } of createOrdersClient(connection).list()) items.push(item);
   expect(items).toEqual(["ann"]);
   const proof = prover(await createProofKeys());
-  for (const options of [{ credentials: stolen }, { credentials: stolen, proof }]) {
+  for (const options of [{ credentials: stolen }, { credentials: stolen, advanced: { proof } }]) {
     await expect(connect(url, options)).rejects.toMatchObject({
       code: "unauthenticated",
       message: expect.stringContaining("another key"),

@@ -51,7 +51,7 @@ async function pathTo(port: number, lost: readonly number[]): Promise<Socket> {
 describe.skipIf(process.platform !== "linux").each(["kernel", "relay"])("steering by the %s", (steering) => {
   it.each([
     ["", {}, [[], [0], [1], [0, 1]]],
-    [", after a Retry", { transport: { retryThreshold: 0 } }, [[], [0], [1], [0, 1], [2], [3], [2, 3]]],
+    [", after a Retry", { advanced: { transport: { retryThreshold: 0 } } }, [[], [0], [1], [0, 1], [2], [3], [2, 3]]],
   ])("both halves of a hello reach one worker, also if one is lost%s", async (_, options, losses) => {
     const { cert, key, hash } = await devCertificate();
     const started = await startProgram<{ ports: [number]; pids: number[] }>(PROGRAM, {
