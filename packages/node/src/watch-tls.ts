@@ -85,7 +85,9 @@ export class CertificateWatch {
   async look(): Promise<void> {
     let found: string | undefined;
     try {
-      const tls = await Promise.all(this.files.map(read));
+      // One after the other, so that the same missing file is named each time.
+      const tls: Awaited<ReturnType<typeof read>>[] = [];
+      for (const each of this.files) tls.push(await read(each));
       if (this.over) return;
       found = JSON.stringify(tls);
       if (found !== this.used) {
@@ -117,7 +119,8 @@ export class CertificateWatch {
 }
 
 async function read({ cert, key, names }: CertificateFiles): Promise<ServerCertificateOptions & { cert: string }> {
-  const [chain, privateKey] = await Promise.all([readFile(cert, "utf8"), readFile(key, "utf8")]);
+  const chain = await readFile(cert, "utf8");
+  const privateKey = await readFile(key, "utf8");
   return { cert: chain, key: privateKey, ...(names !== undefined && { names }) };
 }
 
