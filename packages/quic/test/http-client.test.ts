@@ -396,6 +396,24 @@ describe.each(DRIVERS)("a client of plain HTTP/3, %s driver", (driver) => {
       }
     });
 
+    test("GOAWAY that is repeated ends a request once", async () => {
+      const { client, controlStream } = await hostile(() => {});
+      const request = client.request({ path: "/", end: true }) as ClientRequest & {
+        receiveReset(freed: boolean, code: number): void;
+      };
+      // Called for each record of the engine.
+      const receiveReset = request.receiveReset.bind(request);
+      let ends = 0;
+      request.receiveReset = (freed, code) => {
+        ends++;
+        receiveReset(freed, code);
+      };
+      controlStream.write(Uint8Array.from(Array.from({ length: 1000 }, () => frame(7, [0])).flat()));
+      await expect(request.trailers).rejects.toMatchObject({ streamErrorCode: REQUEST_REJECTED });
+      await client.draining;
+      expect(ends).toBe(1);
+    });
+
     test("GOAWAY rejects requests that the server has begun to answer, and must not take more", async () => {
       const streams: QuicStream[] = [];
       const both = deferred();

@@ -153,8 +153,11 @@ impl Endpoint {
         let mut all: Vec<Handle> = connection.waiting(Dir::Bi).iter().copied().collect();
         all.extend(connection.streams.values());
         for handle in all {
-            let refused =
-                |stream: &&mut Stream| stream.exchange.is_some() && stream.id.is_none_or(|id| u64::from(id) >= first);
+            // A repeated GOAWAY changes nothing for requests that have ended.
+            let refused = |stream: &&mut Stream| {
+                let is_request = stream.exchange.is_some() && stream.receiving;
+                is_request && stream.id.is_none_or(|id| u64::from(id) >= first)
+            };
             let Some(stream) = self.streams.get_mut(handle).filter(refused) else {
                 continue;
             };
