@@ -38,7 +38,8 @@ describe.each(LISTENERS)("proof of a key over $name", (way) => {
     const server = await serve<string>({
       listen: [way.listen],
       tls: { cert: tls.cert, key: tls.key },
-      routers: [router], // The token says which key may use it, as `cnf.jkt` of a JWT does.
+      routers: [router],
+      // The token says which key may use it, as `cnf.jkt` of a JWT does.
       authenticate: async (peer: Peer) => {
         const [user = "", key] = ((await peer.credentials) ?? "").split(" ");
         const proof = await peer.proof;

@@ -33,7 +33,8 @@ export function quicrpc(
     async serve(host, tls) {
       const { address } = await serve({
         listen: [`${scheme}://${host}:0`],
-        tls, // A workload has 10,000 calls in progress, in stream mode each on its own stream: more than the defaults allow.
+        tls,
+        // A workload has 10,000 calls in progress, in stream mode each on its own stream: more than the defaults allow.
         limits: { maxCalls: 10_000, maxStreams: 10_100, maxSessionBytes: 128 * 2 ** 20 },
         routers: [routerOf(), echoes(messages)],
         advanced: { ...over, transport: { ...transport, maxSessions: 20_000, maxStreamsCeiling: 16_384 } },
