@@ -104,7 +104,8 @@ export function dial<Context = unknown>(url: string | URL, options?: DialOptions
 export async function dial<Context = unknown>(url: string | URL, options: DialOptions<Context> = {}): Promise<Session> {
   const note = noteOpen("session");
   for (const name of ["fallback", "reconnect"]) {
-    if (Object.hasOwn(options, name)) throw new TypeError(`dial() has no option ${name}: connect() has it`);
+    if (options[name as keyof typeof options] !== undefined)
+      throw new TypeError(`dial() has no option ${name}: connect() has it`);
   }
   checkOptions("dial()", options, DIAL_OPTIONS);
   const session = await dialSession(url, flatOptions(options)).catch((error: unknown) =>

@@ -159,6 +159,8 @@ describe("options that are none are refused, with the name that was probably mea
   it("what is undefined counts as left out", async () => {
     const server = await served({ listen: "tcp://127.0.0.1:0", xyzzy: undefined });
     expect(server.urls).toHaveLength(1);
+    const none = { fallback: undefined, reconnect: undefined, signal: AbortSignal.abort() };
+    await expect(dial(server.urls[0] as string, none)).rejects.toMatchObject({ name: "AbortError" });
   });
 
   it("routers that are no list, or missing, are told by name", async () => {
