@@ -13,7 +13,8 @@ import { headersOf, pathOf } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import type { ListenTransport } from "../transport/provider.js";
 import { type Listen, listenWithTcp } from "./with-tcp.js";
-import { ConnectionLimiter, connectionLimits, sourceIn } from "./connection-limiter.js";
+import { ConnectionLimiter, connectionLimits } from "./connection-limiter.js";
+import { sourceIn } from "./places.js";
 import type { Admission, IncomingPeer, ListenSettings } from "./listener.js";
 import { hkdfSync } from "node:crypto";
 

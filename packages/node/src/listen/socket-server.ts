@@ -1,7 +1,8 @@
 import type { AddressInfo, ListenOptions, Server, Socket } from "node:net";
 import { divert } from "./divert.js";
 import { type HeldReads, holdReads } from "./held-reads.js";
-import { type ConnectionLimiter, type PendingConnection, sourceIn } from "./connection-limiter.js";
+import type { ConnectionLimiter, PendingConnection } from "./connection-limiter.js";
+import { sourceIn } from "./places.js";
 import type { HandedConnections, Listener, ListenTarget } from "./listener.js";
 import { readProxyHeader, type TrustedProxies } from "./proxy-protocol.js";
 import { reportRefusal } from "../refusals.js";
