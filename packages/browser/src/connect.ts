@@ -1,5 +1,5 @@
 import type { Session, SessionOptions } from "@quicrpc/core";
-import { createClientSession, type Credentials, withCredentials } from "@quicrpc/core/internal";
+import { createClientSession, type Credentials, flatOptions, withCredentials } from "@quicrpc/core/internal";
 import { type AdvancedDialOptions, type DialOptions, type FallbackOptions, waysTo } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
 import { Memory } from "./memory.js";
@@ -39,7 +39,7 @@ export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
 ): Promise<BrowserConnection> {
-  const settings = { ...options, ...options.advanced };
+  const settings = flatOptions(options);
   const { retry, rememberMs = DEFAULT_REMEMBER_MS }: FallbackOptions = options.fallback || {};
   const ways = waysTo(url, settings);
   const named = { peer: ways.url, ...usualVia(), ...settings };

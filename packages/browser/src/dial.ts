@@ -3,6 +3,7 @@ import {
   type Backoff,
   createSession,
   type Credentials,
+  flatOptions,
   publicUrl,
   sessionOn,
   withCredentials,
@@ -109,7 +110,7 @@ export async function dial<Context = unknown>(
   options: DialOptions<Context> = {},
 ): Promise<Session<BrowserTransport>> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, signal = new AbortController().signal } = options;
-  const settings = { ...options, ...options.advanced };
+  const settings = flatOptions(options);
   const ways = waysTo(url, settings);
   const own = await withCredentials(settings);
   const { made } = await openFirst({ ...ways, timeoutMs, signal });

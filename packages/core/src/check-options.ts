@@ -53,18 +53,15 @@ function checkNames(where: string, path: string, given: object, names: object, a
     const value: unknown = given[name as keyof typeof given];
     if (value === undefined) continue;
     if (!Object.hasOwn(names, name)) {
-      const near = nearest(name, Object.keys(names));
-      const moved = elsewhere(name, all, 0);
-      const isSame = moved?.endsWith(`.${name}`) === true;
-      const meant = isSame ? moved : ((near && path + near) ?? moved ?? elsewhere(name, all));
+      const meant = meantBy(path, name, names, all);
       throw new TypeError(
         `${where} has no option ${path}${name}${meant === undefined ? "" : `: did you mean ${meant}?`}`,
       );
     }
     const wanted = wantedInstead(name, value);
     if (wanted !== undefined) {
-      const given = typeof value === "object" ? "an object" : `a ${typeof value}`;
-      const shown = typeof value === "number" || value === null ? String(value) : given;
+      const kind = typeof value === "object" ? "an object" : `a ${typeof value}`;
+      const shown = typeof value === "number" || value === null ? String(value) : kind;
       throw new TypeError(`${where}: ${path}${name} is ${wanted}, not ${shown}`);
     }
     const own: unknown = names[name as keyof typeof names];
@@ -73,6 +70,14 @@ function checkNames(where: string, path: string, given: object, names: object, a
       if (typeof one === "object" && one !== null) checkNames(where, `${path}${name}.`, one, own, all);
     }
   }
+}
+
+/** Returns the path of the option that an unknown one stands for: of the same name elsewhere, similar here, or similar elsewhere. */
+function meantBy(path: string, name: string, names: object, all: object): string | undefined {
+  const same = elsewhere(name, all, 0);
+  if (same?.endsWith(`.${name}`) === true) return same;
+  const near = nearest(name, Object.keys(names));
+  return near === undefined ? (same ?? elsewhere(name, all)) : path + near;
 }
 
 /** Returns what the option `name` must be, by the rules for names, if `value` is something else. */
@@ -102,12 +107,4 @@ function elsewhere(name: string, all: object, edits?: number): string | undefine
     );
   }
   return undefined;
-}
-
-/** Returns options with those of `advanced` next to the others. */
-export function flatOptions<Options extends { readonly advanced?: object }>({
-  advanced,
-  ...options
-}: Options): Omit<Options, "advanced"> & NonNullable<Options["advanced"]> {
-  return { ...options, ...advanced };
 }
