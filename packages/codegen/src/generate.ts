@@ -201,21 +201,17 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     ];
   });
   const { info = { title: "Services", version: "0.0.0" } } = options;
+  const protoPath = (path: string): string => resolve(cwd, options.proto ?? "", path);
   const documents = [
     ...(options.docs === undefined
       ? []
       : [outputFile(resolve(cwd, options.docs), printMarkdown(packages, info.title))]),
     ...(options.openapi === undefined ? [] : [outputFile(resolve(cwd, options.openapi), printOpenApi(models, info))]),
-    ...Array.from(proto?.files ?? [], ([path, text]) => outputFile(resolve(cwd, options.proto ?? "", path), text)),
+    ...Array.from(proto?.files ?? [], ([path, text]) => outputFile(protoPath(path), text)),
   ];
   return {
     files: [...files, ...kept, ...documents],
-    stale: complete
-      ? findStale(files, [
-          ...sharedPaths,
-          ...(proto?.gone ?? []).map((path) => resolve(cwd, options.proto ?? "", path)),
-        ])
-      : [],
+    stale: complete ? findStale(files, [...sharedPaths, ...(proto?.gone ?? []).map(protoPath)]) : [],
     diagnostics,
     warnings: [
       ...models

@@ -92,10 +92,14 @@ function brokenConfig(file: string): Diagnostic | undefined {
   };
 }
 
+/** Packages of names that schemas use, besides core. */
+const MODULES: Readonly<Record<string, string>> = { blob: "@quicrpc/blobs", topic: "@quicrpc/topics" };
+
 /** Returns the remedy for an error that a misspelt name causes. */
 function errorHelp(message: string): Pick<Diagnostic, "help"> {
   const name = /^(?:z\.)?(\w+) is not a function/.exec(message)?.[1];
-  if (name === "topic") return { help: "Import it from @quicrpc/topics." };
+  const from = name === undefined ? undefined : MODULES[name];
+  if (from !== undefined) return { help: `Import it from ${from}.` };
   if (name !== undefined) {
     const meant = message.startsWith("z.") ? nearest(name, Object.keys(z)) : undefined;
     return { help: meant === undefined ? "Check its spelling, and that it is exported." : `Did you mean z.${meant}?` };

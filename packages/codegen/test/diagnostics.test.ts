@@ -60,6 +60,7 @@ describe("modules", () => {
       "an import of a sibling package",
       `import { topic } from "@quicrpc/core";\nexport const prices = topic("prices");\n`,
     ],
+    ["an import of another sibling package", `import { blob } from "@quicrpc/core";\nexport const file = blob();\n`],
     ["a name that is not imported", `export const Bad = service("a.A", {});\n`],
     ["a package that is not installed", `import { z } from "zodd/mini";\nexport const x = z.string();\n`],
     ["a path alias that leads nowhere", `import { z } from "#types/point.js";\nexport const x = z.string();\n`],

@@ -1,6 +1,6 @@
 import type { ItemCursor } from "@quicrpc/core/generated";
 import { CanonicalText } from "../shape/canonical.js";
-import { payloadName } from "../proto/model.js";
+import { lastPart, payloadName } from "../proto/model.js";
 import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape, ShapeTypes } from "../shape/shape.js";
 import {
   CHANGE_CLASSES,
@@ -98,7 +98,7 @@ function compareServices(
 }
 
 function isInProto({ proto = {} }: ServiceSnapshot, service: string, method: string): boolean {
-  return Object.hasOwn(proto, payloadName(service.slice(service.lastIndexOf(".") + 1), method, "Request"));
+  return Object.hasOwn(proto, payloadName(lastPart(service), method, "Request"));
 }
 
 /**

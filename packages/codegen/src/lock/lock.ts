@@ -136,7 +136,7 @@ function withField(messages: Messages, [name, own]: [string, LockedNumbers], fro
   return all;
 }
 
-/** What the name of a type has after that of its field: it is of the field, or around its value. */
+/** Ends of the names of types inside a message, after the name of the field: none for its own type, or that of a wrapper. */
 const NESTED = /^(?:Key|Value)?(?:List|OrNull|Item|Pair)?$/;
 
 /**

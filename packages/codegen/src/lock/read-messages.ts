@@ -1,4 +1,5 @@
 import type { Diagnostic } from "../diagnostics.js";
+import { RESERVED } from "../proto/numbers.js";
 import type { LockedNumbers } from "./lock.js";
 
 const TABLE = String.raw`\{(?:[^{}"]|"(?:[^"\\\n]|\\.)*")*\}`;
@@ -106,6 +107,6 @@ function isFieldNumber(number: unknown): boolean {
     isValueNumber(number) &&
     Number(number) > 0 &&
     Number(number) < 2 ** 29 &&
-    !(Number(number) >= 19_000 && Number(number) < 20_000)
+    !(Number(number) >= RESERVED.first && Number(number) <= RESERVED.last)
   );
 }

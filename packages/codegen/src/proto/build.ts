@@ -7,6 +7,7 @@ import type { ProtoShape } from "../shape/shape.js";
 import { goneMessages, lockedNumbersOf, protoShapesOf } from "./locked.js";
 import { PackageMessages } from "./messages.js";
 import {
+  lastPart,
   methodName,
   packageAndPath,
   packageNameOf,
@@ -73,8 +74,7 @@ export function buildProto(
     const model: ProtoPackage = { name, services, types: messages.types };
     const schemaFiles = [...new Set(members.map(({ file }) => nameOfFile(file.schemaFile)))];
     files.set(protoFileOf(name), printProto(model, schemaFiles));
-    const own = lockedNumbersOf(model, locked);
-    for (const [type, each] of own) numbers.set(type, each);
+    for (const [type, each] of lockedNumbersOf(model)) numbers.set(type, each);
     for (const [index, { service }] of members.entries()) {
       const made = services[index];
       if (made !== undefined) shapes.set(service.name, protoShapesOf(made));
@@ -128,27 +128,25 @@ function serviceOf(
         method: method.name,
         ...(error.path.length === 0 ? {} : { path: error.path.join(".") }),
       };
-      const { message, help } = error;
-      if (error instanceof NameClashError) {
-        problems.push({ code: "proto-clash", message: `${message}.`, help, ...place });
-      } else if (isLocked) {
-        problems.push({
-          code: "no-proto",
-          message: `${message}: this method would disappear from the .proto file.`,
-          help: `${help} If nobody calls it over protobuf, delete the lines of its messages in quicrpc.lock.json.`,
-          ...place,
-        });
-      } else {
-        warnings.push({
-          code: "no-proto",
-          message: `${message}: this method is left out of the .proto file.`,
-          help,
-          ...place,
-        });
-      }
+      const isProblem = isLocked || error instanceof NameClashError;
+      (isProblem ? problems : warnings).push({ ...describe(error, isLocked), ...place });
     }
   }
   return { name, docs: service.docs, methods: [...methods.values()] };
+}
+
+/** @param isLocked whether an earlier run wrote the method */
+function describe(error: ProtoError, isLocked: boolean): Pick<Diagnostic, "code" | "message" | "help"> {
+  const { message, help } = error;
+  if (error instanceof NameClashError) return { code: "proto-clash", message: `${message}.`, help };
+  if (!isLocked) {
+    return { code: "no-proto", message: `${message}: this method is left out of the .proto file.`, help };
+  }
+  return {
+    code: "no-proto",
+    message: `${message}: this method would disappear from the .proto file.`,
+    help: `${help} If nobody calls it over protobuf, delete the lines of its messages in quicrpc.lock.json.`,
+  };
 }
 
 function factsOf({ kind, docs, idempotent, readOnly }: MethodModel): Omit<ProtoMethod, "name" | "input" | "output"> {
@@ -158,10 +156,6 @@ function factsOf({ kind, docs, idempotent, readOnly }: MethodModel): Omit<ProtoM
     streamsOutput: kind === "server_stream" || kind === "duplex",
     idempotency: readOnly ? "NO_SIDE_EFFECTS" : idempotent ? "IDEMPOTENT" : undefined,
   };
-}
-
-function lastPart(service: string): string {
-  return service.slice(service.lastIndexOf(".") + 1);
 }
 
 function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {

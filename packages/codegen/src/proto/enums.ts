@@ -27,7 +27,7 @@ export function enumType(
   const values = keys.map((key) => ({ key, name: names.get(key) ?? key, number: assigned.numbers.get(key) ?? 0 }));
   const zero = values.some(({ number }) => number === 0) ? undefined : names.get(ZERO);
   const removed = removedOf(assigned, names);
-  return { kind: "enum", path, docs, values, zero, removed, isNumbered: numbers !== undefined };
+  return { kind: "enum", path, docs, values, zero, numbers: assigned, removed, isNumbered: numbers !== undefined };
 }
 
 /** Protobuf refuses names of an enum that differ only in underscores. */

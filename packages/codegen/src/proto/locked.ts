@@ -10,25 +10,13 @@ import {
   type ProtoPackage,
   type ProtoService,
 } from "./model.js";
-import { numbersFor } from "./numbers.js";
 
 /** Returns the numbers of a package's messages and enums for the lock file, by full name. */
-export function lockedNumbersOf(
-  { name, types }: ProtoPackage,
-  locked: ReadonlyMap<string, LockedNumbers>,
-): Map<string, LockedNumbers> {
+export function lockedNumbersOf({ name, types }: ProtoPackage): Map<string, LockedNumbers> {
   const numbers = new Map<string, LockedNumbers>();
   const add = (type: Declared): void => {
     if (type.kind === "enum" && type.isNumbered) return;
-    const kind = type.kind === "message" ? "fields" : "values";
-    const parts = type.kind === "message" ? type.fields : type.values;
-    const full = fullName(name, type.path);
-    const { removed } = numbersFor(
-      parts.map(({ key }) => key),
-      kind,
-      locked.get(full),
-    );
-    numbers.set(full, { kind, numbers: new Map(parts.map(({ key, number }) => [key, number])), removed });
+    numbers.set(fullName(name, type.path), type.numbers);
     if (type.kind === "message") for (const each of type.nested) add(each);
   };
   for (const type of types) add(type);

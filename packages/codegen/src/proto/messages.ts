@@ -92,8 +92,10 @@ export class PackageMessages {
     this.#types = types;
     const message = this.#declared(newMessage([name]), undefined, node === "bytes" ? undefined : node);
     const value = node === undefined || node === "bytes" ? undefined : valueOf(node);
-    if (node === "bytes") this.#finish(message, [{ key: "value", field: single(scalar("bytes")) }]);
-    if (value === undefined || value.node.kind === "undefined") return message;
+    if (value === undefined || value.node.kind === "undefined") {
+      this.#finish(message, node === "bytes" ? [{ key: "value", field: single(scalar("bytes")) }] : []);
+      return message;
+    }
     message.docs = types.namedNode(value.node)?.docs;
     if (isObject(value.node) && !value.isOptional && !value.isNullable) this.#fill(message, value.node);
     else this.#finish(message, [{ key: "value", field: this.#field(value, message, VALUE), node: value.node }]);
@@ -356,6 +358,7 @@ export class PackageMessages {
     const locked = this.#locked.get(fullName(this.#package, message.path));
     const assigned = numbersFor(keys, "fields", locked);
     const names = distinctNames(keysByNumber(assigned), nameOf, defaultJsonName);
+    message.numbers = assigned;
     message.removed = removedOf(assigned, names);
     message.fields = entries.map(({ key, field, node, docs }): ProtoField => {
       const name = names.get(key) ?? key;

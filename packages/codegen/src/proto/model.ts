@@ -1,3 +1,4 @@
+import type { LockedNumbers } from "../lock/lock.js";
 import { pascalCase } from "../names.js";
 import type { SchemaNode } from "../schema/node.js";
 
@@ -48,6 +49,8 @@ export interface ProtoMessage {
   fields: readonly ProtoField[];
   /** Name of the oneof to which all fields belong, if it is a union. */
   oneof: string | undefined;
+  /** The numbers of its fields, for the lock file. */
+  numbers: LockedNumbers;
   removed: Removed;
   readonly nested: Declared[];
 }
@@ -60,6 +63,7 @@ export function newMessage(path: readonly string[]): ProtoMessage {
     docs: undefined,
     fields: [],
     oneof: undefined,
+    numbers: { kind: "fields", numbers: new Map(), removed: new Map() },
     removed: { numbers: [], names: [] },
     nested: [],
   };
@@ -74,6 +78,8 @@ export interface ProtoEnum {
   readonly values: readonly ProtoValue[];
   /** Name of the member of number 0; undefined if `values` has one. */
   readonly zero: string | undefined;
+  /** The numbers of its members, for the lock file. */
+  readonly numbers: LockedNumbers;
   readonly removed: Removed;
   /** Whether the schema has the numbers, so that the lock file does not assign them. */
   readonly isNumbered: boolean;
@@ -135,13 +141,17 @@ export function packageAndPath(name: string): [packageName: string, path: string
 
 /** Returns the full name of the message of a method's payload. */
 export function payloadName(service: string, method: string, role: "Request" | "Response"): string {
-  const name = service.slice(service.lastIndexOf(".") + 1);
-  return fullName(packageNameOf(service), [`${name}${methodName(method)}${role}`]);
+  return fullName(packageNameOf(service), [`${lastPart(service)}${methodName(method)}${role}`]);
 }
 
 /** Returns the name of a method in protobuf: that of `getUser` is `GetUser`. */
 export function methodName(method: string): string {
   return pascalCase(method.replaceAll("$", "_"));
+}
+
+/** Returns the name of a service in its package. */
+export function lastPart(service: string): string {
+  return service.slice(service.lastIndexOf(".") + 1);
 }
 
 /** Returns the package of a service. */

@@ -1,8 +1,8 @@
 import type { LockedNumbers } from "../lock/lock.js";
 import type { Removed } from "./model.js";
 
-/** Numbers that protobuf reserves for itself. */
-const RESERVED = { first: 19_000, last: 19_999 };
+/** Numbers of fields that protobuf reserves for itself. */
+export const RESERVED: { readonly first: number; readonly last: number } = { first: 19_000, last: 19_999 };
 
 /**
  * Returns the numbers of `keys`: those in the lock, and for new keys the ones after the highest that was ever used.

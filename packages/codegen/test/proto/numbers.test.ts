@@ -76,6 +76,14 @@ describe("numbers", () => {
     expect(lock()).toBe(text);
   });
 
+  test("of a method that takes nothing any more are reserved", async () => {
+    const { gen, lock } = project();
+    await gen("z.object({ a: z.int() })");
+    const { proto } = await gen("z.undefined()");
+    expect(proto).toContain('message ItemsPutRequest {\n  reserved 1;\n  reserved "a";\n}');
+    expect(lock()).toContain(`    ${message}: { "fields": {}, "removed": { "1": "a" } }`);
+  });
+
   test("of enums and unions are kept too", async () => {
     const { gen, lock } = project();
     const union = (...tags: string[]): string =>
