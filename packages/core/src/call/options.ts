@@ -78,8 +78,8 @@ export interface CallOptions {
   readonly from?: string | undefined;
   /**
    * For this many milliseconds after its session was lost, a stream whose items have cursors, or a resumable call,
-   * tries to continue. At least one attempt is made. Infinity is allowed. For a session without a connection it is 0,
-   * because there is no other session. Default: `limits.maxResumeMs`.
+   * tries to continue. At least one attempt is made. Infinity sets no limit. Calls of a session without a connection
+   * cannot continue, because no other session follows. Default: `limits.maxResumeMs`.
    */
   readonly resumeForMs?: number | undefined;
   /** @internal The call is an attempt of a resumable one, by this field of its request. */
