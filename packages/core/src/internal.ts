@@ -10,15 +10,15 @@ export { principalOf } from "./server/principal.js";
 export { fromBase64, toBase64 } from "./call/messages/base64.js";
 export { checked, checkOptions, type OptionNames } from "./check-options.js";
 export { flatOptions } from "./flat-options.js";
-export { type OptionNeed, refusedOption, SESSION_NEEDS } from "./refused-option.js";
+export { refusedOption, SESSION_NEEDS } from "./refused-option.js";
 export { type Backoff, backoffDelay, DEFAULT_BACKOFF } from "./backoff.js";
 export { sleep } from "./call/sleep.js";
 export type { ConnectionOptions } from "./connection/connection.js";
-export { type Loss, race, type RaceOptions, type Won } from "./connection/race.js";
+export { type Loss, race } from "./connection/race.js";
 export { Fallback, type FallbackMemory, NOTHING_BETTER, type Opened, type Skipped } from "./connection/fallback.js";
 export { SessionLink, type SessionLinkOptions } from "./connection/link.js";
 export { CONNECTION_OPTIONS } from "./connection/option-names.js";
-export type { AnyAnswer, BaseCaller, BeginCall, Resumption } from "./call/base-caller.js";
+export type { BaseCaller, Resumption } from "./call/base-caller.js";
 export type { Callee } from "./call/carrier.js";
 export type { Compression } from "./contract/compression.js";
 export type { MethodMeta } from "./contract/meta.js";
@@ -31,7 +31,7 @@ export type { Calling, CallingHost } from "./client/calling.js";
 export type { ClientLimits } from "./client-limits.js";
 export { atEnd, followAnswer, type PendingCall } from "./client/pending-call.js";
 export { AnsweredCall } from "./client/unary.js";
-export { callWritable, type WrittenCall } from "./client/call-writable.js";
+export { callWritable } from "./client/call-writable.js";
 export { bytePieceOf, cut, MAX_PIECE } from "./call/items/byte-pieces.js";
 export { FormatTable } from "./call/messages/session-format.js";
 export { scheduleAttempt } from "./call/next-attempt.js";
@@ -57,7 +57,7 @@ export { expiries, type Expiry, reminders } from "./call/expiries.js";
 export { cutText } from "./wire/text.js";
 export { completeLimits } from "./limits.js";
 export { CALLER_LIMITS, type CallerLimits } from "./caller-limits.js";
-export { FairQueue, type Queued } from "./fair-queue.js";
+export { FairQueue } from "./fair-queue.js";
 export { hasShare } from "./fair-share.js";
 export { type Link, LinkedSet } from "./linked-set.js";
 export { ITEM_BYTES, MemoryBudget } from "./memory-budget.js";
@@ -85,21 +85,19 @@ export { runNotification } from "./server/notification.js";
 export { type Awaitable, type BoundMethod, combineRouters, type ReservedMethods } from "./server/router.js";
 export { Serving, type ServingHost } from "./server/serving.js";
 export type { ClientSessionOptions } from "./session/create-client-session.js";
-export { type Credentials, type OwnCredentials, withCredentials } from "./session/credentials.js";
+export { type Credentials, withCredentials } from "./session/credentials.js";
 export { sessionOn } from "./session/session-on.js";
 export { ADVANCED_SESSION_OPTIONS, SESSION_OPTIONS } from "./session/option-names.js";
-export type { DemandOptions, RenewalOptions, RenewedConnection, RenewedGreeting } from "./session/server-renewal.js";
+export type { RenewalOptions, RenewedConnection, RenewedGreeting } from "./session/server-renewal.js";
 export {
   type AdvancedSessionOptions,
   type CloseOptions,
   type DrainOptions,
   type SessionDrainOptions,
-  type SessionEnd,
   totalOf,
   type Unacknowledged,
 } from "./session/options.js";
-export type { Departure } from "./wire/departure.js";
-export { Route, type RouteOptions, type TrustedAddresses } from "./connection/route.js";
+export { Route, type TrustedAddresses } from "./connection/route.js";
 export { rejectionAtCaller } from "./callers-line.js";
 export { type ReadyOptions, untilAccepted, whenReady } from "./connection/ready.js";
 export { closedError, notReady, SessionCaller } from "./connection/session-caller.js";
