@@ -37,7 +37,7 @@ const TRANSPORTS = [
 /** The client of `protocol/client.py`, over each transport; `directory` has the authority of the certificate. */
 export async function runProtocol(
   directory: string,
-  tls: { readonly cert: string; readonly key: string },
+  { cert, key }: { readonly cert: string; readonly key: string },
 ): Promise<ProtocolColumn[]> {
   let python: string;
   try {
@@ -57,7 +57,7 @@ export async function runProtocol(
         cells[name] = { result: "not offered", why: "aioquic knows no capsules" };
         continue;
       }
-      const server = await serveProtocol(tls);
+      const server = await serveProtocol({ cert, key });
       const { port } = new URL(server.urls.find((url) => new URL(url).protocol === scheme) ?? "");
       const [transport, carrier] = given;
       const outcome = await runClient([python, client, directory, transport, port, carrier], name);

@@ -1,3 +1,5 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { generate } from "../src/index.js";
 import { createWorkspace } from "./workspace.js";
@@ -63,5 +65,49 @@ describe("fingerprints differ", () => {
 
   test("for input and output", async () => {
     expect(await fingerprint("{ input: z.int() }")).not.toBe(await fingerprint("{ output: z.int() }"));
+  });
+});
+
+/** A program that was written from docs/protocol.md. */
+const byThePage = fileURLToPath(new URL("../../../interop/protocol/fingerprint.py", import.meta.url));
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+describe.skipIf(!hasPython)("by python3, from the text that the page on the protocol describes", () => {
+  test.each([
+    [
+      "scalars",
+      "z.tuple([z.string(), z.number(), z.bigint(), z.boolean(), z.date(), z.null(), z.undefined(), z.any()])",
+    ],
+    ["bytes", "z.tuple([z.instanceof(Uint8Array), z.instanceof(Float64Array)])"],
+    ["literals", 'z.tuple([z.literal(["b", "a", 1, true]), z.literal(7n), z.enum(["Ü", "z"])])'],
+    ["objects", 'z.object({ b: z.int().optional(), "ü a": z.strictObject({}), l: z.looseObject({ x: z.int() }) })'],
+    ["collections", "z.tuple([z.array(z.int()), z.set(z.int()), z.map(z.int(), z.string())], z.string().optional())"],
+    ["records", 'z.tuple([z.record(z.string(), z.int()), z.partialRecord(z.enum(["a", "b"]), z.int())])'],
+    [
+      "unions",
+      'z.union([z.object({ kind: z.literal("b") }), z.object({ kind: z.literal("a"), n: z.int() }), z.string()])',
+    ],
+    ["intersections", "z.intersection(z.object({ b: z.int() }), z.object({ a: z.int() }))"],
+    ["recursive types", "Tree", "const Tree = z.object({ v: z.int(), get children() { return z.array(Tree); } });"],
+    [
+      "long texts",
+      `z.object({ ${Array.from({ length: 60 }, (_, i) => `"a rather long name ${i}": z.string()`).join()} })`,
+    ],
+  ])("of %s", async (title, schema, before = "") => {
+    const name = title.replace(" ", "-");
+    const file = workspace.write(
+      `${name}/a.service.ts`,
+      `import { rpc, service } from "@quicrpc/core";\nimport { z } from "zod";\n${before}\nexport const A = service("a.A", { m: rpc({ input: ${schema}, output: ${schema} }) });\n`,
+    );
+    const { files, diagnostics } = await generate({
+      files: [file],
+      lock: file.replace("a.service.ts", "quicrpc.lock.json"),
+    });
+    expect(diagnostics).toEqual([]);
+    const text = (name: string): string => files.find(({ path }) => path.endsWith(name))?.text ?? expect.unreachable();
+    const snapshot = workspace.write(`${name}/quicrpc.schema.json`, text("quicrpc.schema.json"));
+    const { methods } = JSON.parse(text("quicrpc.lock.json")) as { methods: Record<string, { fingerprint: string }> };
+    const shown = JSON.parse(execFileSync("python3", [byThePage, snapshot], { encoding: "utf8" })) as unknown;
+    expect(shown).toEqual({ "a.A/m": methods["a.A/m"]?.fingerprint });
   });
 });
