@@ -1,4 +1,6 @@
 // One option for pings, whatever the transport.
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { freePort } from "../../../scripts/free-port.mjs";
 import { selectivePath } from "../../quic/test/harness.js";
 import type { Connection, Session } from "@quicrpc/core";
@@ -79,22 +81,23 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
     certificate = await devCertificate();
   });
 
-  async function polledServer(port = 0): Promise<Server> {
+  async function polledServer(port = 0, idleTimeoutMs = IDLE_MS): Promise<Server> {
     const server = await serve({
       listen: [`${scheme}://127.0.0.1:${port}`],
       tls: certificate,
       routers: [createRouter({ poll }, { poll: () => ++polls })],
-      advanced: { transport: { idleTimeoutMs: IDLE_MS } },
+      advanced: { transport: { idleTimeoutMs } },
     });
     onTestFinished(() => void server.close());
     return server;
   }
 
-  /** Calls, and waits until the engine has asked whether a call waits: in a turn 100 ms after the last packet. */
-  async function pollOnce(connection: Connection): Promise<void> {
+  /** Calls, and waits until the engine knows that no call waits: it asks if nothing has arrived for a while. */
+  async function pollOnce(connection: Connection<Session<QuicSession>>): Promise<void> {
     expect(await connection.unary(poll, undefined)).toBe(1);
-    let turns = 0;
-    await vi.waitUntil(() => ++turns > 6, { interval: 50 });
+    const transport: unknown = connection.session?.transport;
+    const asked = vi.spyOn(transport as { receiveSilence(unanswered: number): void }, "receiveSilence");
+    await vi.waitUntil(() => asked.mock.calls.length > 0, { timeout: 10_000 });
   }
 
   it("pings its server within the idle timeout of either side", async () => {
@@ -115,19 +118,33 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
     await pollOnce(connection);
     const { session } = connection;
     // Neither side has run since: both idle timeouts are over, and no timer has fired.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, IDLE_MS * 1.5);
+    block(IDLE_MS * 1.5);
     expect(connection.session).toBe(session);
     expect(await connection.unary(poll, undefined)).toBe(2);
     expect(connection.session).not.toBe(session);
   });
 
-  it("whose server was restarted: the next call is made again, on another session", async () => {
+  it.each([
+    ["is received at once", 0],
+    // Longer than the client waits for an acknowledgement before it sends a packet again.
+    ["arrives while the client's thread is blocked", 500],
+  ])("whose server was restarted: the next call is made again, if the reset %s", async (_, blockedMs) => {
     const port = await freePort();
-    const server = await polledServer(port);
+    const server = await polledServer(port, 30_000);
+    let last: Buffer | undefined;
+    let reset: Buffer | undefined;
     let isCut = false;
     const path = await selectivePath(
       port,
-      () => true,
+      (packet) => {
+        last = packet;
+        if (reset === undefined) return true;
+        block(blockedMs);
+        path.answer(reset);
+        reset = undefined;
+        isCut = false;
+        return false;
+      },
       () => !isCut,
     );
     onTestFinished(() => path.close());
@@ -137,10 +154,23 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
     // The server's farewell is lost: only a stateless reset tells the client.
     isCut = true;
     await server.close();
-    await polledServer(port);
-    isCut = false;
+    await polledServer(port, 30_000);
+    reset = await answerTo(last as Buffer, port);
     expect(connection.session).toBe(session);
     expect(await connection.unary(poll, undefined)).toBe(2);
     expect(connection.session).not.toBe(session);
   });
 });
+
+/** Sends a packet from another port, and returns the server's answer. */
+async function answerTo(packet: Buffer, port: number): Promise<Buffer> {
+  const socket = createSocket("udp4");
+  socket.send(packet, port, "127.0.0.1");
+  const [answer] = await once(socket, "message");
+  socket.close();
+  return answer as Buffer;
+}
+
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

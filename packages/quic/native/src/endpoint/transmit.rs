@@ -110,7 +110,12 @@ impl Endpoint {
             .min()
     }
 
+    /// Runs the timers that are due, after receiving what has arrived: if the thread was blocked, an answer may wait in
+    /// the socket, and a timer that it stops must not send its packet again.
     pub fn timeouts(&mut self) {
+        if self.timers.first().is_some_and(|&(at, _)| at <= Instant::now()) {
+            self.receive();
+        }
         let now = Instant::now();
         self.copies.send(now, &mut self.socket);
         self.memory_trim.run(now);
