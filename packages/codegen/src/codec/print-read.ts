@@ -58,7 +58,7 @@ export function printReader(node: SchemaNode, printer: CodecPrinter): string[] {
 
 function bodyOf(node: SchemaNode, type: TypeNode, printer: CodecPrinter): string[] {
   if (!hasOwnCode(node)) return [...read(node, "const value", "value", "p", printer), "return value;"];
-  const value = (initial: string): string => `${printer.annotated("const value:", type)} = ${initial};`;
+  const value = (initial: string): string => `const value: ${printer.layout(type)} = ${initial};`;
   const items = (element: SchemaNode, ...add: string[]): string =>
     block("for (; left > 0; left--)", [...read(element, "const item", "item", "r.position", printer), ...add]);
   switch (node.kind) {
@@ -243,7 +243,7 @@ function refuseMissing(fields: readonly FieldNode[], names: LocalNames): string[
 
 /** Declares the variable of a field, which may be absent. */
 function declaration(name: string, node: SchemaNode, printer: CodecPrinter): string {
-  return `${printer.annotated(`let ${name}:`, union([localType(node, printer), text("undefined")]))};`;
+  return `let ${name}: ${printer.layout(union([localType(node, printer), text("undefined")]))};`;
 }
 
 /** Returns the type of the variable for a field's value. */
@@ -270,7 +270,7 @@ function result(
     return [without, `return ${literal(fields)};`];
   }
   return [
-    `${printer.annotated("const result:", type)} = ${literal(always)};`,
+    `const result: ${printer.layout(type)} = ${literal(always)};`,
     ...optional.map((field) => {
       const name = names.of(field.name);
       return `if (${name} !== undefined) ${property("result", field.name)} = ${name};`;
@@ -309,7 +309,7 @@ function read(node: SchemaNode, into: string, name: string, at: string, printer:
 
 function readStatement(node: SchemaNode, variable: string, at: string, printer: CodecPrinter): string {
   const isTyped = variable.startsWith("const ") && isReadByShape(node, printer);
-  const into = isTyped ? printer.annotated(`${variable}:`, printer.typeOf(node, "output")) : variable;
+  const into = isTyped ? `${variable}: ${printer.layout(printer.typeOf(node, "output"))}` : variable;
   return assignment(into, readExpression(node, at, printer));
 }
 
@@ -333,7 +333,7 @@ function readExpression(node: SchemaNode, at: string, printer: CodecPrinter): st
   const wrapped = wrappedIn(node);
   if (wrapped === undefined) {
     const value = callOf(`wire.read${scalarName(node)}`, ["r", at, ...levels]);
-    return node.kind === "template" ? printer.annotated(`${value} as`, printer.typeOf(node, "output")) : value;
+    return node.kind === "template" ? `${value} as ${printer.layout(printer.typeOf(node, "output"))}` : value;
   }
   const inner = readExpression(wrapped, at, printer);
   if (node.kind === "nullable") return conditional(`r.bytes[${at}] === 0xc0`, `wire.readNil(r, ${at})`, inner);

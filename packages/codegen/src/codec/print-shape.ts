@@ -18,11 +18,11 @@ import {
 import { codecParts, givenOf, saysLess, takenOf } from "./parts.js";
 import type { CodecPrinter } from "./printer.js";
 
-/**
- * Returns the expression that creates the shape of `node` with functions of `@quicrpc/core/generated`. Named parts are
- * referred to by name.
- */
-export function shapeExpression(node: SchemaNode, printer: CodecPrinter): string {
+/** The parts of a printer that shapes need. */
+export type ShapePrinter = Pick<CodecPrinter, "patternName" | "schema" | "partShape">;
+
+/** Returns the expression that creates the shape of `node` with functions of `@quicrpc/core/generated`. */
+export function shapeExpression(node: SchemaNode, printer: ShapePrinter): string {
   const shape = untoldExpression(node, printer);
   if (node.told === undefined) return shape;
   const tag = node.kind === "discriminated" ? [quoted(node.key)] : [];
@@ -30,14 +30,14 @@ export function shapeExpression(node: SchemaNode, printer: CodecPrinter): string
 }
 
 /** Returns the expression for a custom message of the schema's author. */
-function messageExpression(told: Told, node: SchemaNode, printer: CodecPrinter): string {
+function messageExpression(told: Told, node: SchemaNode, printer: ShapePrinter): string {
   if ("text" in told) return quoted(told.text);
   const schema = `() => ${printer.schema(node)}`;
   return callOf("wire.messageOf", told.check === undefined ? [schema] : [schema, String(told.check)]);
 }
 
-function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
-  const of = (part: SchemaNode): string => shapeReference(part, printer);
+function untoldExpression(node: SchemaNode, printer: ShapePrinter): string {
+  const of = (part: SchemaNode): string => printer.partShape(part);
   const call = (name: string, ...args: string[]): string => callOf(`wire.${name}`, args);
   const toldCheck = (check: CheckNode): string[] => {
     const condition = checkExpression(check, printer);
@@ -96,8 +96,8 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
     case "external": {
       const given = givenOf(node);
       const taken = takenOf(node);
-      const args = [given && of(given), taken && quoted(taken)].filter((each) => each !== undefined);
-      return call("external", printer.schema(node), ...args);
+      const args = [printer.schema(node), given && of(given), taken && quoted(taken)];
+      return call("external", ...args.filter((each) => each !== undefined));
     }
     case "custom":
     case "transform":
@@ -113,13 +113,6 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
 
 /** The functions that are called otherwise than the kind of shape that they make. */
 const NAMES: Readonly<Record<string, string>> = { null: "nil", undefined: "nothing" };
-
-function shapeReference(node: SchemaNode, printer: CodecPrinter): string {
-  const codec = printer.named(node);
-  if (codec === undefined) return shapeExpression(node, printer);
-  if (printer.isDeclared(node)) return printer.shape(codec);
-  return callOf("wire.lazy", [`() => ${printer.shape(codec)}`, ...absenceOf(node)]);
-}
 
 /** Returns the arguments of `wire.lazy` and `wire.later` that state whether the shape, which does not exist yet, accepts absence. */
 export function absenceOf({ optin, optout }: SchemaNode): string[] {
@@ -144,7 +137,7 @@ function recordKeys(node: NodeOf<"record">, of: (node: SchemaNode) => string): s
   return braced([`${exactly === undefined ? "among" : "exactly"}: ${arrayOf(names.map(expression))}`]);
 }
 
-function checkExpression(check: CheckNode, printer: CodecPrinter): string | undefined {
+function checkExpression(check: CheckNode, printer: ShapePrinter): string | undefined {
   if (check.kind === "pattern")
     return `wire.pattern(${printer.patternName(check.regex, check.format)}, ${quoted(check.format)})`;
   if (["format", "overwrite", "property", "custom"].includes(check.kind)) return undefined;

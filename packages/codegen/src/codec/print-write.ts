@@ -84,7 +84,7 @@ function bodyOf(node: SchemaNode, printer: CodecPrinter): string[] {
       ];
     case "union":
       return optionsBody(node, "write", (option) => [
-        `${printer.annotated("const option = value as", printer.typeOf(option, "input"))};`,
+        `const option = value as ${printer.layout(printer.typeOf(option, "input"))};`,
         ...refuseMisfit(option, "option", printer.patternName),
         `return ${writeExpression(option, "option", "p", printer)};`,
       ]);

@@ -1,10 +1,8 @@
 import { camelCase } from "../names.js";
 import { arrayOf, assignment, block, callOf } from "../print/syntax.js";
 import { quoted } from "../print/text.js";
-import { type TypeNames, typeText } from "../print/type-text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
-import { readonlyType } from "../types/convert.js";
-import { generic, text, type TypeNode } from "../types/node.js";
+import { generic, readonlyType, text, type TypeNames, type TypeNode } from "../types/node.js";
 import type { Direction } from "../types/zod.js";
 import { hasOwnCode } from "./compiled.js";
 import { depthInside, isDeep } from "./depth.js";
@@ -118,10 +116,12 @@ export class CodecPrinter {
     return this.#current !== undefined && isDeep(this.#current) ? [depthInside(this.#current)] : [];
   }
 
-  /** Returns true if the shape of `node` is declared above. */
-  isDeclared(node: SchemaNode): boolean {
+  /** Returns the expression for the shape of a part. Named parts are referred to by name. */
+  partShape(node: SchemaNode): string {
     const codec = this.named(node);
-    return codec !== undefined && this.#declared.has(codec.node);
+    if (codec === undefined) return shapeExpression(node, this);
+    const shape = this.shape(codec);
+    return this.#declared.has(codec.node) ? shape : callOf("wire.lazy", [`() => ${shape}`, ...absenceOf(node)]);
   }
 
   typeOf(node: SchemaNode, direction: Direction): TypeNode {
@@ -133,11 +133,7 @@ export class CodecPrinter {
   }
 
   layout(type: TypeNode): string {
-    return typeText(type, this.#names);
-  }
-
-  annotated(head: string, type: TypeNode): string {
-    return `${head} ${typeText(type, this.#names)}`;
+    return type.print(this.#names);
   }
 
   /** Returns the type that the writer of `node` accepts. The writer does not change the value. */

@@ -1,9 +1,6 @@
-import { typeText } from "../print/type-text.js";
-import type { TypeNode } from "../types/node.js";
-import { expression } from "./literals.js";
-import { type CheckNode, constantOf, type SchemaNode, type Told } from "../schema/node.js";
-import { codecParts } from "./parts.js";
+import type { SchemaNode } from "../schema/node.js";
 import type { CodecPlan, NamedCodec, Use } from "./plan.js";
+import { shapeExpression } from "./print-shape.js";
 
 /** Finds codecs with identical code, so that it is printed once. */
 export class SameCodecs {
@@ -53,73 +50,21 @@ export class SameCodecs {
   }
 
   #describe(node: SchemaNode): string | undefined {
-    const own = this.#body(node);
-    if (own === undefined || isMade(node.told)) return undefined;
+    let isOwn = false;
+    const own = (): string => {
+      isOwn = true;
+      return "";
+    };
+    const shape = shapeExpression(node, {
+      patternName: String,
+      // Only the schema has all information about it.
+      schema: own,
+      partShape: (part) => (isOwn ? "" : (this.#keyOf(part)?.toString() ?? own())),
+    });
+    if (isOwn) return undefined;
     const types = (["input", "output"] as const).map((direction) => this.#plan.typeOf(node, direction));
-    const { optin, optout } = node;
-    return types.every(isPlain)
-      ? [node.kind, own, optin, optout, JSON.stringify(node.told), ...types.map(leafText)].join(" ")
-      : undefined;
+    // Types that only the schema determines may differ although the code is the same.
+    if (types.some(({ opaque }) => opaque === "inferred")) return undefined;
+    return [shape, node.optin, node.optout, ...types.map(({ text, opaque }) => text ?? opaque)].join(" ");
   }
-
-  /** Returns all that distinguishes `node` from others of its kind, with numbers for its parts. */
-  #body(node: SchemaNode): string | undefined {
-    // Only zod, or the schema, has all information about these.
-    if (node.kind === "refined" || node.kind === "external") return undefined;
-    const hasValue = node.kind === "default" || node.kind === "prefault" || node.kind === "caught";
-    const constant = hasValue ? constantOf(node) : undefined;
-    if (hasValue && constant === undefined) return undefined;
-    const parts = codecParts(node).map((part) => this.#keyOf(part));
-    const { checks = [], values, regex, fields, others, keys, rest } = node as Facts;
-    if (parts.includes(undefined) || checks.some(({ told }) => isMade(told))) return undefined;
-    const options =
-      node.kind === "discriminated"
-        ? [node.key, ...node.options.map(([value, option]) => [expression(value), this.#keyOf(option)])]
-        : undefined;
-    return JSON.stringify(
-      [
-        parts,
-        checks,
-        values?.map(expression),
-        regex,
-        fields && Object.keys(fields),
-        typeof others === "string" ? others : undefined,
-        keys && { ...keys, fit: undefined },
-        rest !== undefined,
-        options,
-        constant && expression(constant.value),
-      ],
-      (_key, value: unknown) =>
-        value instanceof RegExp || typeof value === "bigint" ? `${typeof value} ${value}` : value,
-    );
-  }
-}
-
-/** Properties of some kinds of nodes, in addition to their parts. */
-interface Facts {
-  readonly checks?: readonly CheckNode[];
-  readonly values?: readonly unknown[];
-  readonly regex?: RegExp;
-  readonly fields?: object;
-  readonly others?: unknown;
-  readonly keys?: object;
-  readonly rest?: unknown;
-}
-
-/**
- * Returns true if a type is fully described by its structure. A type that only the schema determines may differ
- * although the code is the same.
- */
-function isPlain(type: TypeNode): boolean {
-  return type.kind !== "schema";
-}
-
-/** Returns a key that distinguishes types without parts. */
-function leafText(type: TypeNode): string {
-  return type.kind === "text" ? typeText(type) : type.kind;
-}
-
-/** Returns true if a message is created by a function, which belongs to one schema. */
-function isMade(told: Told | undefined): boolean {
-  return told !== undefined && !("text" in told);
 }

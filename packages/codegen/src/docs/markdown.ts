@@ -1,8 +1,7 @@
 import type { MessageModel, MethodModel, ServiceModel } from "../model.js";
 import type { PackageModel } from "../packages.js";
-import type { Declaration } from "../types/node.js";
+import { type Declaration, plainNames } from "../types/node.js";
 import { printDeclaration } from "../print/declarations.js";
-import { plainNames, typeText } from "../print/type-text.js";
 
 /** Prints a reference of the services of `packages` as Markdown. */
 export function printMarkdown(packages: readonly PackageModel[], title: string): string {
@@ -68,7 +67,7 @@ function said([key, value]: [string, unknown]): string {
 }
 
 function type(message: MessageModel): string {
-  return typeText(message.sent, plainNames);
+  return message.sent.print(plainNames);
 }
 
 /** Formats code for a table, in which a vertical bar would end the cell. */

@@ -1,15 +1,14 @@
-import type { Declaration, FieldNode } from "../types/node.js";
-import { fieldName, fitsIndex, type TypeNames, typeText } from "./type-text.js";
+import { type Declaration, type FieldNode, fieldName, fitsIndex, type TypeNames } from "../types/node.js";
 import { jsDoc, withLink } from "./writer.js";
 
 /** Prints an interface if the type is an object, otherwise a type alias. */
 export function printDeclaration({ name, docs: text, root, type }: Declaration, names: TypeNames): string {
   const docs = jsDoc(withLink(text, root && names.link?.(root)));
-  if (type.kind !== "object") return `${docs}export type ${name} = ${typeText(type, names)};\n`;
-  const { fields, index } = type;
+  if (type.object === undefined) return `${docs}export type ${name} = ${type.print(names)};\n`;
+  const { fields, index } = type.object;
   const body = fields.map((field) => printField(field, names)).join("");
   if (index === undefined) return `${docs}export interface ${name} {\n${body}}\n`;
-  const others = `[key: string]: ${typeText(index, names)}`;
+  const others = `[key: string]: ${index.print(names)}`;
   // In an interface, fields must match the index signature; in an intersection they need not.
   return fitsIndex(fields, index)
     ? `${docs}export interface ${name} {\n${body}  ${others};\n}\n`
@@ -17,5 +16,5 @@ export function printDeclaration({ name, docs: text, root, type }: Declaration, 
 }
 
 function printField(field: FieldNode, names: TypeNames): string {
-  return `${jsDoc(field.docs, "  ")}  ${fieldName(field)}: ${typeText(field.type, names)};\n`;
+  return `${jsDoc(field.docs, "  ")}  ${fieldName(field)}: ${field.type.print(names)};\n`;
 }

@@ -1,11 +1,10 @@
 import type { MessageModel, MethodModel, ServiceModel } from "../model.js";
 import { camelCase } from "../names.js";
 import { formatFingerprint } from "../shape/fingerprint.js";
-import { generic, text, type TypeNode } from "../types/node.js";
+import { generic, text, type TypeNames, type TypeNode } from "../types/node.js";
 import { assignment, braced, callOf, json } from "./syntax.js";
 import { keyText, quoted } from "./text.js";
 import { toolingName } from "./tooling.js";
-import { type TypeNames, typeText } from "./type-text.js";
 import { jsDoc } from "./writer.js";
 
 /** Selects one of the two types of a message: the sender's or the receiver's. */
@@ -59,7 +58,7 @@ function descriptorType(method: MethodModel, names: TypeNames): string {
     messageType(output, "sent"),
     messageType(output, "received"),
   ];
-  const args = types.map((each) => typeText(each, names));
+  const args = types.map((each) => each.print(names));
   if (errors.length > 0) args.push(braced(errorFields(method, names), ";"));
   return `${names.core("MethodDescriptor")}<${args.join(", ")}>`;
 }
@@ -106,8 +105,8 @@ function errorFields({ errors }: MethodModel, names: TypeNames): string[] {
   return errors.map(({ name, code, details }) => {
     const types = [text(quoted(code))];
     const given = details === undefined ? [] : [messageType(details, "sent"), messageType(details, "received")];
-    const texts = new Map(given.map((each) => [typeText(each, names), each]));
-    return `readonly ${keyText(name)}: ${typeText(generic("ErrorDescriptor", ...types, ...texts.values()), names)}`;
+    const texts = new Map(given.map((each) => [each.print(names), each]));
+    return `readonly ${keyText(name)}: ${generic("ErrorDescriptor", ...types, ...texts.values()).print(names)}`;
   });
 }
 

@@ -3,10 +3,9 @@ import type { CodecNames } from "../codec/printer.js";
 import type { FileModel } from "../model.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { errorTypeName, generatedNames, GLOBAL_TYPES, pascalCase } from "../names.js";
-import { referenceName } from "../types/node.js";
+import { plainNames, referenceName, schemaExpression } from "../types/node.js";
 import { CORE_IMPORTS, coreImport } from "./core-imports.js";
 import type { Imports } from "./imports.js";
-import { plainNames, schemaExpression } from "./type-text.js";
 
 /** Files that a generated file imports; undefined for its own declarations. */
 interface Places {

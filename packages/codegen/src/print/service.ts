@@ -1,11 +1,10 @@
 import type { MethodModel, ServiceModel } from "../model.js";
 import { errorTypeName } from "../names.js";
-import { generic, text, type TypeNode } from "../types/node.js";
+import { generic, text, type TypeNames, type TypeNode } from "../types/node.js";
 import { messageType, printDescriptors, printIdentity, tableName } from "./descriptors.js";
 import { PUBLISHES } from "../discover.js";
 import { block, braced, callOf, signature } from "./syntax.js";
 import { quoted } from "./text.js";
-import { type TypeNames, typeText } from "./type-text.js";
 import { jsDoc, withLink } from "./writer.js";
 
 /** The side for which files are generated. "http-client" is for clients that use only `httpTransport`. */
@@ -60,9 +59,9 @@ function printHandlers(service: ServiceModel, names: TypeNames, of: string): str
     .filter(({ topic }) => topic === undefined)
     .map((method) => {
       const context = `context: ${names.core("CallContext")}<${of}>`;
-      const parameters = [`input: ${typeText(handlerInput(method), names)}`, context];
+      const parameters = [`input: ${handlerInput(method).print(names)}`, context];
       const link = methodLink(service, method, names);
-      return member(method, link, methodSignature(method, parameters, typeText(handlerResult(method), names)));
+      return member(method, link, methodSignature(method, parameters, handlerResult(method).print(names)));
     });
   const what = `The methods that a server of ${name} implements. \`${of}\` is what the application keeps for a connection.`;
   const head = `export interface ${prefix}Handlers<${of} = unknown>`;
@@ -102,8 +101,8 @@ function printTopics(service: ServiceModel, names: TypeNames, of: string): strin
     if (topic === undefined || publish.kind !== "unary" || subscribe === undefined) return [];
     const parameters = messageType(subscribe.input, "received");
     const types = [messageType(publish.input, "sent"), parameters, messageType(subscribe.output, "received")];
-    const served = `readonly ${topic.name}: ${typeText(generic("ServedTopic", ...types), names)}`;
-    const options = `readonly ${topic.name}: ${typeText(generic("ServedTopicOptions", parameters, text(of)), names)}`;
+    const served = `readonly ${topic.name}: ${generic("ServedTopic", ...types).print(names)}`;
+    const options = `readonly ${topic.name}: ${generic("ServedTopicOptions", parameters, text(of)).print(names)}`;
     return [{ publish, topic, served, options }];
   });
   if (families.length === 0) return [];
@@ -134,9 +133,9 @@ function printClient(service: ServiceModel, names: TypeNames): string {
   const members = methods.map((method) => {
     const input = clientInput(method);
     const options = `options?: ${names.core("CallOptions")}`;
-    const parameters = input === undefined ? [options] : [`${input[0]} ${typeText(input[1], names)}`, options];
+    const parameters = input === undefined ? [options] : [`${input[0]} ${input[1].print(names)}`, options];
     const link = methodLink(service, method, names);
-    return member(method, link, methodSignature(method, parameters, typeText(clientResult(method), names)));
+    return member(method, link, methodSignature(method, parameters, clientResult(method).print(names)));
   });
   return `${jsDoc(about(`A client of ${name}.`, docs))}export interface ${prefix}Client {\n${members.join("")}}\n`;
 }
@@ -186,7 +185,7 @@ function errorTypes(service: ServiceModel, names: TypeNames): string[] {
     .map(({ name }) => {
       const type = text(`(typeof ${tableName(service)})[${quoted(name)}]["errors"]`);
       const comment = jsDoc(`The errors that ${name} throws by name; see \`isRpcErrorOf\`.`);
-      return `${comment}export type ${errorTypeName(service.prefix, name)} = ${typeText(generic("RpcErrorOf", type), names)};\n`;
+      return `${comment}export type ${errorTypeName(service.prefix, name)} = ${generic("RpcErrorOf", type).print(names)};\n`;
     });
 }
 

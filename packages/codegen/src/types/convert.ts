@@ -1,8 +1,20 @@
 import { quoted, templateText } from "../print/text.js";
-import { typeText } from "../print/type-text.js";
 import type { Brand } from "../source/brands.js";
 import type { SchemaRoot } from "../source/schema-root.js";
-import { type FieldNode, generic, isText, type NamedType, text, type TypeNode, union } from "./node.js";
+import {
+  array,
+  type FieldNode,
+  generic,
+  intersection,
+  type NamedType,
+  object,
+  plainNames,
+  readonlyType,
+  text,
+  tuple,
+  type TypeNode,
+  union,
+} from "./node.js";
 import { isBlob } from "../blobs.js";
 import { isPlainEnum } from "../codec/compiled.js";
 import { canonicalNode, fieldsOf, isFunction, keyOf, type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
@@ -32,7 +44,9 @@ export function typeOf(node: SchemaNode, direction: Direction, context: Conversi
   if (isBlob(node.schema)) return generic(direction === "input" ? "BlobSource" : "ReceivedBlob");
   const target = context.named(node);
   const type: TypeNode =
-    target === undefined ? definitionOf(node, direction, context) : { kind: "reference", target, direction };
+    target === undefined
+      ? definitionOf(node, direction, context)
+      : { print: (names) => names.named(target, direction), opaque: "named" };
   context.known[direction].set(node, type);
   return type;
 }
@@ -40,10 +54,10 @@ export function typeOf(node: SchemaNode, direction: Direction, context: Conversi
 /** Adds to `type` the brands that apply in `direction`. */
 export function branded(type: TypeNode, brands: readonly Brand[], direction: Direction): TypeNode {
   const other = direction === "input" ? "out" : "in";
-  const names = brands.filter(({ side }) => side !== other);
-  return names.length === 0
-    ? type
-    : { kind: "intersection", parts: [type, ...names.map((each): TypeNode => ({ kind: "brand", names: each.names }))] };
+  const made = brands
+    .filter(({ side }) => side !== other)
+    .map((brand): TypeNode => ({ print: (names) => names.brand(brand.names) }));
+  return made.length === 0 ? type : intersection(type, ...made);
 }
 
 /** Returns the type of `node` written out. Its parts are referred to by name if they have one. */
@@ -70,18 +84,13 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
     case "object":
       return objectType(node, direction, context);
     case "array":
-      return { kind: "array", element: of(node.element, "element"), readonly: false };
+      return array(of(node.element, "element"));
     case "tuple": {
       const lastRequired = node.items.findLastIndex((item) => !isOptional(item, direction));
-      return {
-        kind: "tuple",
-        items: node.items.map((item, index) => ({
-          type: of(item, `items.${index}`),
-          optional: index > lastRequired,
-        })),
-        rest: node.rest && of(node.rest, "rest"),
-        readonly: false,
-      };
+      return tuple(
+        node.items.map((item, index) => ({ type: of(item, `items.${index}`), optional: index > lastRequired })),
+        node.rest && of(node.rest, "rest"),
+      );
     }
     case "record": {
       const partial = node.partial === true || (direction === "input" && isOptional(node.element, "input"));
@@ -100,7 +109,7 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
     case "discriminated":
       return union(optionsOf(node).map((option, index) => of(option.node, `options.${index}`)));
     case "intersection":
-      return { kind: "intersection", parts: [of(node.left, "left"), of(node.right, "right")] };
+      return intersection(of(node.left, "left"), of(node.right, "right"));
     case "optional":
       return union([inner(node.inner), text("undefined")]);
     case "nullable":
@@ -145,8 +154,9 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
 
 /** @param circular whether it contains itself: TypeScript resolves arguments of `Record` immediately, and types of properties later */
 function recordType(key: TypeNode, value: TypeNode, partial: boolean, circular: boolean): TypeNode {
-  if (circular && !partial && isText(key, "string")) return { kind: "object", fields: [], index: value };
-  if (circular) return { kind: "mapped", key, value, optional: partial };
+  if (circular && !partial && key.text === "string") return object([], value);
+  if (circular)
+    return { print: (names) => `{ [K in ${key.print(names)}]${partial ? "?" : ""}: ${value.print(names)} }` };
   const record = generic("Record", key, value);
   return partial ? generic("Partial", record) : record;
 }
@@ -166,12 +176,13 @@ function objectType(node: NodeOf<"object">, direction: Direction, context: Conve
       ? undefined
       : branded(typeOf(others, direction, context), context.brands(node, "others"), direction);
   if (fields.length === 0 && index === undefined) return generic("Record", text("string"), text("never"));
-  return { kind: "object", fields, index };
+  return object(fields, index);
 }
 
 /** Returns the type as zod infers it, for schemas whose type only the compiler can determine. */
 function schemaType({ schema }: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
-  return { kind: "schema", helper: direction, ...context.expression(schema) };
+  const { root, access } = context.expression(schema);
+  return { print: (names) => names.schema(direction, root, access), opaque: "inferred" };
 }
 
 function literal(value: unknown): TypeNode {
@@ -181,7 +192,7 @@ function literal(value: unknown): TypeNode {
 }
 
 function templatePart(part: string | SchemaNode, of: (part: SchemaNode) => TypeNode): string {
-  return typeof part === "string" ? templateText(part) : `\${${typeText(templateType(part, of))}}`;
+  return typeof part === "string" ? templateText(part) : `\${${templateType(part, of).print(plainNames)}}`;
 }
 
 /** Returns the type of a part of a template literal. An optional part may be empty, where TypeScript would write "undefined". */
@@ -194,29 +205,8 @@ function templateType(part: SchemaNode, of: (part: SchemaNode) => TypeNode): Typ
 
 function defined(inner: SchemaNode, of: (part: SchemaNode) => TypeNode): TypeNode {
   const type = of(inner);
-  if (type.kind === "union") return union(type.options.filter((option) => !isText(option, "undefined")));
-  if (isText(type, "undefined")) return text("never");
-  const opaque = type.kind === "schema" || (type.kind === "reference" && mayBeUndefined(inner));
-  return opaque ? generic("Exclude", type, text("undefined")) : type;
-}
-
-/** `type`, whose parts are not to be changed. */
-export function readonlyType(type: TypeNode): TypeNode {
-  switch (type.kind) {
-    case "array":
-    case "tuple":
-      return { ...type, readonly: true };
-    case "union":
-      return union(type.options.map(readonlyType));
-    case "generic":
-      return type.name === "Map" || type.name === "Set"
-        ? { ...type, name: `Readonly${type.name}` }
-        : type.name.startsWith("Readonly")
-          ? type
-          : generic("Readonly", type);
-    case "text":
-      return isText(type, "unknown") ? generic("Readonly", type) : type;
-    default:
-      return generic("Readonly", type);
-  }
+  if (type.options !== undefined) return union(type.options.filter((option) => option.text !== "undefined"));
+  if (type.text === "undefined") return text("never");
+  const isOpaque = type.opaque === "inferred" || (type.opaque === "named" && mayBeUndefined(inner));
+  return isOpaque ? generic("Exclude", type, text("undefined")) : type;
 }

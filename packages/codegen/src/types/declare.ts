@@ -1,13 +1,12 @@
 import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
-import { typeText } from "../print/type-text.js";
 import { type ConversionContext, definitionOf, typeOf } from "./convert.js";
 import { canonicalNode, ownStructure, reaching, type SchemaNode } from "../schema/node.js";
 import { nodeOf } from "../schema/read.js";
 import { constraintTags } from "./constraints.js";
 import { reachable } from "./graph.js";
 import { documentation } from "./naming.js";
-import { type Declaration, type NamedType, referenceName, type TypeNode } from "./node.js";
+import { type Declaration, type NamedType, plainNames, referenceName, type TypeNode } from "./node.js";
 import { type AnySchema, canonical, type Direction, isZodSchema } from "./zod.js";
 
 /** Returns how to refer to a schema in a type expression: an export, and the access to a part of it. */
@@ -134,7 +133,9 @@ export class TypeTable {
     const differing = new Set<NamedType>();
     for (const [schema, target] of this.#named) {
       // No type of this table is marked yet, so references to them are equal in both directions.
-      const [input, output] = (["input", "output"] as const).map((each) => typeText(this.#definitionOf(schema, each)));
+      const [input, output] = (["input", "output"] as const).map((each) =>
+        this.#definitionOf(schema, each).print(plainNames),
+      );
       if (input !== output) differing.add(target);
     }
     for (const target of differing) target.differs = true;

@@ -1,29 +1,50 @@
+import { keyText } from "../print/text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
+import type { Direction } from "./zod.js";
 
-/** A TypeScript type, before it is printed. */
-export type TypeNode =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "schema"; readonly helper: "input" | "output"; readonly root: SchemaRoot; readonly access: string }
-  | { readonly kind: "reference"; readonly target: NamedType; readonly direction: "input" | "output" }
-  | { readonly kind: "array"; readonly element: TypeNode; readonly readonly: boolean }
-  | {
-      readonly kind: "tuple";
-      readonly items: readonly { readonly type: TypeNode; readonly optional: boolean }[];
-      readonly rest: TypeNode | undefined;
-      readonly readonly: boolean;
-    }
-  | { readonly kind: "generic"; readonly name: string; readonly args: readonly TypeNode[] }
-  | { readonly kind: "union"; readonly options: readonly TypeNode[] }
-  /** The type of a `.brand<…>()`, with its names as a type. */
-  | { readonly kind: "brand"; readonly names: string }
-  | { readonly kind: "intersection"; readonly parts: readonly TypeNode[] }
-  /** An object type with a property of the type `value` for each `key`. */
-  | { readonly kind: "mapped"; readonly key: TypeNode; readonly value: TypeNode; readonly optional: boolean }
-  | ObjectNode;
+/** How types declared elsewhere are written. A file's printer records the imports that they need. */
+export interface TypeNames {
+  /** Returns `z.input` or `z.output` of a part of an exported constant. */
+  schema(helper: Direction, root: SchemaRoot, access: string): string;
+  /** Returns the type of a brand with these names. */
+  brand(names: string): string;
+  /** Returns the link to an export of a schema module, for a comment; undefined if comments have no links. */
+  link?(root: SchemaRoot): string | undefined;
+  /** Returns the name of a declared type. */
+  named(target: NamedType, direction: Direction): string;
+  /** Returns a name of `@quicrpc/core/generated`, or of a global type. */
+  core(name: string): string;
+  /** Replacement for the keyword `any`, which linters may report. */
+  readonly any?: string | undefined;
+}
 
-/** An object type. */
-interface ObjectNode {
-  readonly kind: "object";
+/** Writes types by their declared names. */
+export const plainNames: TypeNames = {
+  schema: (helper, { name }, access) => `z.${helper}<${schemaExpression(name, access)}>`,
+  brand: (names) => `z.$brand<${names}>`,
+  named: referenceName,
+  core: (name) => name,
+};
+
+/** A TypeScript type, which each file prints with its own names. */
+export interface TypeNode {
+  /** Returns its text, on one line. */
+  readonly print: (names: TypeNames) => string;
+  /** Its text, if that is the same in every file. */
+  readonly text?: string;
+  /** The options of a union. */
+  readonly options?: readonly TypeNode[];
+  /** The fields of an object type. */
+  readonly object?: ObjectType;
+  /** Set if the type's structure is not visible: it is written by its name, or as zod infers it. */
+  readonly opaque?: "named" | "inferred";
+  /** The operator around its parts, next to which other operators may need parentheses. */
+  readonly operator?: "|" | "&" | "readonly";
+  /** Returns the type whose parts are not to be changed, unless that is `Readonly` of it. */
+  readonly frozen?: () => TypeNode;
+}
+
+interface ObjectType {
   readonly fields: readonly FieldNode[];
   /** The type of all other keys. */
   readonly index: TypeNode | undefined;
@@ -58,33 +79,109 @@ export interface Declaration {
 }
 
 /** Returns the name that is printed for a reference to the type. */
-export function referenceName(target: NamedType, direction: "input" | "output"): string {
+export function referenceName(target: NamedType, direction: Direction): string {
   return direction === "output" && target.differs ? `${target.name}Parsed` : target.name;
 }
 
+/** Returns `typeof` an exported constant, followed by the access to one of its parts. */
+export function schemaExpression(root: string, access: string): string {
+  return `(typeof ${root})${access}`;
+}
+
 export function text(value: string): TypeNode {
-  return { kind: "text", text: value };
+  const type: TypeNode = {
+    text: value,
+    print: (names) => (value === "any" ? (names.any ?? value) : value),
+    frozen: () => (value === "unknown" ? generic("Readonly", type) : type),
+  };
+  return type;
 }
 
 export function generic(name: string, ...args: TypeNode[]): TypeNode {
-  return { kind: "generic", name, args };
+  const type: TypeNode = {
+    print(names) {
+      const head = names.core(name);
+      return args.length === 0 ? head : `${head}<${args.map((each) => each.print(names)).join(", ")}>`;
+    },
+    frozen() {
+      if (name === "Map" || name === "Set") return generic(`Readonly${name}`, ...args);
+      return name.startsWith("Readonly") ? type : generic("Readonly", type);
+    },
+  };
+  return type;
+}
+
+export function array(element: TypeNode): TypeNode {
+  return list((names) => `${operand(element, names)}[]`);
+}
+
+export function tuple(items: readonly Pick<FieldNode, "type" | "optional">[], rest: TypeNode | undefined): TypeNode {
+  return list((names) => {
+    const texts = items.map(({ type, optional }) => (optional ? `${operand(type, names)}?` : type.print(names)));
+    return `[${[...texts, ...(rest === undefined ? [] : [`...${operand(rest, names)}[]`])].join(", ")}]`;
+  });
+}
+
+function list(print: TypeNode["print"]): TypeNode {
+  const frozen: TypeNode = { print: (names) => `readonly ${print(names)}`, operator: "readonly", frozen: () => frozen };
+  return { print, frozen: () => frozen };
 }
 
 /** Returns the union of `options`, without nested unions and duplicates; `any` and `unknown` absorb the rest. */
 export function union(options: readonly TypeNode[]): TypeNode {
-  const flat = options.flatMap((option) => (option.kind === "union" ? option.options : [option]));
-  for (const wide of ["any", "unknown"]) if (flat.some((each) => isText(each, wide))) return text(wide);
+  const flat = options.flatMap((option) => option.options ?? [option]);
+  for (const wide of ["any", "unknown"]) if (flat.some((each) => each.text === wide)) return text(wide);
   const seen = new Set<string>();
   const kept = flat.filter((option) => {
-    if (isText(option, "never")) return false;
-    if (option.kind !== "text") return true;
-    return !seen.has(option.text) && seen.add(option.text);
+    if (option.text === undefined) return true;
+    return option.text !== "never" && !seen.has(option.text) && seen.add(option.text);
   });
-  const [only] = kept;
-  if (only === undefined) return text("never");
-  return kept.length === 1 ? only : { kind: "union", options: kept };
+  const [only = text("never")] = kept;
+  if (kept.length < 2) return only;
+  return {
+    options: kept,
+    operator: "|",
+    print: (names) => kept.map((each) => operand(each, names, "&")).join(" | "),
+    frozen: () => union(kept.map(readonlyType)),
+  };
 }
 
-export function isText(node: TypeNode, value: string): boolean {
-  return node.kind === "text" && node.text === value;
+export function intersection(...parts: TypeNode[]): TypeNode {
+  return { operator: "&", print: (names) => parts.map((each) => operand(each, names, "|")).join(" & ") };
+}
+
+export function object(fields: readonly FieldNode[], index: TypeNode | undefined): TypeNode {
+  return {
+    object: { fields, index },
+    print(names) {
+      const texts = fields.map((field) => `${fieldName(field)}: ${field.type.print(names)}`);
+      if (index === undefined) return `{ ${texts.join("; ")} }`;
+      const others = `[key: string]: ${index.print(names)}`;
+      return fitsIndex(fields, index)
+        ? `{ ${[...texts, others].join("; ")} }`
+        : `{ ${texts.join("; ")} } & { ${others} }`;
+    },
+  };
+}
+
+/** Returns the text of a part of a type, in parentheses if it has the operator `inner` or, without that, any. */
+function operand(type: TypeNode, names: TypeNames, inner: TypeNode["operator"] = type.operator): string {
+  const printed = type.print(names);
+  return inner !== undefined && type.operator === inner ? `(${printed})` : printed;
+}
+
+/** Returns `type` as one whose parts are not to be changed. */
+export function readonlyType(type: TypeNode): TypeNode {
+  return type.frozen?.() ?? generic("Readonly", type);
+}
+
+/** Returns true if an object type may have both these fields and the index signature. */
+export function fitsIndex(fields: readonly FieldNode[], index: TypeNode): boolean {
+  const others = index.print(plainNames);
+  if (others === "unknown" || others === "any") return true;
+  return fields.every((field) => !field.optional && field.type.print(plainNames) === others);
+}
+
+export function fieldName({ name, optional }: Pick<FieldNode, "name" | "optional">): string {
+  return `${keyText(name)}${optional ? "?" : ""}`;
 }
