@@ -60,7 +60,7 @@ export const layers = [
 export const apart = { wire: ["contract"], transport: ["codec"] };
 
 /** Modules of others that one file alone imports. */
-export const reserved = { msgpackr: "packages/core/src/msgpack/records-format.ts" };
+export const reserved = { msgpackr: "packages/core/src/call/messages/records-codec.ts" };
 
 /** Workspaces that nothing imports: by folder, the names of their packages. */
 export const consumers = { examples: "@quicrpc-examples/", bench: "@quicrpc-internal/", test: "@quicrpc-internal/" };

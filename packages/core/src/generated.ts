@@ -2,7 +2,7 @@
 export type { Any } from "./contract/any.js";
 export type { Caller, DuplexStream } from "./call/caller.js";
 export { bytesCodec, type Issue, uncheckedCodec, zodCodec, type ZodCodecOptions } from "./call/messages/codec.js";
-export type { StreamSource } from "./call/items/item-source.js";
+export type { StreamSource } from "./call/items/send-items.js";
 export type { ItemStream } from "./call/items/item-stream.js";
 export type { UnsharedBytes } from "./platform-types.js";
 export { type BlobFields, blobOptionsOf } from "./contract/blob-code.js";

@@ -1,7 +1,7 @@
 // The entry for applications. README.md explains what this entry, `generated.ts` and `transports.ts` contain.
 export { createCaller, type TypedCaller } from "./call/base-caller.js";
 export type { DuplexStream, Caller } from "./call/caller.js";
-export type { StreamSource } from "./call/items/item-source.js";
+export type { StreamSource } from "./call/items/send-items.js";
 export type { ItemStream } from "./call/items/item-stream.js";
 export { json } from "./call/messages/json.js";
 export type { CallOptions } from "./call/options.js";

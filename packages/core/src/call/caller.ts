@@ -1,5 +1,5 @@
 import type { MethodDescriptor, MethodKind } from "../contract/descriptor.js";
-import type { StreamSource } from "./items/item-source.js";
+import type { StreamSource } from "./items/send-items.js";
 import type { ItemStream } from "./items/item-stream.js";
 import type { CallOptions } from "./options.js";
 

@@ -3,7 +3,7 @@ import { RpcError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import { unpack } from "../msgpack/unpack.js";
 import type { Explanation, Fault } from "./fault.js";
-import { decodeWithin } from "./messages/decode-within.js";
+import { decodeWithin } from "../msgpack/decode-within.js";
 
 /** The hint for a failure whose reason is only in the server's log. */
 const FAILED = "the server's log, or its `onError`, has the reason";

@@ -9,7 +9,7 @@ import { expand } from "../transport/expand.js";
 import { readFault, type ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
 import { decodeMetadata } from "../wire/metadata.js";
-import { decodeWithin } from "./messages/decode-within.js";
+import { decodeWithin } from "../msgpack/decode-within.js";
 
 /** A received error, and the memory that its details may take. */
 export interface Fault extends ReceivedFault {

@@ -3,7 +3,7 @@ import { type Code, ProtocolError } from "../errors.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import type { Frame } from "../wire/frame.js";
 import type { AnswerCarrier, IncomingCall, RequestHandler } from "./carrier.js";
-import { oversized } from "./oversized.js";
+import { oversized } from "./messages/payload.js";
 import type { SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
 

@@ -1,7 +1,6 @@
 import type { DuplexStream } from "../call/caller.js";
-import { cut } from "../call/items/byte-pieces.js";
 import type { ItemStream } from "../call/items/item-stream.js";
-import type { ItemTarget } from "../call/items/send-items.js";
+import { type ItemTarget, cut } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
 import { young } from "../young.js";
 

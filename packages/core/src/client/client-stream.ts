@@ -1,6 +1,5 @@
 import type { Carrier } from "../call/carrier.js";
-import { leave } from "../call/items/item-source.js";
-import { sendItems } from "../call/items/send-items.js";
+import { sendItems, leave } from "../call/items/send-items.js";
 import type { CallOptions } from "../call/options.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";

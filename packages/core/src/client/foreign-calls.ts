@@ -1,5 +1,5 @@
 import type { AnyAnswer } from "../call/base-caller.js";
-import { leave } from "../call/items/item-source.js";
+import { leave } from "../call/items/send-items.js";
 import { type ItemQueue, itemQueue, type ItemStream } from "../call/items/item-stream.js";
 import { rejectionAtCaller } from "../callers-line.js";
 import type { AnyMethod } from "../contract/descriptor.js";

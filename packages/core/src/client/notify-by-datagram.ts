@@ -7,7 +7,7 @@ import { DatagramKind, FLAG_HEAD } from "../wire/frame.js";
 import { writeHead } from "../wire/head.js";
 import { FrameWriter } from "../wire/writer.js";
 import type { CallingHost } from "./calling.js";
-import { requestHead } from "./request.js";
+import { requestHead } from "./call.js";
 import * as FrameType from "../wire/frame-type.js";
 
 /**

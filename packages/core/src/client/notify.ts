@@ -6,7 +6,7 @@ import type { Calling, CallingHost } from "./calling.js";
 import { failureOf } from "./failure.js";
 import { notifyByDatagram } from "./notify-by-datagram.js";
 import { PendingCall } from "./pending-call.js";
-import { requestHead, sendRequest } from "./request.js";
+import { requestHead, sendRequest } from "./call.js";
 import type { HeadFields } from "../wire/head.js";
 import * as FrameType from "../wire/frame-type.js";
 

@@ -1,9 +1,7 @@
 import type { Carrier } from "../call/carrier.js";
-import { SendFlow } from "../call/items/send-flow.js";
 import { codecIn } from "../call/messages/payload.js";
 import { sendHead, sendMessage } from "../call/messages/send-message.js";
-import { bytePieceOf } from "../call/items/byte-pieces.js";
-import type { ItemTarget } from "../call/items/send-items.js";
+import { type ItemTarget, bytePieceOf, SendFlow } from "../call/items/send-items.js";
 import type { MessageCodec } from "../contract/codec.js";
 import { RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";

@@ -1,7 +1,6 @@
 // Helpers of compiled codecs, in addition to the basic readers and writers.
-import { readWhole } from "../msgpack/message.js";
 import { isMisfit, misfit } from "../msgpack/misfit.js";
-import { allowance, type Reader, readMapHeader, readString, skip, within } from "../msgpack/reader.js";
+import { allowance, type Reader, readMapHeader, readString, skip, within, readWhole } from "../msgpack/reader.js";
 import { readPlain, readValue } from "../msgpack/read-value.js";
 import { writeValue } from "../msgpack/write-value.js";
 import type { Read } from "./halves.js";

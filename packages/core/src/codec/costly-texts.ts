@@ -1,8 +1,8 @@
-// Finds texts that would keep zod, or a platform function that it calls, busy for too long. Codecs refuse values with
-// such texts before they pass them to zod.
 import { longestText } from "./backtracking.js";
 import { MAX_BIGINT_DIGITS } from "../msgpack/big-int.js";
-import { hasLongHost, LONG_HOST } from "./url-hosts.js";
+
+// Finds texts that would keep zod, or a platform function that it calls, busy for too long. Codecs refuse values with
+// such texts before they pass them to zod.
 
 /** Most characters of an IPv6 address with its prefix. Valid ones have at most 49. */
 const MAX_ADDRESS = 100;
@@ -15,6 +15,25 @@ const MANY_DIGITS = new RegExp(`^\\s*[-+]?\\d{${MAX_BIGINT_DIGITS + 1}}`);
 /** Characters that both alternatives of the emoji pattern match in some versions of zod: each doubles the time. */
 const HAIR = /[\u{1F9B0}-\u{1F9B3}]/gu;
 const MAX_HAIR = 16;
+
+/**
+ * Most characters of a URL's host and port: URL parsers convert a host to ASCII in quadratic time. Valid host names have at
+ * most 253.
+ */
+const MAX_HOST = 300;
+/** A scheme whose host is converted to ASCII, up to the path. Parsers skip the white space and control characters before it. */
+const AUTHORITY = /^[\s\p{Cc}]*(?:https?|wss?|ftp|file):[/\\]*([^/\\?#]*)/iu;
+
+/** Message of the issue for such a URL. */
+const LONG_HOST = `invalid URL: its host has more than ${MAX_HOST} characters`;
+
+/** Returns true if `text` is a URL whose host is longer than any valid one. */
+export function hasLongHost(text: string): boolean {
+  if (text.length <= MAX_HOST) return false;
+  // URL parsers ignore these characters everywhere.
+  const [, authority = ""] = AUTHORITY.exec(text.replaceAll(/[\t\n\r]/g, "")) ?? [];
+  return authority.length - (authority.lastIndexOf("@") + 1) > MAX_HOST;
+}
 
 /** The parts of zod's definitions of schemas and checks that are used here. */
 interface Definition {

@@ -1,6 +1,5 @@
 import type { MessageCodec } from "../contract/codec.js";
-import { readWhole } from "../msgpack/message.js";
-import type { Reader } from "../msgpack/reader.js";
+import { type Reader, readWhole } from "../msgpack/reader.js";
 
 /** Writes `value` at `p` and returns the position after it, which is beyond the end of the buffer if there is not enough room. */
 export type Write<In> = (b: Uint8Array, p: number, value: In) => number;

@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { readWhole } from "../msgpack/message.js";
 import { pack } from "../msgpack/pack.js";
-import { allowance, readMapHeader, type Reader } from "../msgpack/reader.js";
+import { allowance, readMapHeader, type Reader, readWhole } from "../msgpack/reader.js";
 import { readInt } from "../msgpack/read-number.js";
 import { Keys } from "./keys.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hasLongHost } from "./url-hosts.js";
+import { hasLongHost } from "./costly-texts.js";
 
 const LONG = "漢".repeat(301);
 

@@ -2,7 +2,6 @@ import { Received } from "../call/messages/received.js";
 import type { BlobCode } from "../contract/blob-code.js";
 import type { AnyMethod, MessageCodec, PayloadWriter } from "../contract/descriptor.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
-import { measuredOutput } from "./measured-output.js";
 import { observed, withOutputs } from "./observed.js";
 
 /**
@@ -206,6 +205,24 @@ function measuredInput(codec: MessageCodec<unknown>): MessageCodec<unknown> {
     decode: codec.decode.bind(codec),
     ...(plain !== undefined && {
       plain: { encode: (value: unknown) => measure(value, plain.encode.bind(plain)), decode: plain.decode.bind(plain) },
+    }),
+  };
+}
+
+/** Returns a codec that wraps each decoded message together with its arrival time. */
+export function measuredOutput(codec: MessageCodec<unknown>): MessageCodec<unknown> {
+  const { plain } = codec;
+  const measure = (decode: () => unknown): Received => {
+    const arrived = performance.now();
+    const value = decode();
+    return new Received(value, arrived, performance.now());
+  };
+  return {
+    ...codec,
+    encode: codec.encode.bind(codec),
+    decode: (bytes, start, end) => measure(() => codec.decode(bytes, start, end)),
+    ...(plain !== undefined && {
+      plain: { encode: plain.encode.bind(plain), decode: (value: unknown) => measure(() => plain.decode(value)) },
     }),
   };
 }

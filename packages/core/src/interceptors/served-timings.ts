@@ -3,7 +3,7 @@ import type { AnyMethod } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
 import type { CallContext } from "../server/context.js";
 import type { BoundMethod, Router } from "../server/router.js";
-import { measuredOutput } from "./measured-output.js";
+import { measuredOutput } from "./call-timings.js";
 
 /**
  * Durations of one call at its callee, in milliseconds. If the caller streams, or messages are JSON over HTTP, only the

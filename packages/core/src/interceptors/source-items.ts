@@ -1,4 +1,4 @@
-import { type ItemSource, itemSource } from "../call/items/item-source.js";
+import { type ItemSource, itemSource } from "../call/items/send-items.js";
 
 /** Converts the items of a caller or handler, in any permitted form, to an async iterable. */
 export class SourceItems implements AsyncIterable<unknown> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { zodCodec } from "../call/messages/codec.js";
-import { type DecodeBudget, decodeWithin } from "../call/messages/decode-within.js";
+import { type DecodeBudget, decodeWithin } from "./decode-within.js";
 import { json } from "../call/messages/json.js";
 import type { MessageCodec } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";

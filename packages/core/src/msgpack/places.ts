@@ -1,6 +1,6 @@
 // V8 keeps properties whose names are numbers in a list that has places for all numbers below the largest, if that is at most a thousand beyond
 // its end: `{ "1000": 1 }` takes 12 KB.
-import { countKey } from "./distinct-keys.js";
+import { countKey } from "./decode-within.js";
 import { count } from "./reader.js";
 
 /** A number that is further from the end of the list has it be a table instead. */

@@ -1,5 +1,5 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
-import { countKey } from "./distinct-keys.js";
+import { countKey } from "./decode-within.js";
 import { misfit } from "./misfit.js";
 import { WireMap, placesWithKey, safeNumber, nestingError, withEntry } from "./value.js";
 import { isArray, isMap, readArrayHeader, type Reader, readMapHeader, readString } from "./reader.js";

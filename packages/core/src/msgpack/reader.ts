@@ -202,3 +202,18 @@ export function isMap(byte: number): boolean {
 export function isArray(byte: number): boolean {
   return (byte & 0xf0) === 0x90 || byte === 0xdc || byte === 0xdd;
 }
+
+/** Reads the single value in `bytes[start, end)` with `read`. Throws a misfit if the value ends elsewhere. */
+export function readWhole<T>(bytes: Uint8Array, start: number, end: number, read: (r: Reader, p: number) => T): T {
+  const r = idle ?? new Reader();
+  // Reading may run code of the application's, which may read another message.
+  idle = undefined;
+  try {
+    const value = read(r, r.begin(bytes, start, end));
+    return r.position === r.end ? value : misfit();
+  } finally {
+    idle = r;
+  }
+}
+
+let idle: Reader | undefined;

@@ -3,9 +3,17 @@ import { bigIntOf } from "./big-int.js";
 import { copyBytes } from "./copy-bytes.js";
 import { keyCrowd, setOf } from "./key-crowd.js";
 import { placesWith } from "./places.js";
-import { readWhole } from "./message.js";
 import { misfit } from "./misfit.js";
-import { BYTES_VALUES, count, isArray, isMap, readArrayHeader, type Reader, readTableHeader } from "./reader.js";
+import {
+  BYTES_VALUES,
+  count,
+  isArray,
+  isMap,
+  readArrayHeader,
+  type Reader,
+  readTableHeader,
+  readWhole,
+} from "./reader.js";
 import { readExtensionLength } from "./read-scalars.js";
 import { readScalar } from "./read-value.js";
 import { isName, safeNumber, nestingError } from "./value.js";

@@ -1,5 +1,5 @@
 import { readPlain, readValue } from "./read-value.js";
-import { readWhole } from "./message.js";
+import { readWhole } from "./reader.js";
 
 /**
  * Decodes the single value in `bytes[start, end)`: maps become objects, and 64-bit integers become numbers if these are

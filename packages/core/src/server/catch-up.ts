@@ -1,4 +1,4 @@
-import { itemSource, type StreamSource } from "../call/items/item-source.js";
+import { itemSource, type StreamSource } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
 import type { Awaitable } from "./router.js";
 

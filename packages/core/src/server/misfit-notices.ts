@@ -1,7 +1,6 @@
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
-import { readMisfitNotice } from "../wire/read-misfit-notice.js";
-import type { IncomingRequest } from "../wire/request.js";
+import { type IncomingRequest, readMisfitNotice } from "../wire/request.js";
 import type { ErrorHook } from "./dispatch.js";
 import { sanitizeForLog } from "./log-error.js";
 import type { MethodTable } from "./router.js";

@@ -1,6 +1,6 @@
 import type { AnswerCarrier, IncomingCall } from "../call/carrier.js";
 import { faultOf } from "../call/sent-fault.js";
-import { SendFlow } from "../call/items/send-flow.js";
+import { SendFlow } from "../call/items/send-items.js";
 import type { ItemReceiver } from "../call/items/item-receiver.js";
 import { codecIn } from "../call/messages/payload.js";
 import { sendHead, sendMessage } from "../call/messages/send-message.js";

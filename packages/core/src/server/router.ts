@@ -1,5 +1,5 @@
 import type { RpcError } from "../errors.js";
-import type { StreamSource } from "../call/items/item-source.js";
+import type { StreamSource } from "../call/items/send-items.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
 import { nearest } from "../nearest.js";

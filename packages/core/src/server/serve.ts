@@ -1,4 +1,4 @@
-import { decodeWithin } from "../call/messages/decode-within.js";
+import { decodeWithin } from "../msgpack/decode-within.js";
 import type { MessageCodec } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
 import { requirePositions } from "../contract/position.js";

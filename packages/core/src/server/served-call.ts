@@ -1,9 +1,8 @@
 import { expiries, type Expiry } from "../call/expiries.js";
 import { ItemReceiver } from "../call/items/item-receiver.js";
 import type { ItemStream } from "../call/items/item-stream.js";
-import { bytePieceOf } from "../call/items/byte-pieces.js";
 import { Positions } from "../call/items/positions.js";
-import { type ItemFlow, type ItemTarget, sendItems } from "../call/items/send-items.js";
+import { type ItemFlow, type ItemTarget, sendItems, bytePieceOf } from "../call/items/send-items.js";
 import { fullName } from "../contract/descriptor.js";
 import { streamsInput, streamsOutput } from "../contract/directions.js";
 import { asError, type Code, RpcError, untracedError } from "../errors.js";

@@ -1,7 +1,6 @@
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
-import type { Caller } from "../call/caller.js";
+import type { Caller, DuplexStream } from "../call/caller.js";
 import type { CallPlaces } from "../call/call-places.js";
-import { whenOver } from "../call/when-over.js";
 import { atMost } from "../call/at-most.js";
 import type { CallOptions } from "../call/options.js";
 import { failedCall } from "../client/calling.js";
@@ -12,6 +11,7 @@ import type { CloseInfo, DirectSession, DirectStream } from "../transport/sessio
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "./options.js";
 import type { Session } from "./session.js";
 import { young } from "../young.js";
+import type { ItemStream } from "../call/items/item-stream.js";
 
 /**
  * A client that carries calls by its own protocol, such as HTTP, instead of this library's protocol. Its `start` fails
@@ -153,4 +153,26 @@ class NoStreams implements DirectSession {
   close(info?: CloseInfo): void {
     this.client.close(info);
   }
+}
+
+/** Calls `onOver` when a call is over: with its error, or undefined if it succeeded. Returns the answer to use instead of the given one. */
+function whenOver(method: AnyMethod, answer: AnyAnswer, onOver: (error: unknown) => void): AnyAnswer {
+  if (method.kind === "server_stream") {
+    (answer as ItemStream<unknown>).whenOver(onOver);
+    return answer;
+  }
+  if (method.kind === "duplex") {
+    (answer as DuplexStream<unknown, unknown>).readable.whenOver(onOver);
+    return answer;
+  }
+  return (answer as Promise<unknown>).then(
+    (result) => {
+      onOver(undefined);
+      return result;
+    },
+    (error: unknown) => {
+      onOver(error);
+      throw error;
+    },
+  );
 }

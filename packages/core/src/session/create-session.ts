@@ -3,19 +3,27 @@ import { completeLimits } from "../limits.js";
 import { errorHook } from "../server/error-hook.js";
 import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
-import type { TransportSession } from "../transport/session.js";
+import type { TransportSession, CloseInfo, DirectSessionHandler, DirectStream } from "../transport/session.js";
 import { carrierSettings } from "./carrier-settings.js";
 import { clientSideOf } from "./plain-settings.js";
-import { BulkLane } from "./carriers/bulk-lane.js";
-import { sayDeparture } from "./departure.js";
-import type { SessionOptions } from "./options.js";
+import { BulkLane } from "./bulk-lane.js";
+import type { SessionOptions, SessionDrainOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { type RenewalOptions, ServerRenewal } from "./server-renewal.js";
 import { LaneSession } from "./lane-session.js";
-import { ServedEvents } from "./served-events.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
 import { SoleSession } from "./sole-session.js";
+import { codeNumber } from "../codes.js";
+import type { RpcError } from "../errors.js";
+import type { MemoryBudget } from "../memory-budget.js";
+import type { LoadMember, LoadPlace, ServerLoad } from "../server/server-load.js";
+import type { StreamSession } from "./stream-session.js";
+import type { PeerLane } from "../call/lanes/peer-lane.js";
+import type { ClientLimits } from "../client-limits.js";
+import { MAX_ADDRESS_BYTES } from "../wire/departure.js";
+import * as GoawayStage from "../wire/goaway-stage.js";
+import { writeDeparture } from "../wire/write-departure.js";
 
 /**
  * Runs the protocol over a transport session, which both sides may call and serve on. For transports that `serve` and
@@ -60,4 +68,57 @@ export function createSession<Context = unknown, Transport extends TransportSess
 /** A separate function, because the session keeps it, and should not keep the session's options. */
 function newBulkLane(session: LaneSession<TransportSession>): BulkLane {
   return new BulkLane(session);
+}
+
+/** Takes what happens on the transport of such a session, datagrams too, and is its place in the load of the server. */
+class ServedEvents implements DirectSessionHandler, LoadMember {
+  readonly #session: StreamSession<TransportSession>;
+  readonly #load: ServerLoad | undefined;
+  readonly #place: LoadPlace | undefined;
+
+  constructor(session: StreamSession<TransportSession>, load: ServerLoad | undefined) {
+    this.#session = session;
+    this.#load = load;
+    this.#place = load?.add(this);
+  }
+
+  get budget(): MemoryBudget {
+    return this.#session.budget;
+  }
+
+  onEvicted({ code, message }: RpcError): void {
+    this.#session.direct.close({ closeCode: codeNumber(code), reason: message });
+  }
+
+  onStream(stream: DirectStream): void {
+    this.#session.onStream(stream);
+  }
+
+  onDatagram(bytes: Uint8Array): void {
+    this.#session.callee.onDatagram?.(bytes);
+  }
+
+  waits(): boolean {
+    return this.#session.waits();
+  }
+
+  onClosed(info: CloseInfo, error: Error | undefined): void {
+    if (this.#place !== undefined) this.#load?.remove(this.#place);
+    this.#session.onClosed(info, error);
+  }
+}
+
+/**
+ * Tells the peer where to make further calls when this side drains, and how much time the calls in progress have.
+ * Throws `TypeError` if the address is too long.
+ */
+export function sayDeparture(
+  { to, final, timeoutMs = Infinity }: SessionDrainOptions,
+  lane: () => PeerLane | undefined,
+  { maxTimeoutMs }: ClientLimits,
+): void {
+  if (to !== undefined && new TextEncoder().encode(to).length > MAX_ADDRESS_BYTES)
+    throw new TypeError(`the address of another server has more than ${MAX_ADDRESS_BYTES} bytes`);
+  const withinMs = timeoutMs > maxTimeoutMs ? undefined : Math.max(0, Math.round(timeoutMs));
+  lane()?.goaway(GoawayStage.Departing, (out) => writeDeparture(out, { to, withinMs, final }));
 }

@@ -1,5 +1,4 @@
 import type { Carrier } from "../call/carrier.js";
-import { ASSUMED_CALLS } from "../call/assumed-calls.js";
 import { Drain } from "../call/lanes/drain.js";
 import { Lane } from "../call/lanes/lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
@@ -13,12 +12,15 @@ import type { Frame } from "../wire/frame.js";
 import type { Hello } from "../wire/hello.js";
 import type { DemandOptions, ServerRenewal } from "./server-renewal.js";
 import { StreamSession } from "./stream-session.js";
-import type { BulkLane } from "./carriers/bulk-lane.js";
+import type { BulkLane } from "./bulk-lane.js";
 import type { ClosedSession, SessionDrainOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { Pings } from "./pings.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 import type { Session } from "./session.js";
+
+/** Assumed limit of concurrent calls until the peer's hello has announced it. */
+export const ASSUMED_CALLS = 4096;
 
 /** If a method's messages have this many bytes, its calls leave the lane, because other calls in it would wait for them. */
 const BULK_BYTES = 64 * 1024;

@@ -6,8 +6,9 @@ import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
 import type { ClientSide, Prover, ProvingHost } from "../transport/prover.js";
 import type { RawGreeting } from "../wire/hello.js";
 import { encodeMetadata } from "../wire/metadata.js";
-import { LateRenewal } from "./late-renewal.js";
 import type { CarrierOptions } from "./carrier-settings.js";
+import type { Frame } from "../wire/frame.js";
+import type { ClientRenewal } from "./client-renewal.js";
 
 /** The first bytes of streams, and of this side's first lane. */
 interface Opening {
@@ -80,4 +81,44 @@ export function greetingOf(
   }
   const text = `credentials and metadata of ${bytes} bytes do not fit a greeting of ${maxGreetingBytes} (limits.maxGreetingBytes)`;
   throw new RpcError("invalid_argument", text);
+}
+
+/** Loads the code that renews credentials when a server has announced that it accepts new ones, so that other pages do not contain it. */
+class LateRenewal implements ClientSide {
+  readonly #host: Pick<ProvingHost, "openLane">;
+  readonly #ask: () => Promise<RawGreeting | undefined>;
+  #renewal: Promise<ClientRenewal> | undefined = undefined;
+  #over = false;
+
+  constructor(host: Pick<ProvingHost, "openLane">, ask: () => Promise<RawGreeting | undefined>) {
+    this.#host = host;
+    this.#ask = ask;
+  }
+
+  onFrame(frame: Frame): void {
+    // A copy, because the bytes are only borrowed.
+    const kept = { ...frame, bytes: frame.bytes.slice() };
+    this.#renewal ??= import("./loaded-later.js").then(({ ClientRenewal }) => new ClientRenewal(this.#host, this.#ask));
+    this.#withRenewal((renewal) => renewal.onFrame(kept));
+  }
+
+  onUnauthenticated(): void {
+    this.#withRenewal((renewal) => renewal.onUnauthenticated());
+  }
+
+  stop(): void {
+    this.#over = true;
+    this.#withRenewal((renewal) => renewal.stop());
+  }
+
+  /** If the module cannot be loaded, the session ends when its credentials expire. */
+  #withRenewal(use: (renewal: ClientRenewal) => void): void {
+    this.#renewal?.then(
+      (renewal) => {
+        if (this.#over) renewal.stop();
+        else use(renewal);
+      },
+      () => {},
+    );
+  }
 }

@@ -1,4 +1,3 @@
-import { ASSUMED_CALLS } from "../call/assumed-calls.js";
 import type { Carrier } from "../call/carrier.js";
 import { Lane } from "../call/lanes/lane.js";
 import type { PeerLane, LaneHost } from "../call/lanes/peer-lane.js";
@@ -8,7 +7,7 @@ import type { Hello } from "../wire/hello.js";
 import { readClose } from "../wire/close-frame.js";
 import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
 import type { SessionParts } from "./parts.js";
-import { LaneSession } from "./lane-session.js";
+import { LaneSession, ASSUMED_CALLS } from "./lane-session.js";
 import type { RpcError } from "../errors.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import { StreamSorter } from "../transport/stream-sorter.js";

@@ -1,5 +1,6 @@
 import { Cursor } from "./cursor.js";
 import type { Frame } from "./frame.js";
+import { MAX_REASON_BYTES, type MisfitNotice } from "./misfit-notice.js";
 
 /** A received request or notification. Its payload is the rest of the cursor's bytes. */
 export interface IncomingRequest {
@@ -13,4 +14,11 @@ export function readRequest(frame: Frame): IncomingRequest {
   const at = cursor.take(2);
   const serviceId = ((frame.bytes[at] as number) << 8) | (frame.bytes[at + 1] as number);
   return { serviceId, methodId: cursor.varint(), cursor };
+}
+
+/** Reads what follows the 0. A longer reason is cut. Throws `ProtocolError` when the frame ends too soon. */
+export function readMisfitNotice(cursor: Cursor): MisfitNotice {
+  const methodId = cursor.varint();
+  const { bytes, position, end } = cursor;
+  return { methodId, reason: new Cursor(bytes, position, Math.min(end, position + MAX_REASON_BYTES)).text() };
 }

@@ -31,9 +31,8 @@ import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js"
 import { unpack } from "../msgpack/unpack.js";
 import { pack } from "../msgpack/pack.js";
 import { MISFIT_NOTICE, writeMisfitNotice } from "./misfit-notice.js";
-import { readMisfitNotice } from "./read-misfit-notice.js";
 import { FrameReader } from "./reader.js";
-import { readRequest } from "./request.js";
+import { readRequest, readMisfitNotice } from "./request.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "./varint.js";
 import { readGoaway, readPing } from "./session-frames.js";
 import { closeFrame, readClose } from "./close-frame.js";

@@ -3,7 +3,7 @@ import { ProtocolError, RpcError, untracedError } from "../../errors.js";
 import type { Channel, FrameHandler } from "../../transport/channel.js";
 import { gatherFrames } from "../../transport/gathering.js";
 import { lostCall } from "../../transport/close-codes.js";
-import { describeReset } from "../../transport/reset-codes.js";
+import { describeReset } from "../../transport/reset-code.js";
 import * as CredentialsKind from "../../wire/credentials-kind.js";
 import { Cursor } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";

@@ -1,5 +1,5 @@
 import { MAX_DEPTH, MAX_DISTINCT_KEYS } from "../../fixed-limits.js";
-import { countKey } from "../../msgpack/distinct-keys.js";
+import { countKey } from "../../msgpack/decode-within.js";
 import { count } from "../../msgpack/reader.js";
 import { tooDeep } from "./nesting.js";
 

@@ -3,10 +3,11 @@ import type { MemoryBudget } from "../../memory-budget.js";
 import type { SessionCompression } from "../../transport/compression.js";
 import { expand } from "../../transport/expand.js";
 import { FLAG_COMPRESSED, type Frame } from "../../wire/frame.js";
-import { tooLarge } from "../../wire/too-large.js";
 import { FrameWriter } from "../../wire/writer.js";
-import { decodeWithin } from "./decode-within.js";
+import { decodeWithin } from "../../msgpack/decode-within.js";
 import type { SessionFormat } from "./session-format.js";
+import { RpcError } from "../../errors.js";
+import type { ClientLimits } from "../../client-limits.js";
 
 /** Destination of a payload: usually a channel. */
 export interface PayloadTarget {
@@ -68,4 +69,18 @@ export function payloadSize(codec: MessageCodec<unknown> | undefined, value: unk
   const out = new FrameWriter(1024);
   encodePayload(codec, value, { out, compression: undefined }, 0, maxFrameBytes);
   return out.position;
+}
+
+/** The error of a message whose frame is larger than its sender allows, or, `of its receiver`, that. */
+function tooLarge(size: number, maxFrameBytes: number, whose: "" | " of its receiver" = ""): RpcError {
+  const text = `a message makes a frame of ${size} bytes, and limits.maxFrameBytes${whose} is ${maxFrameBytes}`;
+  const hint = "send it in parts, as a stream, or raise limits.maxFrameBytes on both sides";
+  return new RpcError("resource_exhausted", text, { hint });
+}
+
+/** Makes the error of a call with a frame that is larger than this side accepts, or has memory for. */
+export function oversized({ size }: Frame, { maxFrameBytes, maxSessionBytes }: ClientLimits): RpcError {
+  if (size > maxFrameBytes) return tooLarge(size, maxFrameBytes, " of its receiver");
+  const text = `the receiver has no memory for a frame of ${size} bytes: limits.maxSessionBytes is ${maxSessionBytes}`;
+  return new RpcError("resource_exhausted", text);
 }

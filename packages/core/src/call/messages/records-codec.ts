@@ -1,6 +1,7 @@
 import { fnv1a } from "../../contract/service-id.js";
 import { appendBytes, type SessionCodec } from "../../contract/session-codec.js";
-import { recordsFormat } from "../../msgpack/records-format.js";
+import { Packr } from "msgpackr";
+import { recordsReader } from "../../msgpack/records.js";
 
 /**
  * MessagePack in which objects are records: their keys are written once in a message, or not at all if both sides have
@@ -17,5 +18,33 @@ export function msgpackRecords(structures: readonly (readonly string[])[] = []):
     name: structures.length === 0 ? "msgpack-records" : `msgpack-records-${hash}`,
     encode: (value, out) => appendBytes(out, format.pack(value)),
     decode: (bytes, start, end) => format.unpack(bytes, start, end),
+  };
+}
+
+/** MessagePack with msgpackr's record extension. */
+export interface RecordsFormat {
+  pack(value: unknown): Uint8Array;
+  unpack(bytes: Uint8Array, start: number, end: number): unknown;
+}
+
+/**
+ * Makes the format.
+ *
+ * @param structures keys of records that both sides know; others are written with their records
+ */
+export function recordsFormat(structures: readonly (readonly string[])[]): RecordsFormat {
+  const recordsPackr = new Packr({
+    // Not as `structures`: only loaded structures cannot be redefined by a message.
+    getStructures: () => structures.map((keys) => [...keys]),
+    maxSharedStructures: structures.length,
+    mapsAsObjects: false,
+    moreTypes: true,
+    int64AsType: "auto",
+    copyBuffers: true,
+  } as object);
+  return {
+    pack: (value) => recordsPackr.pack(value),
+    // Not by msgpackr, which follows references and compiles functions of keys that a peer chose.
+    unpack: recordsReader(structures),
   };
 }

@@ -5,9 +5,8 @@ import type { SessionCodec } from "../../contract/session-codec.js";
 import { RpcError } from "../../errors.js";
 import { FrameWriter } from "../../wire/writer.js";
 import { json } from "./json.js";
-import { recordsFormat } from "../../msgpack/records-format.js";
 import { requireModest, requireSendable } from "./nesting.js";
-import { msgpackRecords } from "./records-codec.js";
+import { msgpackRecords, recordsFormat } from "./records-codec.js";
 import { msgpack, raw } from "./session-codecs.js";
 
 function encode(codec: SessionCodec, value: unknown): Uint8Array {

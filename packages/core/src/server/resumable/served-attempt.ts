@@ -1,7 +1,7 @@
 import type { AnswerCarrier, IncomingCall } from "../../call/carrier.js";
 import { flushPieces, pieceCursor, type Pipe, sendPiece } from "../../call/durable/pipe.js";
 import { type ReceiveFlow, receiveFlowOf } from "../../call/items/flow.js";
-import { SendFlow } from "../../call/items/send-flow.js";
+import { SendFlow } from "../../call/items/send-items.js";
 import { sendHead } from "../../call/messages/send-message.js";
 import { type AnyMethod, fullName } from "../../contract/descriptor.js";
 import { type Code, RpcError } from "../../errors.js";

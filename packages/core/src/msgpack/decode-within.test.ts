@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { RpcError } from "../../errors.js";
-import { MemoryBudget } from "../../memory-budget.js";
-import { pack } from "../../msgpack/pack.js";
-import { allowance } from "../../msgpack/reader.js";
-import { unpack } from "../../msgpack/unpack.js";
+import { RpcError } from "../errors.js";
+import { MemoryBudget } from "../memory-budget.js";
+import { pack } from "./pack.js";
+import { allowance } from "./reader.js";
+import { unpack } from "./unpack.js";
 import { type DecodeBudget, decodeWithin } from "./decode-within.js";
 
 const budgetOf = (room: number): DecodeBudget => ({

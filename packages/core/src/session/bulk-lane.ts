@@ -1,6 +1,6 @@
-import type { Lane } from "../../call/lanes/lane.js";
-import type { TransportSession } from "../../transport/session.js";
-import type { LaneSession } from "../lane-session.js";
+import type { Lane } from "../call/lanes/lane.js";
+import type { TransportSession } from "../transport/session.js";
+import type { LaneSession } from "./lane-session.js";
 
 /**
  * Round trip in milliseconds below which one stream is as fast as several: its window, 1 MiB or more, is more than the
