@@ -46,9 +46,9 @@ export function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
   return Array.isArray(type) ? type.map((each) => ({ ...schema, type: each as unknown })) : undefined;
 }
 
-/** Returns the schemas that must all match. */
-export function partsOf({ allOf }: JsonSchema): readonly unknown[] {
-  return Array.isArray(allOf) ? allOf : [];
+/** Returns the schemas that must all match. Next to a type they are conditions, such as several patterns of a text. */
+export function partsOf({ allOf, type }: JsonSchema): readonly unknown[] {
+  return Array.isArray(allOf) && type === undefined ? allOf : [];
 }
 
 /** Returns the schemas that may describe a value: `schema` itself, and recursively each choice and each part. */

@@ -10,6 +10,10 @@ test("whatever a schema names as a type reaches a terminal escaped", () => {
   expect(schemaText({ "x-quicrpc-type": "constructor", type: "string" })).toBe("string");
 });
 
+test("a text with several patterns is a string", () => {
+  expect(schemaText({ type: "string", allOf: [{ pattern: "a" }, { pattern: "b" }] })).toBe("string");
+});
+
 test("the text of definitions that refer to one another many times has an end", () => {
   const most = 5;
   const many = (name: string): object => ({

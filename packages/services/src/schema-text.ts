@@ -56,10 +56,8 @@ function textOf(schema: JsonSchema, scope: Scope, indent: string, depth: number)
   if (Array.isArray(values)) return values.map((value) => sanitizeForLog(JSON.stringify(value))).join(" | ");
   const choices = choicesOf(schema);
   if (choices !== undefined) return choices.map((each) => text(each)).join(" | ");
-  if (Array.isArray(schema["allOf"]))
-    return partsOf(schema)
-      .map((each) => text(each))
-      .join(" & ");
+  const parts = partsOf(schema);
+  if (parts.length > 0) return parts.map((each) => text(each)).join(" & ");
   if (mark === "map") return `Map<${text(keyOf(schema))}, ${text(memberOf(schema, ""))}>`;
   if (Array.isArray(prefixItems)) return `[${prefixItems.map((each) => text(each)).join(", ")}]`;
   if (type === "array") return `Array<${text(items)}>`;

@@ -10,7 +10,6 @@ import {
   markOf,
   memberOf,
   membersOf,
-  partsOf,
   resolved,
   type JsonSchema,
 } from "@quicrpc/services/json-schema";
@@ -50,7 +49,8 @@ function check(node: JsonNode, schema: unknown, search: Search): void {
   if (isObject(not) && Object.keys(not).length === 0) return say("It takes nothing.");
   const choices = choicesOf(own);
   if (choices !== undefined) return checkChoices(node, choices, inner);
-  for (const part of partsOf(own)) check(node, part, { ...inner, isPart: true });
+  const { allOf: parts } = own;
+  if (Array.isArray(parts)) for (const part of parts) check(node, part, { ...inner, isPart: true });
   if ("const" in own && !(node.kind === "scalar" && node.value === own["const"])) {
     return say(`It is ${JSON.stringify(own["const"])}.`);
   }

@@ -21,8 +21,10 @@ describe("a field", () => {
     [{}, "any"],
     [true, "any"],
     [{ allOf: [text, { minLength: 2 }] }, "any"],
+    [{ allOf: [{ $ref: "#" }] }, "any"],
+    [{ ...text, allOf: [{ pattern: "a" }, { pattern: "b" }] }, "text"],
   ])("of %j is %s", (schema, kind) => {
-    expect(fieldOf(schema, { $defs: { name: text } }).kind).toBe(kind);
+    expect(fieldOf(schema, { ...(schema as object), $defs: { name: text } }).kind).toBe(kind);
   });
 
   it("of several objects has the members of all", () => {

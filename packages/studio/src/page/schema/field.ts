@@ -52,16 +52,19 @@ const TYPES: Readonly<Record<string, FieldKind>> = {
   null: "null",
 };
 
+/** Most levels of parts that must all match: a schema may be a part of itself. */
+const MAX_PARTS = 3;
+
 /** Returns the field that a form shows for a schema. */
-export function fieldOf(given: unknown, root: JsonSchema): FormField {
+export function fieldOf(given: unknown, root: JsonSchema, depth = 0): FormField {
   const schema = resolved(given, root);
-  if (schema === undefined) return ANY;
+  if (schema === undefined || depth > MAX_PARTS) return ANY;
   const mark = MARKS[markOf(schema) ?? ""];
   if (mark !== undefined) return { kind: mark, schema };
   if ("const" in schema) return { kind: "const", schema };
   if (Array.isArray(schema["enum"])) return { kind: "enum", schema };
   if (choicesOf(schema) !== undefined) return { kind: "choice", schema };
-  const parts = partsOf(schema).map((each) => fieldOf(each, root));
+  const parts = partsOf(schema).map((each) => fieldOf(each, root, depth + 1));
   if (parts.length > 0)
     return parts.every(({ kind }) => kind === "object") ? { kind: "object", schema: mergedOf(parts) } : ANY;
   const { type } = schema;

@@ -50,6 +50,8 @@ describe("an example", () => {
     expect(exampleOf(order, order, now)).toEqual({ id: "", at: "1970-01-01T00:00:00.000Z", total: "0" });
     expect(exampleOf({ $ref: "#/$defs/line" }, order)).toEqual({ name: "", count: 1 });
     expect(exampleOf(payment, payment)).toEqual({ by: "card", number: "xxxx" });
+    expect(exampleOf({ type: "string", allOf: [{ pattern: "a" }, { pattern: "b" }] }, {})).toBe("");
+    expect(exampleOf({ allOf: [order, object({ more: bytes })] }, order, now)).toMatchObject({ id: "", more: "" });
   });
 
   it("of a schema that never ends, ends", () => {
