@@ -13,7 +13,7 @@ export interface Check {
   test(value: unknown): ShapeIssue | undefined;
   /** True for a bound on length or size. It is checked even if elements are invalid, and an upper bound is checked before them. */
   readonly sized?: boolean;
-  /** The upper bound, if the check is an upper bound on size. */
+  /** The upper bound of a check on size. */
   readonly cap?: number;
 }
 
@@ -102,42 +102,29 @@ function sizeText(size: number, value: unknown): string {
 
 /** Requires at least `minimum` elements, entries or characters. */
 export function minSize(minimum: number): Check {
-  return {
-    sized: true,
-    test: (value) => {
-      if (measure(value) >= minimum) return undefined;
-      return tooSmall(`expected at least ${sizeText(minimum, value)}`, { input: value, minimum });
-    },
-  };
+  return sized("at least", { minimum });
 }
 
 /** Allows at most `maximum` elements, entries or characters. */
 export function maxSize(maximum: number): Check {
-  return {
-    sized: true,
-    cap: maximum,
-    test: (value) => {
-      if (measure(value) <= maximum) return undefined;
-      return tooBig(`expected at most ${sizeText(maximum, value)}`, { input: value, maximum });
-    },
-  };
+  return sized("at most", { maximum });
 }
 
 /** Requires exactly `size` elements, entries or characters. */
 export function exactSize(size: number): Check {
+  return sized("exactly", { minimum: size, maximum: size, exact: true });
+}
+
+function sized(relation: string, limits: { minimum?: number; maximum?: number; exact?: true }): Check {
+  const { minimum = 0, maximum = Infinity } = limits;
   return {
     sized: true,
-    cap: size,
+    cap: maximum,
     test(value) {
-      const measured = measure(value);
-      if (measured === size) return undefined;
-      const refused = measured > size ? tooBig : tooSmall;
-      return refused(`expected exactly ${sizeText(size, value)}`, {
-        input: value,
-        minimum: size,
-        maximum: size,
-        exact: true,
-      });
+      const size = measure(value);
+      if (size >= minimum && size <= maximum) return undefined;
+      const [refused, limit] = size > maximum ? [tooBig, maximum] : [tooSmall, minimum];
+      return refused(`expected ${relation} ${sizeText(limit, value)}`, { input: value, ...limits });
     },
   };
 }
@@ -156,42 +143,35 @@ export function aborting(check: Check): Check {
 type Comparable = number | bigint | Date;
 
 export function atLeast(minimum: Comparable): Check {
-  return {
-    test: (value) => {
-      if ((value as Comparable) >= minimum) return undefined;
-      return tooSmall(`expected at least ${show(minimum)}`, { input: value, minimum: bound(minimum) });
-    },
-  };
+  return bounded((value) => value >= minimum, tooSmall, "at least", minimum, { minimum: bound(minimum) });
 }
 
 export function atMost(maximum: Comparable): Check {
-  return {
-    test: (value) => {
-      if ((value as Comparable) <= maximum) return undefined;
-      return tooBig(`expected at most ${show(maximum)}`, { input: value, maximum: bound(maximum) });
-    },
-  };
+  return bounded((value) => value <= maximum, tooBig, "at most", maximum, { maximum: bound(maximum) });
 }
 
 export function moreThan(minimum: Comparable): Check {
-  return {
-    test: (value) => {
-      if ((value as Comparable) > minimum) return undefined;
-      return tooSmall(`expected more than ${show(minimum)}`, {
-        input: value,
-        minimum: bound(minimum),
-        inclusive: false,
-      });
-    },
-  };
+  const facts = { minimum: bound(minimum), inclusive: false };
+  return bounded((value) => value > minimum, tooSmall, "more than", minimum, facts);
 }
 
 export function lessThan(maximum: Comparable): Check {
+  const facts = { maximum: bound(maximum), inclusive: false };
+  return bounded((value) => value < maximum, tooBig, "less than", maximum, facts);
+}
+
+function bounded(
+  fits: (value: Comparable) => boolean,
+  refused: typeof tooSmall,
+  relation: string,
+  limit: Comparable,
+  facts: Facts,
+): Check {
   return {
-    test: (value) => {
-      if ((value as Comparable) < maximum) return undefined;
-      return tooBig(`expected less than ${show(maximum)}`, { input: value, maximum: bound(maximum), inclusive: false });
-    },
+    test: (value) =>
+      fits(value as Comparable)
+        ? undefined
+        : refused(`expected ${relation} ${show(limit)}`, { input: value, ...facts }),
   };
 }
 

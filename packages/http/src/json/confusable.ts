@@ -1,6 +1,6 @@
-import { type Form, partsOf, placesOf, readIsoDate } from "@quicrpc/core/generated";
+import { type Form, partsOf, readIsoDate } from "@quicrpc/core/generated";
 import { bigintOf, bytesOf } from "./conversions.js";
-import { type Describe, isPart, unwrapped } from "./own-forms.js";
+import { basesOf, type Describe, isPart, unwrapped } from "./own-forms.js";
 
 /** Names two of `options` with the same form in JSON; returns undefined if all can be distinguished. */
 export function confusable<Part>(options: readonly Part[], describe: Describe<Part>): string | undefined {
@@ -51,24 +51,15 @@ class Comparison<Part> {
     const seen = this.#seen.get(left) ?? new Set();
     if (seen.has(right)) return undefined;
     this.#seen.set(left, seen.add(right));
-    for (const a of this.#bases(left)) {
-      for (const b of this.#bases(right)) {
+    const bases = basesOf([left], this.#describe);
+    for (const a of bases) {
+      for (const b of isSame ? bases : basesOf([right], this.#describe)) {
         if (isSame && (a !== b || a.kind !== "literal")) continue;
         const reason = this.#ofBases(a, b) ?? this.#ofBases(b, a);
         if (reason !== undefined) return reason;
       }
     }
     return undefined;
-  }
-
-  /** Returns the forms that a value of `part` may have, without wrappers. */
-  #bases(part: Part, open: ReadonlySet<Part> = new Set()): Form<Part, unknown>[] {
-    if (open.has(part)) return [];
-    const { form } = this.#describe(part);
-    const inside = OBJECTS.has(form.kind) || LISTS.has(form.kind) ? [] : placesOf(form);
-    if (inside.length === 0) return [form];
-    const others = new Set([...open, part]);
-    return inside.flatMap(({ slot, part: each }) => (slot === "to" ? [] : this.#bases(each, others)));
   }
 
   #ofBases(a: Form<Part, unknown>, b: Form<Part, unknown>): string | undefined {

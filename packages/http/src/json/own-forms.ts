@@ -1,4 +1,4 @@
-import { type Form, partsOf, type Shape } from "@quicrpc/core/generated";
+import { type Form, partsOf, placesOf, type Shape } from "@quicrpc/core/generated";
 
 /** A schema for these analyses: a shape, or a node of the generator. */
 export interface Described<Part> {
@@ -33,6 +33,22 @@ export function unwrapped<Part>(part: Part, describe: Describe<Part>): Form<Part
   const { form } = describe(part);
   if (form.kind === "lazy") return unwrapped(form.inner(), describe);
   return form.kind === "frozen" || form.kind === "refined" ? unwrapped(form.inner, describe) : form;
+}
+
+/** Kinds whose values consist of other values. */
+const CONTAINERS: ReadonlySet<string> = new Set("object record map array set tuple".split(" "));
+
+/** Returns the forms that values of `parts` may have, without the wrappers around them. */
+export function basesOf<Part>(parts: readonly Part[], describe: Describe<Part>): Form<Part, unknown>[] {
+  const bases: Form<Part, unknown>[] = [];
+  const found = new Set(parts);
+  for (const part of found) {
+    const { form } = describe(part);
+    const inside = CONTAINERS.has(form.kind) ? [] : placesOf(form);
+    if (inside.length === 0) bases.push(form);
+    for (const { slot, part: inner } of inside) if (slot !== "to") found.add(inner);
+  }
+  return bases;
 }
 
 /** Returns the object form of `part`, or of an intersection's; undefined for other schemas. */

@@ -6,7 +6,6 @@ import {
   MAX_DEPTH,
   misfit,
   Mode,
-  placesOf,
   type PlainJson,
   requireObject,
   run,
@@ -16,7 +15,7 @@ import {
 import { toBase64 } from "@quicrpc/core/internal";
 import { checking, jsonMode, requireAll } from "./conversions.js";
 import { areDisjoint } from "./confusable.js";
-import { hasOwnForms, isPart, objectOf, shapeAsIs, unwrapped } from "./own-forms.js";
+import { basesOf, hasOwnForms, isPart, objectOf, shapeAsIs, unwrapped } from "./own-forms.js";
 import { plainText, quote } from "./plain-text.js";
 
 /** Returns the JSON of a value. Throws the mismatch error if the value does not match its shape, or cannot be represented. */
@@ -271,7 +270,7 @@ const SCALARS: ReadonlySet<string> = new Set(
 function declared(value: unknown, own: readonly Shape[], all: readonly Shape[]): unknown {
   const isArray = Array.isArray(value);
   if (!isArray && !isPlainObject(value)) return value;
-  const [ownForms, forms] = [basesOf(own), basesOf(all)];
+  const [ownForms, forms] = [basesOf(own, shapeAsIs), basesOf(all, shapeAsIs)];
   if (ownForms.some(({ kind }) => kind === "external" || kind === "any")) return misfit();
   const copy = (item: unknown, key: string | number): readonly unknown[] => {
     const inOwn = ownForms.flatMap((form) => partsAt(form, key) ?? othersOf(form));
@@ -282,20 +281,8 @@ function declared(value: unknown, own: readonly Shape[], all: readonly Shape[]):
   return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => copy(item, key).map((each) => [key, each])));
 }
 
-/** Returns the forms that values of `shapes` may have, without wrappers. */
-function basesOf(shapes: readonly Shape[]): Form<Shape>[] {
-  const found = new Set(shapes);
-  for (const { form } of found) {
-    if (CONTAINERS.has(form.kind)) continue;
-    for (const { slot, part } of placesOf(form)) if (slot !== "to") found.add(part);
-  }
-  return Array.from(found, ({ form }) => form);
-}
-
-const CONTAINERS: ReadonlySet<string> = new Set("object record map array set tuple external".split(" "));
-
 /** Returns the shape of an item, or of a key that an object names. */
-function partsAt(form: Form<Shape>, key: string | number): readonly Shape[] | undefined {
+function partsAt(form: Form<Shape, unknown>, key: string | number): readonly Shape[] | undefined {
   if (form.kind === "array") return [form.element];
   const part = form.kind === "tuple" ? (form.items[Number(key)] ?? form.rest) : undefined;
   if (form.kind !== "object") return part && [part];
@@ -303,7 +290,7 @@ function partsAt(form: Form<Shape>, key: string | number): readonly Shape[] | un
 }
 
 /** Returns the shape of keys that are not named. */
-function othersOf(form: Form<Shape>): readonly Shape[] {
+function othersOf(form: Form<Shape, unknown>): readonly Shape[] {
   if (form.kind === "record") return [form.element];
   return form.kind === "object" && isPart(form.others) ? [form.others] : [];
 }
