@@ -1,4 +1,12 @@
-import { isPartial, keysOf, type Shape, type ShapeOf, type ShapeTypes, type TableShape } from "../shape/shape.js";
+import {
+  isPartial,
+  keysOf,
+  type Shape,
+  type ShapeOf,
+  type ShapeTypes,
+  type TableShape,
+  typeName,
+} from "../shape/shape.js";
 import type { ShapeChangeKind } from "./change.js";
 import { compareChecks } from "./compare-checks.js";
 import {
@@ -8,7 +16,6 @@ import {
   describeShape,
   hasTypeOf,
   type Named,
-  nameOf,
   partsOf,
   tagOf,
 } from "./normal.js";
@@ -286,7 +293,7 @@ function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, N
     ({ shape: a }, { shape: b }) => tagOf(a) !== undefined && tagOf(a) === tagOf(b),
     (a, b) => a.name !== undefined && a.name === b.name && a.shape.kind === b.shape.kind,
     ({ shape: a }, { shape: b }) =>
-      nameOf(a) === nameOf(b) &&
+      typeName(a) === typeName(b) &&
       a.kind !== "literal" &&
       (a.kind !== "object" || tagOf(a) === undefined || tagOf(b) === undefined),
     // The only one of its kind on each side: its discriminator may have changed.

@@ -5,6 +5,7 @@ import {
   type Shape,
   type ShapeOf,
   type ShapeTypes,
+  typeName,
   valueOfLiteral,
 } from "../shape/shape.js";
 import { compareChecks } from "./compare-checks.js";
@@ -116,7 +117,7 @@ export function coverage(whole: Alternative, part: Alternative): "all" | "some" 
 /** Returns true if the values of `part` have the type of `whole`, ignoring checks. */
 export function hasTypeOf(whole: Alternative, part: Alternative): boolean {
   if (whole.kind === "any") return true;
-  if (part.kind !== "literal") return nameOf(whole) === nameOf(part) && !WITH_PARTS.has(part.kind);
+  if (part.kind !== "literal") return typeName(whole) === typeName(part) && !WITH_PARTS.has(part.kind);
   const { value } = part;
   if (whole.kind === "literal") return JSON.stringify(whole.value) === JSON.stringify(value);
   return whole.kind === typeOf(value);
@@ -140,11 +141,6 @@ export function tagOf(shape: Alternative): string | undefined {
   return tags.length === 0 ? undefined : tags.sort().join();
 }
 
-/** Returns the name of a type: its kind or, for typed arrays, their class. */
-export function nameOf(shape: Alternative): string {
-  return shape.kind === "bytes" ? (shape.view ?? shape.kind) : shape.kind;
-}
-
 /** Describes a type in words. */
 export function describeShape(shape: Alternative, name?: string): string {
   if (shape.kind === "literal") {
@@ -158,6 +154,6 @@ export function describeShape(shape: Alternative, name?: string): string {
     return `${shape.kind}<${element.kind === "ref" ? element.name : element.kind}>`;
   }
   const { format } = shape.checks ?? {};
-  const type = format === undefined ? nameOf(shape) : `${shape.kind} (${format})`;
+  const type = format === undefined ? typeName(shape) : `${shape.kind} (${format})`;
   return name === undefined ? type : `${name} (${type})`;
 }

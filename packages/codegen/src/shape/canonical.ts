@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { MAX_DEPTH } from "@quicrpc/core/generated";
-import { isPartial, keysOf, type Shape, type ShapeTypes } from "./shape.js";
+import { isPartial, keysOf, type Shape, type ShapeTypes, typeName } from "./shape.js";
 
 /** Levels of a shape that its text describes. They end recursive types. */
 const LEVELS = MAX_DEPTH;
@@ -57,10 +57,8 @@ export class CanonicalText {
         return sorted(shape.options.map(of), "|");
       case "intersection":
         return sorted([of(shape.left), of(shape.right)], "&");
-      case "bytes":
-        return shape.view ?? "bytes";
       default:
-        return shape.kind;
+        return typeName(shape);
     }
   }
 }

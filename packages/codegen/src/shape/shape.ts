@@ -95,6 +95,11 @@ export type Shape = ShapeFacts &
 /** A shape of one kind. */
 export type ShapeOf<Kind> = Extract<Shape, { readonly kind: Kind }>;
 
+/** Returns the name of a shape's type: its kind or, for typed arrays, their class. */
+export function typeName(shape: { readonly kind: string; readonly view?: string | undefined }): string {
+  return shape.view ?? shape.kind;
+}
+
 /** A record or a map. */
 export type TableShape = ShapeOf<"record"> | ShapeOf<"map">;
 

@@ -115,21 +115,6 @@ class Document {
         return { type: "string", ...stringKeywords(node.checks) };
       case "number":
         return numberKeywords(node.checks);
-      case "bigint":
-        return { type: "integer", [TYPE_KEY]: "bigint" };
-      case "date":
-        return { type: "string", format: "date-time", [TYPE_KEY]: "date" };
-      case "bytes":
-        return { type: "string", contentEncoding: "base64", [TYPE_KEY]: "bytes" };
-      case "boolean":
-        return { type: "boolean" };
-      case "success":
-        // It accepts anything, and returns whether it matches.
-        return {};
-      case "null":
-        return { type: "null" };
-      case "never":
-        return { not: {} };
       case "literal":
         return literalKeywords(node.values);
       case "template":
@@ -184,7 +169,7 @@ class Document {
       case "caught":
         return of(node.inner);
       default:
-        return {};
+        return FIXED[node.kind] ?? {};
     }
   }
 
@@ -244,6 +229,16 @@ class Document {
     }
   }
 }
+
+/** The schemas of kinds without parts and checks. Other kinds, such as `any`, accept anything. */
+const FIXED: Readonly<Record<string, JsonSchema>> = {
+  bigint: { type: "integer", [TYPE_KEY]: "bigint" },
+  date: { type: "string", format: "date-time", [TYPE_KEY]: "date" },
+  bytes: { type: "string", contentEncoding: "base64", [TYPE_KEY]: "bytes" },
+  boolean: { type: "boolean" },
+  null: { type: "null" },
+  never: { not: {} },
+};
 
 /** Returns the schemas in `root` that become definitions. */
 function definedNodes(root: SchemaNode): Set<SchemaNode> {
