@@ -6,9 +6,9 @@ const CONTESTANTS = [OWN, GRPC_GO, GRPC_JS];
 
 /** The three numbers of the README: label, workload, and format. */
 const NUMBERS: readonly (readonly [string, string, (row: Row) => string])[] = [
-  ["calls a second, 64 in flight", "64 in flight", rate],
-  ["CPU of such a call, both ends", "64 in flight", cpu],
-  ["small items of a stream, a second", "server stream of small items", rate],
+  ["calls per second, 64 in flight", "64 in flight", rate],
+  ["CPU time per call, client and server together", "64 in flight", cpu],
+  ["small stream items per second", "server stream of small items", rate],
 ];
 
 const BEGIN = "<!-- of the last full run: npm run bench -- --full --write-docs -->";

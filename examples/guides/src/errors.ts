@@ -20,8 +20,9 @@ export async function save(notes: NotesClient, text: string): Promise<Note> {
     return await notes.save({ text });
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    if (error.refused) return notes.save({ text }); // no handler was entered
-    if (error.code === "invalid_argument") console.error(error.message); // names the field
+    if (error.code === "invalid_argument")
+      console.error(error.message); // names the field, and would fail again
+    else if (error.refused) return notes.save({ text }); // no handler was entered
     throw error;
   }
 }

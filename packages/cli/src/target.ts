@@ -168,7 +168,7 @@ class Interrupt {
   }
 }
 
-/** Returns the exit code for invalid arguments, or for a missing session. */
+/** Returns the exit code of a command that got no session: that of a usage error for a `TypeError`, otherwise that of a missing session. */
 function exitWithout(error: unknown): number {
   return error instanceof TypeError ? EXIT.usage : EXIT.noSession;
 }

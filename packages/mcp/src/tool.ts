@@ -102,7 +102,7 @@ function outputSchemaOf(method: AnyMethod, { schema }: ToolJson, wraps: boolean)
   return wraps ? wrapped(schema, "value") : schema;
 }
 
-/** Returns the schema of a stream's result. */
+/** Returns the output schema of a tool whose method streams its output: an object with the list `items`, and `truncated`. */
 function itemsSchema(schema: JsonSchema): JsonSchema {
   return wrapped(schema, "items", {
     truncated: { type: "boolean", description: "There were more items: the call was ended here." },

@@ -42,7 +42,7 @@ export interface Paging<Page, Param> {
   readonly maxPages?: number;
 }
 
-/** Options for calls that each return a page. */
+/** Options of TanStack Query's infinite queries: each page is the response of one call. */
 export interface CallInfiniteOptions<Page, Param> extends FailsWithRpcError, Paging<Page, Param> {
   readonly queryKey: DataTag<QueryKey, InfiniteData<Page, Param>, RpcError>;
   readonly queryFn: (context: { readonly signal: AbortSignal; readonly pageParam: Param }) => Promise<Page>;

@@ -107,7 +107,7 @@ export interface ListenTransportOptions extends TransportOptions {
    * more handshakes in progress. Sessions do not count. Default: a quarter of `maxHandshakes`.
    */
   maxHandshakesPerAddress?: number;
-  /** Milliseconds after which a connection without a session is closed. */
+  /** Milliseconds that a new connection has until its session is ready, after which it is closed: for the TLS handshake, the request of WebTransport and admission. */
   handshakeTimeoutMs?: number;
   /**
    * Number of handshakes in progress above which peers must first prove their address, which costs one round trip

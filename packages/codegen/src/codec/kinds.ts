@@ -1,7 +1,7 @@
 import { mayBeUndefined } from "../schema/optional.js";
 import { type NodeOf, partsOf, reaching, type SchemaNode, unwrapped } from "../schema/node.js";
 
-/** A kind of value that is seen without reading it: of a value in a program, or of one on the wire. */
+/** The kind of a value as far as it is known without decoding it: by `wire.kindOf` from a JavaScript value, by `wire.kindAt` from its first byte in MessagePack. */
 export type ValueKind = "string" | "number" | "bigint" | "boolean" | "null" | "array" | "object" | "bytes" | "date";
 export type Side = "write" | "read";
 

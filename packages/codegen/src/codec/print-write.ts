@@ -9,7 +9,7 @@ import { namesName, writerName } from "./plan.js";
 import { optionsBody } from "./print-union.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** The writer of a node that has one, and the names of an object's fields if it may have others. */
+/** Prints the writer function of a node and, for an object that allows other properties, a constant with the names of its declared fields. */
 export function printWriter(node: SchemaNode, printer: CodecPrinter): string[] {
   const name = writerName(printer.codecOf(node));
   const parameters = ["b: Uint8Array", "p: number", `value: ${printer.givenType(node)}`, ...depthParameter(node)];

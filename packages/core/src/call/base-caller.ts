@@ -15,7 +15,7 @@ export interface Resumption {
   readonly owner?: BaseCaller | undefined;
   /** The peer's name in errors. */
   readonly peer?: string | undefined;
-  /** Milliseconds for which a stream keeps trying, unless its call sets its own time. */
+  /** Milliseconds for which a stream that lost its session tries to resume, unless its call sets `resumeForMs`. */
   readonly forMs: number;
   /** Adds a waiting stream; `fail` ends it if no more calls will be made. Returns a function that removes it. */
   suspend(fail: (error: RpcError) => void): () => void;

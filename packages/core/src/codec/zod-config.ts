@@ -1,7 +1,7 @@
 import { WireMap } from "../msgpack/value.js";
 import type { ShapeIssue } from "./shape.js";
 
-/** Returns the message of a zod issue; undefined to leave it to the next function. */
+/** An error map of `z.config`: returns the message of an issue, or undefined to leave it to the next error map. */
 export type MakeMessage = (issue: object) => unknown;
 
 interface ZodConfig {

@@ -6,7 +6,7 @@ import type { DirectSession, WebTransportSession, WebTransportStream } from "./s
 /** The subprotocol of a WebTransport session that has one stream (docs/protocol.md §8). */
 export const WEBTRANSPORT_STREAM_PROTOCOL = "quicrpc.v1.stream";
 
-/** Members of a one-stream session other than its bidirectional streams. */
+/** A WebTransport session for one stream. The peer must not open unidirectional streams. */
 export interface OneStreamWebTransport extends WebTransportSession {
   readonly incomingUnidirectionalStreams?: ReadableStream<unknown>;
 }

@@ -21,7 +21,7 @@ export interface DescribedMethod {
   readonly docs?: string | undefined;
   /** Metadata that the schema declares: `summary`, `description`, `deprecated` and `tags` become part of the document. */
   readonly meta?: object | undefined;
-  /** The blob fields of its messages. */
+  /** Blob fields of the method's input and output messages. */
   readonly blobs?:
     | { readonly input?: readonly OpenApiBlob[] | undefined; readonly output?: readonly OpenApiBlob[] | undefined }
     | undefined;

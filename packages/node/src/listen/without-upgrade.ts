@@ -6,8 +6,8 @@ import { HTTP_IDLE_MS, MAX_HEADER_FIELDS } from "./http-requests.js";
 const OFFERS: ReadonlySet<string> = new Set(["upgrade", "http2-settings", "connection"]);
 
 /**
- * Answers requests that offer an unsupported protocol as if they did not (RFC 9110 §7.8). It uses a separate server,
- * because the listener's server has stopped reading the connection.
+ * Serves requests whose `Upgrade` header names an unsupported protocol as ordinary HTTP/1.1 requests, and ignores the header
+ * (RFC 9110 §7.8). Uses a second server, because Node stops parsing a connection after its `upgrade` event.
  */
 export class WithoutUpgrade {
   private readonly server: Server;

@@ -2,7 +2,7 @@ import { isObject } from "@quicrpc/services/json-schema";
 
 /** A request that was made, or that the user has saved. */
 export interface KeptRequest {
-  /** Its name, if the user has given it one. */
+  /** Name that the user gave the request. */
   readonly name?: string;
   readonly service: string;
   readonly method: string;
