@@ -19,7 +19,12 @@ const SOURCES = {
   caught: "z.object({ a: z.int().catch(7) })",
   coerced: "z.object({ a: z.coerce.number() })",
   escaped: "z.object({ a: z.string().regex(/^\\w\\@\\w$/) })",
-  exact: "z.object({ a: z.string().exactOptional().pipe(z.any()), b: z.string().exactOptional() })",
+  exact: `z.object({
+    a: z.string().exactOptional().pipe(z.any()),
+    b: z.string().exactOptional(),
+    c: z.string().optional().exactOptional().pipe(z.any()),
+    d: z.string().exactOptional().nullable().pipe(z.any()),
+  })`,
   loose: 'z.looseRecord(z.enum(["a"]), z.string())',
 } as const;
 type Name = keyof typeof SOURCES;
@@ -113,9 +118,12 @@ describe("an OpenAPI document", () => {
     expect(schemas["caught"]?.input["required"] ?? []).not.toContain("a");
   });
   test("requires a field that may be left out by its type, and that the server refuses without a value", () => {
-    expect(schemas["exact"]?.input["required"]).toEqual(["a"]);
+    expect(schemas["exact"]?.input["required"]).toEqual(["a", "d"]);
     const { codec } = compiled[Object.keys(SOURCES).indexOf("exact")] ?? expect.unreachable();
-    expect(() => jsonCodecOf(codec).read("{}")).toThrow("at a");
+    const json = jsonCodecOf(codec);
+    expect(() => json.read('{"d":"x"}')).toThrow("at a");
+    expect(() => json.read('{"a":"x"}')).toThrow("at d");
+    expect(json.read('{"a":"x","d":"x"}')).toEqual({ a: "x", d: "x" });
   });
   test("announces of a coerced output what is sent", () => {
     const { codec } = compiled[Object.keys(SOURCES).indexOf("coerced")] ?? expect.unreachable();

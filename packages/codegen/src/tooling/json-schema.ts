@@ -293,8 +293,16 @@ function isRequired(node: SchemaNode): boolean {
 /** Returns true if a schema refuses `undefined`, even though a field with it may be left out by its type. */
 function refusesUndefined(node: SchemaNode): boolean {
   const structure = ownStructure(node);
-  return structure.kind === "pipe" ? refusesUndefined(structure.from) : structure.kind === "exactOptional";
+  if (structure.kind === "pipe") return refusesUndefined(structure.from);
+  if (structure.kind === "literal") return !structure.values.includes(undefined);
+  if (SAME_ABSENCE.has(structure.kind)) return partsOf(structure).every(refusesUndefined);
+  return !MAY_TAKE_UNDEFINED.has(structure.kind);
 }
+
+const SAME_ABSENCE: ReadonlySet<string> = new Set("exactOptional nullable frozen refined union".split(" "));
+const MAY_TAKE_UNDEFINED: ReadonlySet<string> = new Set(
+  "any undefined optional default prefault caught custom transform success other".split(" "),
+);
 
 /** Returns true if values of `node` with equal JSON are the same member of a set. */
 function isScalar(node: SchemaNode): boolean {
