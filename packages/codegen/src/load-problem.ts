@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 import { nearest } from "@quicrpc/core/generated";
+import type { ts as compiler } from "ts-morph";
 import * as z from "zod";
 import { type Diagnostic, placeAt } from "./diagnostics.js";
 import { ts } from "./source/compiler.js";
@@ -45,17 +46,28 @@ export function loadProblem(file: string, error: unknown): Diagnostic {
   };
 }
 
-/** Reports that `file` never finishes loading, and where it may be waiting. */
+/** Reports that an await in `file` has not settled. It is located if it is the only one. */
 export function unsettledProblem(file: string): Diagnostic {
-  const lines = (readText(file) ?? "").split("\n");
-  // An await in a function is indented.
-  const line = lines.findIndex((each) => /^(?:export\s|const\s|let\s|var\s|await\b).*?\bawait\b|^await\b/.test(each));
+  const text = readText(file) ?? "";
+  const [at, ...others] = awaitsOf(ts.createSourceFile(file, text, ts.ScriptTarget.ES2022, true));
+  const before = text.slice(0, at).split("\n");
   return {
     code: "load-failed",
-    message: "An await at the top level of this module, or of one that it imports, never settles.",
+    message: "An await at the top level of this module does not settle.",
     help: "Leave it out: a schema module is run to be read, and connects to nothing.",
-    ...(line < 0 ? { file } : readPlace(file, line + 1, (lines[line] ?? "").indexOf("await") + 1)),
+    ...(at === undefined || others.length > 0
+      ? { file }
+      : readPlace(file, before.length, (before.at(-1)?.length ?? 0) + 1)),
   };
+}
+
+/** Returns the positions of `await` outside of functions. */
+function awaitsOf(node: compiler.Node): number[] {
+  if (ts.isFunctionLike(node)) return [];
+  const isAwait = ts.isAwaitExpression(node) || (ts.isForOfStatement(node) && node.awaitModifier !== undefined);
+  const inside: number[] = [];
+  ts.forEachChild(node, (child) => void inside.push(...awaitsOf(child)));
+  return isAwait ? [node.getStart(), ...inside] : inside;
 }
 
 /** Explains why the nearest tsconfig.json of `file`, which contains path aliases, could not be read. */

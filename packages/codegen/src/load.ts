@@ -39,10 +39,12 @@ export class ModuleLoader {
       return { problem: configProblem(file, error) };
     }
     try {
-      return { exports: await beforeIdle(jiti.import<Record<string, unknown>>(file)) };
+      return { exports: await settled(jiti.import<Record<string, unknown>>(file)) };
     } catch (error) {
-      if (error === IDLE) return { problem: unsettledProblem(file) };
-      return { problem: loadProblem(file, error) };
+      if (error !== PENDING) return { problem: loadProblem(file, error) };
+      // Modules are loaded one after the other, each after those that it imports.
+      const pending = this.sources.findLast((path) => moduleCache[path]?.loaded === false);
+      return { problem: unsettledProblem(pending ?? file) };
     }
   }
 
@@ -64,19 +66,34 @@ export class ModuleLoader {
   }
 }
 
-const IDLE = Symbol("idle");
+const PENDING = Symbol("pending");
+/** Seconds without progress after which loading is given up. */
+const IDLE_SECONDS = 30;
 
-/** Returns the result of `loading`. Rejects with `IDLE` if nothing is left that could settle it: Node would then exit silently. */
-async function beforeIdle<T>(loading: Promise<T>): Promise<T> {
-  let onIdle = (): void => {};
-  const idle = new Promise<never>((_, reject) => {
-    onIdle = () => reject(IDLE);
+/**
+ * Returns the result of `loading`. Rejects with `PENDING` if nothing is left that could settle it, in which case Node
+ * would exit silently, and if no further module is loaded for `IDLE_SECONDS`.
+ */
+async function settled<T>(loading: Promise<T>): Promise<T> {
+  let giveUp = (): void => {};
+  const pending = new Promise<never>((_, reject) => {
+    giveUp = () => reject(PENDING);
   });
-  process.once("beforeExit", onIdle);
+  let modules = 0;
+  let seconds = 0;
+  // An interval counts no seconds in which the process is busy.
+  const timer = setInterval(() => {
+    const before = modules;
+    modules = Object.keys(moduleCache).length;
+    seconds = modules === before ? seconds + 1 : 0;
+    if (seconds === IDLE_SECONDS) giveUp();
+  }, 1000).unref();
+  process.once("beforeExit", giveUp);
   try {
-    return await Promise.race([loading, idle]);
+    return await Promise.race([loading, pending]);
   } finally {
-    process.off("beforeExit", onIdle);
+    process.off("beforeExit", giveUp);
+    clearInterval(timer);
   }
 }
 

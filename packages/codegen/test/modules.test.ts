@@ -1,8 +1,8 @@
 import type { MessageCodec } from "@quicrpc/core/generated";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
-import { generate, type GenerateResult, writeGenerated } from "../src/index.js";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { generate, type GenerateResult, ModuleLoader, writeGenerated } from "../src/index.js";
 import { encode } from "./codec/compile.js";
 import { createWorkspace } from "./workspace.js";
 
@@ -247,5 +247,26 @@ describe("schema modules", () => {
         column: 29,
       },
     ]);
+  });
+});
+
+describe("a module that waits, while a timer keeps the process alive,", () => {
+  test.each([
+    ["is named with the line of its only await", "async function f() {\n  await 1;\n}\nexport const b =\n  (await waiting);", 6],
+    ["is named without a line if it has several", "if (true) {\n  await 1;\n}\nfor await (const _ of [waiting]);", undefined],
+  ])("%s", async (name, text, line) => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const reached = new Promise((resolve) => void Object.assign(globalThis, { reached: resolve }));
+    const folder = name.replaceAll(" ", "-");
+    const waiting = "const waiting = new Promise((_, reject) => setTimeout(reject, 600_000).unref()); reached();\n";
+    const b = workspace.write(`${folder}/b.ts`, `${waiting}${text}\n`);
+    const a = workspace.write(`${folder}/a.service.ts`, 'import "./b.ts";\nexport const a = await 1;\n');
+    const loading = new ModuleLoader().load(a);
+    await reached;
+    await vi.advanceTimersByTimeAsync(31_000);
+    const { problem } = await loading;
+    expect(problem).toMatchObject({ file: b, message: expect.stringContaining("does not settle") });
+    expect(problem?.line).toBe(line);
   });
 });
