@@ -60,7 +60,8 @@ const CASES: readonly Case[] = [
     "refused",
   ],
   ["output", "z.mac()", 'z.mac({ delimiter: "-" })', "00-1a-2b-3c-4d-5e", "refused"],
-  // An item that is undefined, among further items.
+  // An item that is undefined, where there were further items.
+  ["output", "z.tuple([z.int()], z.int())", "z.tuple([z.int(), z.int().optional()])", [1, undefined], "refused"],
   [
     "output",
     "z.tuple([z.int()], z.int())",

@@ -204,8 +204,7 @@ class ShapeComparison {
         // Until now it was one of any number of items.
         const given = isRequired ? item : withoutUndefined(item);
         this.compare(before.rest, given, at);
-        const isLast = index === after.items.length - 1 && after.rest === undefined;
-        if (given !== item && !isLast) this.#report("type-widened", at, "may now be undefined, before further items");
+        if (given !== item) this.#report("type-widened", at, "may now be undefined");
         if (isRequired) this.#report("field-now-required", at, "the item is now required");
       } else if (isRequired) this.#report("items-added", at, "a new item, which is required");
       else this.#report("option-added", at, "a new item, which may be left out");
