@@ -1,11 +1,13 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { connect, devCertificate } from "@quicrpc/node";
 import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { onTestFinished, expect, test } from "vitest";
 import { useProject } from "./project.js";
 
-const { cwd, quicrpc, start, write } = useProject();
+const { cwd, quicrpc, run, start, write } = useProject();
 
 const schema = (method: string): string => `import { rpc, service } from "@quicrpc/core";
 import { z } from "zod";
@@ -73,6 +75,20 @@ test("goes on when the program ends, and says so", async () => {
   await dev.says(`{"event":"ended","code":3}`);
   write("src/server.mjs", SERVER.replace("process.env.PORT", "0"));
   await dev.says(`"event":"listening"`);
+});
+
+test.each([
+  ["without a network", []],
+  ["through a network", ["--network", "rtt=2"]],
+])("ends if its port is taken: %s", async (_name, network) => {
+  project();
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  const { code, stderr } = await run(["dev", "--no-studio", "--port", String(port), ...network]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(new RegExp(`\\b${port}\\b.*: stop the process that uses it, or choose another port`));
 });
 
 test.each([

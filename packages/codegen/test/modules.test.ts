@@ -252,8 +252,16 @@ describe("schema modules", () => {
 
 describe("a module that waits, while a timer keeps the process alive,", () => {
   test.each([
-    ["is named with the line of its only await", "async function f() {\n  await 1;\n}\nexport const b =\n  (await waiting);", 6],
-    ["is named without a line if it has several", "if (true) {\n  await 1;\n}\nfor await (const _ of [waiting]);", undefined],
+    [
+      "is named with the line of its only await",
+      "async function f() {\n  await 1;\n}\nexport const b =\n  (await waiting);",
+      6,
+    ],
+    [
+      "is named without a line if it has several",
+      "if (true) {\n  await 1;\n}\nfor await (const _ of [waiting]);",
+      undefined,
+    ],
   ])("%s", async (name, text, line) => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());

@@ -7,6 +7,12 @@ export interface Listening {
   readonly urls: readonly string[];
 }
 
+/** Message from the program to `quicrpc dev`: it fails, because an address is in use. */
+export interface AddressTaken {
+  readonly quicrpc: "addressTaken";
+  readonly message: string;
+}
+
 /** Message to the program: drain all servers and exit. */
 export interface DrainMessage {
   readonly quicrpc: "drain";

@@ -2,7 +2,7 @@
 // and drains them on request.
 import { subscribe } from "node:diagnostics_channel";
 import type { Server } from "@quicrpc/node";
-import { DEV_VARIABLE, type DrainMessage, type Listening } from "./messages.js";
+import { type AddressTaken, DEV_VARIABLE, type DrainMessage, type Listening } from "./messages.js";
 
 // Processes that the program starts inherit the variable, and this module too.
 if (process.env[DEV_VARIABLE] === String(process.ppid) && process.send !== undefined) {
@@ -11,6 +11,11 @@ if (process.env[DEV_VARIABLE] === String(process.ppid) && process.send !== undef
     const server = message as Server;
     servers.add(server);
     process.send?.({ quicrpc: "listening", urls: server.urls } satisfies Listening);
+  });
+  process.on("uncaughtExceptionMonitor", (error: NodeJS.ErrnoException | null) => {
+    // The program ends unless it has a handler of its own.
+    if (error?.code === "EADDRINUSE" && process.listenerCount("uncaughtException") === 0)
+      process.send?.({ quicrpc: "addressTaken", message: error.message } satisfies AddressTaken);
   });
   process.on("message", (message: DrainMessage | undefined) => {
     if (message?.quicrpc !== "drain") return;

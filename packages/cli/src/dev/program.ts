@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { KILL_MS, outputOf } from "./companion.js";
-import { DEV_VARIABLE, type DrainMessage, type Listening } from "./messages.js";
+import { type AddressTaken, DEV_VARIABLE, type DrainMessage, type Listening } from "./messages.js";
 
 /** Default names of the program. */
 const USUAL = ["server", "main", "index", "app"].flatMap((name) =>
@@ -42,6 +42,8 @@ function loaderFor(program: string, cwd: string): string[] {
 /** Callbacks for events of a program. */
 export interface ProgramEvents {
   readonly onListening: (urls: readonly string[]) => void;
+  /** Called if it fails because an address is in use. */
+  readonly onTaken: (message: string) => void;
   /** Called when it has ended by itself. */
   readonly onExit: (code: number | null) => void;
 }
@@ -66,7 +68,8 @@ export class Program {
     this.child.on("exit", (code) => {
       if (!this.isEnding) events.onExit(code);
     });
-    this.child.on("message", (message: Partial<Listening> & Readonly<Record<string, unknown>>) => {
+    this.child.on("message", (message: (Partial<Listening> | AddressTaken) & Readonly<Record<string, unknown>>) => {
+      if (message.quicrpc === "addressTaken") events.onTaken(message.message);
       if (message.quicrpc === "listening") {
         this.isServing = true;
         events.onListening(message.urls ?? []);

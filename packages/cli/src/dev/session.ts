@@ -142,6 +142,8 @@ export class DevSession {
         const ms = Math.round(performance.now() - started);
         this.listening(urls, ms).catch((error: unknown) => this.problem(error));
       },
+      // A change of a file would not help.
+      onTaken: (message) => this.fail(new Error(`${message}: stop the process that uses it, or choose another port`)),
       onExit: (code) => reportEvent({ event: "ended", code }, json),
     });
   }
