@@ -1,4 +1,4 @@
-import { relative } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import type { Diagnostic, SchemaRun } from "@quicrpc/codegen";
 import { type Caller, type CallOptions, createLocalCaller, type Router, RpcError } from "@quicrpc/core";
 import { nearest } from "@quicrpc/core/generated";
@@ -49,10 +49,14 @@ export interface ProjectReflection {
 /** Returns reflection of the schemas that `files` name. Rejects with `RpcError` if they are wrong. */
 async function schemaReflection(files: readonly string[]): Promise<ProjectReflection> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
-  const { services, diagnostics, run } = await loadProjectServices(files, process.cwd());
+  const cwd = process.cwd();
+  const paths = files.map((file) => resolve(cwd, file));
+  // The packages, ids and settings of the schemas' own project. A path may be a glob.
+  const folder = dirname(`${paths[0]?.split(/[*?[{]/, 1)[0]}*`);
+  const { services, diagnostics, run } = await loadProjectServices(paths, folder);
   if (services !== undefined) return { reflection: reflectionOf(services), run };
   const [{ file, line, message, help } = { message: "it has no services" } as Partial<Diagnostic>] = diagnostics;
-  const place = [file === undefined ? files.join(", ") : relative(process.cwd(), file), line];
+  const place = [file === undefined ? files.join(", ") : relative(cwd, file), line];
   throw new RpcError(
     "failed_precondition",
     `--schema ${place.filter((part) => part !== undefined).join(":")}: ${message}`,

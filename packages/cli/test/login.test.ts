@@ -1,4 +1,7 @@
 // Commands against a server that lets strangers call its public methods only.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { authorize, RpcError } from "@quicrpc/core";
 import { createRouter, defaultServiceId, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { serve } from "@quicrpc/node";
@@ -6,7 +9,7 @@ import { createReflection } from "@quicrpc/services";
 import { expect, onTestFinished, test } from "vitest";
 import { useProject } from "./project.js";
 
-const { run, write } = useProject();
+const { cwd, run, start, write } = useProject();
 
 const SCHEMA = `import { rpc, service } from "@quicrpc/core";
 import { z } from "zod";
@@ -85,6 +88,17 @@ test("without it a login is called by --schema, or by the schemas of the project
   const notice =
     "The server refuses its reflection (unauthenticated): using the schemas of this project, src/auth.service.ts.\n";
   expect(await run(["call", url, ...LOGIN])).toEqual({ ...answer, stderr: notice });
+});
+
+test("a schema of --schema is loaded with the packages of its own project", async () => {
+  const url = await guarded(false);
+  write("schemas/auth.ts", SCHEMA);
+  const elsewhere = mkdtempSync(join(tmpdir(), "quicrpc-"));
+  onTestFinished(() => rmSync(elsewhere, { recursive: true }));
+  const schema = ["--schema", relative(elsewhere, join(cwd, "schemas/auth.ts"))];
+  const call = start(["call", url, ...LOGIN, ...schema], {}, relative(cwd, elsewhere));
+  await call.says('{"token":"of ada"}');
+  expect(await call.stop()).toBe(0);
 });
 
 test("a wrong schema of --schema is said with its place", async () => {
