@@ -1,7 +1,7 @@
 // Sessions of a server take turns, so that one with many calls does not hold up the others.
 import { createRouter, defineMethod, uncheckedCodec, type Via } from "@quicrpc/core/generated";
 import { connect, devCertificate, serve } from "@quicrpc/node";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { trustOf } from "./trust.js";
 
 const service = { name: "test.v1.Turns", id: 7104 };
@@ -118,6 +118,32 @@ describe.each(["quic", "https", "tls", "tcp", "wss", "ws"])("over %s", (scheme) 
     }
     expect(received).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(items).toBeLessThan(200_000);
+  });
+
+  it("a client with one stream receives as many items as another with many", async () => {
+    const certificate = await devCertificate();
+    const server = await serve({
+      listen: [`${scheme}://127.0.0.1:0`],
+      tls: certificate,
+      routers: [createRouter({ give }, { give: endless })],
+    });
+    onTestFinished(() => void server.close());
+    const [url = ""] = server.urls;
+    const [greedy, modest] = [
+      await connect(url, trustOf(url, certificate)),
+      await connect(url, trustOf(url, certificate)),
+    ];
+    onTestFinished(() => void Promise.all([greedy.close(), modest.close()]));
+    let items = 0;
+    const streams = Array.from({ length: CALLS }, async () => {
+      for await (const _ of greedy.serverStream(give, undefined, { via: "lane" })) items++;
+    });
+    for (const stream of streams) stream.catch(() => {});
+    await vi.waitUntil(() => items > 20_000);
+    const before = items;
+    let received = 0;
+    for await (const _ of modest.serverStream(give, undefined, { via: "lane" })) if (++received === 20_000) break;
+    expect(items - before).toBeLessThan(100_000);
   });
 });
 

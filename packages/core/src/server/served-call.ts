@@ -23,8 +23,10 @@ const CLOCK_SLACK_MS = 2;
 const TURN_ITEMS = 4096;
 /** Items of all calls that are left in this turn. */
 let itemsLeft: number = TURN_ITEMS;
-/** Resolves in the next turn; undefined if items are left in this one. */
-let nextTurn: Promise<void> | undefined;
+/** Number of calls that wait for the next turn, by session or client. */
+let waiting: Map<unknown, number> = new Map();
+/** Resolves in the next turn, with the calls that waited for it; undefined if none waits. */
+let nextTurn: Promise<ReadonlyMap<unknown, number>> | undefined;
 
 /** Settings of the calls that a session, or another carrier, serves. */
 export interface ServedCallSettings {
@@ -63,6 +65,8 @@ export abstract class ServedCall implements ItemTarget {
   private onOutlived: (() => void) | undefined = undefined;
   /** Decides about the caller of a call whose items cannot be read. */
   private authorize: BoundMethod["authorize"] = undefined;
+  /** Items that the call may send in this turn. */
+  private share = TURN_ITEMS;
   /** Removes a call that waits for its turn from the queue. */
   private unwait: (() => void) | undefined = undefined;
   /** Bytes charged for a call that stays open, until both it and its handler have ended. */
@@ -82,15 +86,22 @@ export abstract class ServedCall implements ItemTarget {
   abstract item(item: unknown): void;
 
   turn(): Promise<void> | undefined {
-    if (itemsLeft-- > 0) return undefined;
+    if (itemsLeft-- > 0 && this.share-- > 0) return undefined;
+    const { client, admission } = this.settings;
+    const source = client ?? admission;
+    waiting.set(source, (waiting.get(source) ?? 0) + 1);
     nextTurn ??= new Promise((resolve) => {
       immediate(() => {
         itemsLeft = TURN_ITEMS;
+        resolve(waiting);
+        waiting = new Map();
         nextTurn = undefined;
-        resolve();
       });
     });
-    return nextTurn;
+    return nextTurn.then((all) => {
+      // The first item needs no turn.
+      this.share = TURN_ITEMS / all.size / (all.get(source) as number) - 1;
+    });
   }
 
   /** Ends the items successfully. */
