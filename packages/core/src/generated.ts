@@ -62,6 +62,7 @@ export { codec, decoder, encoder, parseOrThrow, shapeOf } from "./codec/codec.js
 export {
   countOf,
   entriesOf,
+  isOneOf,
   kindAt,
   kindOf,
   otherKeys,

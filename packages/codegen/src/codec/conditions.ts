@@ -7,8 +7,11 @@ import type { CheckNode, SchemaNode } from "../schema/node.js";
 /** The statement that leaves the value to its shape. */
 export const MISFIT: string = "return wire.misfit();";
 
-/** Names a constant for a pattern. */
-export type PatternName = (regex: RegExp, format: string) => string;
+/** Names a constant for a pattern, or for a set of values. */
+export type PatternName = (constant: RegExp | readonly unknown[], name: string) => string;
+
+/** Most values of a literal that are compared one after the other. */
+const FEW_VALUES = 16;
 
 /** Conditions that must all hold. */
 type Condition = readonly string[];
@@ -49,7 +52,9 @@ function misfitConditions(node: SchemaNode, name: string, patternName: PatternNa
         .map((each): Condition => [each]);
     case "literal":
       // Its shape handles what is not compiled.
-      return isCompiled(node) ? [node.values.map((value) => `${name} !== ${expression(value)}`)] : [];
+      if (!isCompiled(node)) return [];
+      if (node.values.length > FEW_VALUES) return [[`!wire.isOneOf(${name}, ${patternName(node.values, "known")})`]];
+      return [node.values.map((value) => `${name} !== ${expression(value)}`)];
     case "template":
       return [
         ...(longestText(node.regex) === Infinity ? [] : [[`${name}.length > ${longestText(node.regex)}`]]),

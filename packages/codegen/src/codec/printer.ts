@@ -5,6 +5,7 @@ import type { SchemaRoot } from "../source/schema-root.js";
 import { generic, readonlyType, text, type TypeNames, type TypeNode } from "../types/node.js";
 import type { Direction } from "../types/zod.js";
 import { hasOwnCode } from "./compiled.js";
+import type { PatternName } from "./conditions.js";
 import { depthInside, isDeep } from "./depth.js";
 import { expression } from "./literals.js";
 import type { SchemaNode } from "../schema/node.js";
@@ -173,12 +174,13 @@ export class CodecPrinter {
     return isShared ? this.#names.shared(name) : name;
   }
 
-  readonly patternName = (regex: RegExp, format: string): string => {
-    const text = withoutIdleEscapes(String(regex));
+  readonly patternName: PatternName = (constant, format) => {
+    const isPattern = constant instanceof RegExp;
+    const text = isPattern ? withoutIdleEscapes(String(constant)) : `new Set(${expression(constant)} as const)`;
     const known = this.#patterns.get(text);
     if (known !== undefined) return known.name;
     const taken = new Set([...this.#patterns.values()].map(({ name }) => name));
-    const wanted = `${camelCase(format)}Pattern`;
+    const wanted = `${camelCase(format)}${isPattern ? "Pattern" : "Values"}`;
     let name = wanted;
     for (let n = 2; taken.has(name); n++) name = `${wanted}${n}`;
     this.#patterns.set(text, { name, regex: text });

@@ -181,6 +181,41 @@ describe("text of template literals with several parts of any length", () => {
   });
 });
 
+test("values that do not match an option of a union are counted, and a message with many is refused", async () => {
+  const option = (kind: number): string => `z.object({ a: z.int(), kind: z.literal("k${kind}") })`;
+  const options = Array.from({ length: 40 }, (_, i) => option(i)).join(", ");
+  const [sample] = await compileSamples(workspace, "options.service.ts", [
+    plainSample(`z.array(z.union([${options}]))`),
+  ]);
+  if (sample === undefined) throw new Error("no sample");
+  const rows = (count: number): unknown[] => times(() => ({ a: 1, kind: "k39" })).slice(0, count);
+  const take = (value: unknown): Taken => takeWithin(2 ** 25, sample.codec, pack(value));
+  const few = rows(2_000);
+  expect(take(few).value).toEqual(few);
+  const refused = { code: "resource_exhausted", message: expect.stringContaining("mismatches of union options") };
+  expect(refusal(() => take(rows(COUNT)))).toMatchObject(refused);
+  // Its shape looks for the reason, and stops too.
+  expect(refusal(() => take([...rows(5_000), { a: 1, kind: "none" }]))).toMatchObject(refused);
+  expect(refusal(() => take([...rows(500), { a: 1, kind: "none" }])).code).toBe("invalid_argument");
+  // Outside of a message nothing is counted.
+  expect(encode(sample.codec, rows(10_000))).toEqual(pack(rows(10_000)));
+});
+
+test("an enum of many values takes each of them, and nothing else", async () => {
+  const values = Array.from({ length: 300 }, (_, i) => `value ${i}`);
+  const sources = [`z.array(z.enum(${JSON.stringify(values)}).nullable())`, `z.literal(${JSON.stringify(values)})`];
+  const [list, one] = await compileSamples(workspace, "enums.service.ts", sources.map(plainSample));
+  if (list === undefined || one === undefined) throw new Error("no sample");
+  const all = pack([...values, null]);
+  expect(list.codec.decode(all, 0, all.length)).toEqual([...values, null]);
+  expect(encode(list.codec, [...values, null])).toEqual(all);
+  const wrong = pack([...values, "value"]);
+  expect(refusal(() => list.codec.decode(wrong, 0, wrong.length))).toMatchObject({ code: "invalid_argument" });
+  expect(refusal(() => encode(list.codec, ["value"])).code).toBe("invalid_argument");
+  const last = pack("value 299");
+  expect(one.codec.decode(last, 0, last.length)).toBe("value 299");
+});
+
 describe("numbers of one hash", () => {
   const { integers, bigints } = colliding;
   const withBig = (keys: readonly bigint[]): bigint[] => keys.map((key) => BigInt.asIntN(64, key));

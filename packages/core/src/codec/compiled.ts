@@ -1,6 +1,15 @@
 // Helpers of compiled codecs, in addition to the basic readers and writers.
 import { isMisfit, misfit } from "../msgpack/misfit.js";
-import { allowance, type Reader, readMapHeader, readString, skip, within, readWhole } from "../msgpack/reader.js";
+import {
+  allowance,
+  countMismatch,
+  type Reader,
+  readMapHeader,
+  readString,
+  readWhole,
+  skip,
+  within,
+} from "../msgpack/reader.js";
 import { readPlain, readValue } from "../msgpack/read-value.js";
 import { writeValue } from "../msgpack/write-value.js";
 import type { Read } from "./halves.js";
@@ -58,7 +67,13 @@ const KINDS: readonly string[] = /* @__PURE__ */ (
  */
 export function tryNext(error: unknown, allowed: number = allowance.values): void {
   if (!isMisfit(error) || allowance.values < 0) throw error;
+  countMismatch();
   allowance.values = allowed;
+}
+
+/** Whether `value` is one of many literals. */
+export function isOneOf<T>(value: unknown, values: ReadonlySet<T>): value is T {
+  return values.has(value as T);
 }
 
 /** Returns the properties of a record that are not undefined. */

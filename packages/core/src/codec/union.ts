@@ -1,3 +1,4 @@
+import { countMismatch } from "../msgpack/reader.js";
 import { asObject } from "./object.js";
 import { remembering } from "./memo.js";
 import { invalidKey, isPlainObject } from "./record.js";
@@ -53,6 +54,7 @@ function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode
     if (isOther(option, value, mode)) continue;
     const result = run(option, value, mode);
     if (result.issues.length === 0) return result;
+    countMismatch();
     results.push(result);
   }
   return results;

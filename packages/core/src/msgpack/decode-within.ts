@@ -1,6 +1,6 @@
 import { MAX_DISTINCT_KEYS } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
-import { allowance, count } from "./reader.js";
+import { allowance, count, exceed } from "./reader.js";
 import { RpcError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
 
@@ -18,8 +18,10 @@ const KEY_VALUES = 4;
 let uncounted = 0;
 let distinct: Set<number | string> | undefined;
 
-/** Forgets the keys of the last message. */
-function resetKeys(): void {
+/** Forgets the keys and mismatches of the last message. */
+function resetCounts(): void {
+  allowance.mismatches = 0;
+  allowance.excess = "";
   uncounted = 0;
   distinct = undefined;
 }
@@ -38,29 +40,19 @@ function countDistinct(key: number | string): void {
   distinct ??= new Set();
   distinct.add(key);
   if (distinct.size > MANY) count(KEY_VALUES);
-  if (!hasTooManyKeys()) return;
-  // Stops every other reader of this message, too.
-  allowance.values = -1;
-  misfit();
-}
-
-/** Whether the decoding of this message stopped because of its keys. */
-function hasTooManyKeys(): boolean {
-  return distinct !== undefined && distinct.size > MAX_DISTINCT_KEYS;
+  if (distinct.size > MAX_DISTINCT_KEYS) exceed(`${MAX_DISTINCT_KEYS} distinct keys`);
 }
 
 /** Bytes that a decoded value is charged in addition to its encoded bytes, about the size of an empty object. */
 const VALUE_BYTES = 32;
-
-const TOO_MANY_KEYS = `the message has more than ${MAX_DISTINCT_KEYS} distinct keys: send it in parts, or the keys as values`;
 
 /** The part of a memory budget that decoding needs. */
 export type DecodeBudget = Pick<MemoryBudget, "room" | "refusal" | "decodedBytes">;
 
 /**
  * Decodes the message in `bytes[start, end)`, and sets `budget.decodedBytes`. Throws the codec's error, and `RpcError`
- * `resource_exhausted` if the message has more values than the budget allows or more than `MAX_DISTINCT_KEYS` distinct
- * keys.
+ * `resource_exhausted` if the message has more values than the budget allows, more than `MAX_DISTINCT_KEYS` distinct
+ * keys, or more than `MAX_MISMATCHES` values that do not match an option of a union.
  *
  * @param isRequest true if no handler has seen the message: the error then has `refused`
  */
@@ -76,7 +68,7 @@ export function decodeWithin(
   const outer = allowance.values;
   const most = Math.min(budget.room / VALUE_BYTES, outer, Number.MAX_SAFE_INTEGER);
   allowance.values = most;
-  if (outer === Number.POSITIVE_INFINITY) resetKeys();
+  if (outer === Number.POSITIVE_INFINITY) resetCounts();
   try {
     const value = codec.decode(bytes, start, end);
     // A codec may have made something else of being stopped.
@@ -84,11 +76,13 @@ export function decodeWithin(
     budget.decodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
     return value;
   } catch (error) {
-    if (hasTooManyKeys()) throw new RpcError("resource_exhausted", TOO_MANY_KEYS);
+    const { excess } = allowance;
+    if (excess !== "")
+      throw new RpcError("resource_exhausted", `the message has more than ${excess}: send it in parts`);
     // Even if the codec has caught the error that stopped it.
     throw allowance.values < 0 ? budget.refusal("a message of so many values", isRequest) : error;
   } finally {
     allowance.values += outer - most;
-    if (outer === Number.POSITIVE_INFINITY) resetKeys();
+    if (outer === Number.POSITIVE_INFINITY) resetCounts();
   }
 }

@@ -1,4 +1,4 @@
-import { MAX_DEPTH } from "../fixed-limits.js";
+import { MAX_DEPTH, MAX_MISMATCHES } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
 import { readUtf8 } from "./text.js";
 
@@ -71,8 +71,17 @@ function readText(r: Reader, start: number, length: number): string {
   return readUtf8(r.bytes, start, stop);
 }
 
-/** Number of values that may still be read, shared by all readers: see `count`. */
-export const allowance: { values: number } = { values: Number.POSITIVE_INFINITY };
+/** Limits of the message that is being decoded, shared by all readers. */
+interface Allowance {
+  /** Number of values that may still be read: see `count`. Infinity if no message is being decoded. */
+  values: number;
+  /** Number of values so far that did not match an option of a union. */
+  mismatches: number;
+  /** What the message has too many of; empty unless `exceed` was called. */
+  excess: string;
+}
+
+export const allowance: Allowance = { values: Number.POSITIVE_INFINITY, mismatches: 0, excess: "" };
 
 /** Values that bytes are charged in addition to themselves: their objects take more memory than other small values. */
 export const BYTES_VALUES = 5;
@@ -160,6 +169,19 @@ function counted(length: number, each: number): number {
 /** Charges values that are about to be read. Throws a misfit if the allowance is exceeded. */
 export function count(values: number): void {
   if ((allowance.values -= values) < 0) misfit();
+}
+
+/** Counts a value that does not match an option of a union, if a message is being decoded. */
+export function countMismatch(): void {
+  if (allowance.values === Number.POSITIVE_INFINITY) return;
+  if (++allowance.mismatches > MAX_MISMATCHES) exceed(`${MAX_MISMATCHES} mismatches of union options`);
+}
+
+/** Stops every reader of the message, which is refused because it has more than `what`. */
+export function exceed(what: string): never {
+  allowance.excess = what;
+  allowance.values = -1;
+  misfit();
 }
 
 function readLongHeader(r: Reader, p: number, form: number): number {
