@@ -1,5 +1,4 @@
 import type { DuplexStream } from "../call/caller.js";
-import type { ItemStream } from "../call/items/item-stream.js";
 import { type ItemTarget, cut } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
 import { young } from "../young.js";
@@ -8,8 +7,8 @@ import { young } from "../young.js";
 export interface WrittenCall {
   /** Called at the end, with the error, or undefined after a good one. */
   onOver: ((error: RpcError | undefined) => void) | undefined;
-  /** Undefined for a call that has not started. */
-  readonly items: ItemTarget | undefined;
+  /** Absent for a call that has not started, or that another caller makes. */
+  readonly items?: ItemTarget | undefined;
   /** Set if another caller makes the call. */
   relay?: WritableStreamDefaultWriter<unknown> | undefined;
   /** Called when `items` or `relay` is set, or never will be. */
@@ -60,9 +59,13 @@ export function callWritable(call: WrittenCall): WritableStream<unknown> {
   });
 }
 
-/** Passes what is written to the duplex call that another caller makes in place of `call`. Returns its items. */
-export function relayTo(call: WrittenCall, answer: unknown): ItemStream<unknown> {
-  const { readable, writable } = answer as DuplexStream<unknown, unknown>;
+/**
+ * Passes what is written to the duplex call that another caller makes in place of `call`. Returns its items. A carrier of
+ * `call` itself has only items.
+ */
+export function relayTo(call: WrittenCall, answer: unknown): unknown {
+  const { readable, writable } = answer as Partial<DuplexStream<unknown, unknown>>;
+  if (writable === undefined) return answer;
   call.relay = writable.getWriter();
   call.relay.closed.catch((error: unknown) => call.onOver?.(error as RpcError));
   call.onStarted?.();

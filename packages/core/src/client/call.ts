@@ -12,7 +12,7 @@ import { decodeMetadata, encodeMetadata } from "../wire/metadata.js";
 import type { CallingHost } from "./calling.js";
 import type { OutgoingItems } from "./outgoing-items.js";
 import { failureOf } from "./failure.js";
-import { PendingCall } from "./pending-call.js";
+import { PendingCall, type SentItems } from "./pending-call.js";
 import * as FrameType from "../wire/frame-type.js";
 import { codecIn, encodePayload } from "../call/messages/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";
@@ -23,7 +23,7 @@ import { requireCursor } from "../contract/cursor.js";
 /** An outgoing call. Subclasses decide how the response is received. */
 export abstract class Call extends PendingCall implements OutgoingCall {
   /** Sends the caller's items; undefined for a call with one message, and before the call is started. */
-  items: OutgoingItems | undefined = undefined;
+  override items: SentItems | undefined = undefined;
   /** Set by `start`. */
   protected host!: CallingHost;
   protected options: CallOptions | undefined = undefined;
@@ -84,7 +84,7 @@ export abstract class Call extends PendingCall implements OutgoingCall {
   }
 
   onCredit(bytes: number): void {
-    this.items?.flow.grant(bytes);
+    (this.items as OutgoingItems | undefined)?.flow.grant(bytes);
   }
 
   onStopped(): void {
@@ -156,7 +156,6 @@ export abstract class Call extends PendingCall implements OutgoingCall {
 
   protected override settle(): void {
     super.settle();
-    this.items?.stop();
     this.carrier = undefined;
   }
 

@@ -15,7 +15,7 @@ export const duplexCalls: Calling<"duplex"> = {
 
 class DuplexCall extends StreamedCall implements WrittenCall {
   relay: WritableStreamDefaultWriter<unknown> | undefined = undefined;
-  onStarted: (() => void) | undefined = undefined;
+  override onStarted: (() => void) | undefined = undefined;
   private readonly writable: WritableStream<unknown>;
 
   constructor(method: AnyMethod, options: CallOptions | undefined) {

@@ -105,9 +105,8 @@ class FollowingItems extends FollowingCall {
 }
 
 class FollowingDuplex extends FollowingItems implements WrittenCall {
-  readonly items = undefined;
   relay: WritableStreamDefaultWriter<unknown> | undefined = undefined;
-  onStarted: (() => void) | undefined = undefined;
+  override onStarted: (() => void) | undefined = undefined;
   readonly #writable: WritableStream<unknown> = callWritable(this);
 
   override get answer(): AnyAnswer {

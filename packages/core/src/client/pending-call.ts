@@ -1,4 +1,5 @@
 import type { AnyAnswer } from "../call/base-caller.js";
+import type { ItemTarget } from "../call/items/send-items.js";
 import type { CallOptions } from "../call/options.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
@@ -8,6 +9,12 @@ import type { CallingHost } from "./calling.js";
 export interface CallOwner {
   /** Called with the error of a call, or undefined if it succeeded. Returns true if the call will be made again. */
   onOver(error: RpcError | undefined): boolean;
+}
+
+/** The items that a caller streams, as its call sees them. */
+export interface SentItems extends ItemTarget {
+  /** Stops sending: the call is over. */
+  stop(): void;
 }
 
 /** A call from its creation, when there may be no session for it yet, to its end. */
@@ -21,6 +28,10 @@ export abstract class PendingCall {
   unwatch: (() => void) | undefined = undefined;
   /** The source of the items that the caller streams, until another object reads and stops it. */
   declare source?: unknown;
+  /** Sends the items that the caller streams; absent before the call is started, and for a call with one message. */
+  declare items?: SentItems | undefined;
+  /** Called when `items` was set, for a call whose caller writes them. */
+  declare onStarted?: (() => void) | undefined;
 
   constructor(method: AnyMethod) {
     this.method = method;
@@ -47,6 +58,7 @@ export abstract class PendingCall {
     this.over = true;
     this.unwatch?.();
     this.unwatch = undefined;
+    this.items?.stop();
   }
 
   /** Passes the end of the call to the program, unless its owner makes it again. */

@@ -1,3 +1,4 @@
+import type { OutgoingItems } from "../client/outgoing-items.js";
 import type { TransportSession } from "../transport/session.js";
 import type { OutgoingCall } from "../call/carrier.js";
 import type { StreamedCall } from "../client/server-stream.js";
@@ -125,7 +126,7 @@ function laneStats(session: object): LaneStats {
     lanes: open?.length,
     laneCalls: open && calls.length,
     streamCalls: ownStreams?.made,
-    sendCredit: sum(calls.map((call) => streamed(call).items?.flow.credit)),
+    sendCredit: sum(calls.map((call) => (streamed(call).items as OutgoingItems | undefined)?.flow.credit)),
     receiveCredit: sum(calls.map((call) => streamed(call).receiver?.flow?.credit)),
     heldBytes: budget?.held,
   };

@@ -2,7 +2,6 @@ import { RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import {
   atEnd,
-  callWritable,
   fullName,
   type PendingCall,
   requirePositions,
@@ -30,39 +29,33 @@ export async function callStream(call: HttpClientCall, input: unknown, pending: 
   if (options?.from !== undefined) requirePositions(method, options.from);
   if (method.kind === "server_stream") {
     const body = await oneEnvelope(call, input);
-    const items = new ReceivedItems(call, send(call, body));
-    call.onFailed = (error) => items.fail(error);
-    pending.follow?.(items);
+    pending.follow?.(new ReceivedItems(call, send(call, body)));
     return;
   }
   requireUploads(call);
   const upload = new UploadedItems(call);
   const items = new ReceivedItems(call, send(call, upload.stream));
-  call.onSettled = () => upload.stop();
+  pending.items = upload;
   if (method.kind === "duplex") {
-    startDuplex(call, items, upload, pending);
+    pending.onStarted?.();
+    pending.follow?.(items);
     return;
   }
-  const { onFailed } = call;
-  call.onFailed = (error) => {
-    onFailed(error);
-    items.fail(error);
-  };
   pending.source = undefined;
   void sendItems(upload, input);
-  pending.end(undefined, await items.only());
+  pending.end(undefined, await onlyItem(call, items));
 }
 
-function startDuplex(call: HttpClientCall, items: ReceivedItems, upload: UploadedItems, pending: PendingCall): void {
-  const sending = {
-    items: upload,
-    onOver: undefined as ((error: RpcError | undefined) => void) | undefined,
-    giveUp: (error: RpcError) => call.fail(error),
-  };
-  const writable = callWritable(sending);
-  call.onFailed = (error) => items.fail(error);
-  items.onOver = (error) => sending.onOver?.(error);
-  pending.follow?.({ readable: items, writable });
+/** Returns the single item of a response, and ends the call. Throws if there are no items, or several. */
+async function onlyItem(call: HttpClientCall, items: ReceivedItems): Promise<unknown> {
+  const first = await items.next();
+  const second = first.done === true ? first : await items.next();
+  if (first.done !== true && second.done === true) {
+    call.settle();
+    return first.value;
+  }
+  const many = first.done === true ? "no message" : "more than one message";
+  throw new RpcError("unimplemented", `the answer of ${fullName(call.method)} has ${many}, instead of one`);
 }
 
 async function send(call: HttpClientCall, body: Uint8Array | ReadableStream<Uint8Array>): Promise<Response> {
