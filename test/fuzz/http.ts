@@ -5,7 +5,7 @@ import { readEndOfStream, writeEndOfStream } from "../../packages/http/src/proto
 import { EnvelopeReader, writeEnvelope } from "../../packages/http/src/protocol/envelope.js";
 import { readGetQuery, writeGetQuery } from "../../packages/http/src/protocol/get-query.js";
 import { readStruct, writeStruct } from "../../packages/http/src/protocol/struct.js";
-import { readTimeout } from "../../packages/http/src/protocol/timeout.js";
+import { readTimeout } from "../../packages/http/src/protocol/request-headers.js";
 import type { Target } from "./fuzz.js";
 
 const MAX_MESSAGE = 4096;

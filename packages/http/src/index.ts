@@ -23,8 +23,7 @@ export { type JsonCodec, jsonCodecOf } from "./json/json-codec.js";
 export { type Http2Fetch, http2Fetch } from "./client/http2-fetch.js";
 export { plainJson } from "./client/plain-json.js";
 export { type HttpTransport, httpTransport } from "./client/http-transport.js";
-export type { HttpCodec } from "./client/codec.js";
-export type { Fetch, FetchInit, HttpOptions, Uploads } from "./client/options.js";
+export type { Fetch, FetchInit, HttpOptions, Uploads, HttpCodec } from "./client/options.js";
 
 // For both.
 export { type ContentCoding, gzip } from "./protocol/compression.js";

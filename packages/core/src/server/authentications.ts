@@ -1,7 +1,6 @@
 import { expiries, type Expiry, reminders } from "../call/expiries.js";
 import { RpcError } from "../errors.js";
-import { FairQueue, type Queued } from "../fair-queue.js";
-import { hasShare } from "../fair-share.js";
+import { FairQueue, type Queued, hasShare } from "../fair-queue.js";
 import type { Limits } from "../limits.js";
 import type { ErrorHook } from "./dispatch.js";
 import type { Awaitable } from "./router.js";

@@ -8,8 +8,7 @@ import {
   type ReadBlob,
 } from "@quicrpc/blobs/internal";
 import { BEGINS_WITH, readDigest, REPR_DIGEST, WANT_REPR_DIGEST } from "../protocol/blob-headers.js";
-import { failureLater } from "./answer.js";
-import { HttpClientCall } from "./http-call.js";
+import { HttpClientCall, failureLater } from "./http-call.js";
 
 /** The bytes of a blob as they arrive. */
 type Downloaded = AsyncGenerator<Uint8Array, void> & { readonly trailers: Metadata };

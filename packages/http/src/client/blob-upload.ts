@@ -21,8 +21,7 @@ import {
   writeType,
 } from "../protocol/blob-headers.js";
 import { BLOB_ID } from "../protocol/blob-messages.js";
-import { failureLater } from "./answer.js";
-import { HttpClientCall } from "./http-call.js";
+import { HttpClientCall, failureLater } from "./http-call.js";
 
 /** Bytes of one request. A piece is kept until the server has it, and every `fetch` can send it. */
 const PIECE_BYTES = 2_097_152;

@@ -19,10 +19,9 @@ import {
 } from "@quicrpc/core/internal";
 import type { ForeignClient } from "@quicrpc/core/transport";
 import type { ContentCoding } from "../protocol/compression.js";
-import { type HttpCodec, messagePack } from "./codec.js";
 import { HttpClientCall } from "./http-call.js";
 import type * as LoadedLater from "./loaded-later.js";
-import type { HttpOptions } from "./options.js";
+import { type HttpOptions, type HttpCodec, messagePack } from "./options.js";
 import { callUnary } from "./unary.js";
 import { HTTP_SERVICE } from "../protocol/ping.js";
 

@@ -3,7 +3,7 @@ import { appendBytes } from "@quicrpc/core";
 import { jsonCodecOf } from "../json/json-codec.js";
 import { readStructDetail } from "../protocol/struct-detail.js";
 import { detailsJson } from "../json/details-json.js";
-import type { HttpCodec } from "./codec.js";
+import type { HttpCodec } from "./options.js";
 
 const EMPTY: Uint8Array = new TextEncoder().encode("{}");
 

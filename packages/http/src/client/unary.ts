@@ -4,8 +4,7 @@ import { encodeMessage } from "../protocol/message.js";
 import { readBody } from "../protocol/body.js";
 import { contentType } from "../protocol/content-type.js";
 import { writeGetQuery } from "../protocol/get-query.js";
-import { requireAnswer } from "./answer.js";
-import type { HttpClientCall } from "./http-call.js";
+import { type HttpClientCall, requireAnswer } from "./http-call.js";
 
 /** Longest query of a GET request, in characters. Longer calls use POST, because servers and proxies limit a URL to about 8 KiB. */
 const MAX_QUERY = 6000;

@@ -1,7 +1,30 @@
-import { type Metadata, RpcError } from "@quicrpc/core";
+import { RpcError, Metadata } from "@quicrpc/core";
 import { type ErrorJson, jsonBytes, parseJson, readErrorJson, type ReceivedError } from "./error-json.js";
-import { REFUSED_HEADER } from "./headers.js";
-import { metadataFromJson, metadataToJson } from "./json-metadata.js";
+import { REFUSED_HEADER, OWN, appendText, requireKey, headerTextOf } from "./headers.js";
+import { keyProblem } from "@quicrpc/core/internal";
+
+/** Converts metadata to the form of the message at the end of a stream: a list of strings for each key. */
+export function metadataToJson(metadata: Metadata): Record<string, string[]> {
+  const texts = new Map<string, string[]>();
+  for (const [key, value] of metadata) {
+    const list = texts.get(key) ?? [];
+    list.push(headerTextOf(requireKey(key), value));
+    texts.set(key, list);
+  }
+  return Object.fromEntries(texts);
+}
+
+/** Reads metadata of the message at the end of a stream. Malformed values and reserved keys are skipped. */
+export function metadataFromJson(json: unknown): Metadata {
+  const metadata = new Metadata();
+  if (typeof json !== "object" || json === null) return metadata;
+  for (const [name, values] of Object.entries(json)) {
+    const key = name.toLowerCase();
+    if (OWN.test(key) || keyProblem(key) !== undefined || !Array.isArray(values)) continue;
+    for (const value of values as unknown[]) if (typeof value === "string") appendText(metadata, key, value);
+  }
+  return metadata;
+}
 
 /** The message at the end of a response stream, to be sent. */
 export interface EndOfStream {

@@ -12,15 +12,14 @@ import { acceptedCoding, codingNamed, gzip } from "./compression.js";
 import { connectDetails, withConnectDetails } from "./connect-details.js";
 import { contentType } from "./content-type.js";
 import { readContentType } from "./read-content-type.js";
-import { readEndOfStream, writeEndOfStream } from "./end-of-stream.js";
+import { readEndOfStream, writeEndOfStream, metadataFromJson, metadataToJson } from "./end-of-stream.js";
 import { errorToJson, jsonBytes, readErrorJson } from "./error-json.js";
 import { readGetQuery, writeGetQuery } from "./get-query.js";
 import { readHeaders, TRAILER_PREFIX, writeHeaders } from "./headers.js";
-import { metadataFromJson, metadataToJson } from "./json-metadata.js";
 import { packedDetail, readPackedDetail } from "./packed-detail.js";
 import { type Json, readStruct, writeStruct } from "./struct.js";
 import { readable, readStructDetail, structDetail } from "./struct-detail.js";
-import { readTimeout, writeTimeout } from "./timeout.js";
+import { readTimeout, writeTimeout } from "./request-headers.js";
 import { isCompleteZstd, zstd, zstdBy } from "./zstd.js";
 
 const method = defineMethod({ name: "demo.v1.Demo", id: 1 }, "unary", "divide", {

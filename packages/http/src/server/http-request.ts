@@ -15,8 +15,7 @@ import {
 } from "@quicrpc/core/internal";
 import { FROM_HEADER, readCursor, readEventId } from "../protocol/cursor.js";
 import { readHeaders } from "../protocol/headers.js";
-import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
-import { requireVersion, VERSION_HEADER } from "../protocol/version.js";
+import { readTimeout, TIMEOUT_HEADER, requireVersion, VERSION_HEADER } from "../protocol/request-headers.js";
 import type { CallBlobs } from "./blobs/call-blobs.js";
 import type { HttpBlobs } from "./blobs/http-blobs.js";
 import { nobody, type RequestCaller } from "./caller.js";

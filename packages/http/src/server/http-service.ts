@@ -27,11 +27,12 @@ import { PageAccess } from "./page-access.js";
 import { RequestReader, usualReading } from "./request-reader.js";
 import { RequestAuthentication } from "./request-authentication.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
-import { OWN_METHODS } from "./ping.js";
 import { type Bound, type Match, Routes } from "./routes.js";
 import { Shares } from "./shares.js";
 import { type BlobTarget, HttpBlobs } from "./blobs/http-blobs.js";
 import { answerFailure, UploadProblem } from "./blobs/problem.js";
+import { createRouter, defineMethod } from "@quicrpc/core/generated";
+import { HTTP_SERVICE } from "../protocol/ping.js";
 
 const DEFAULT_COMPRESS_FROM = 1024;
 /** The method that describes services: clients that may call it may read their document. */
@@ -308,3 +309,8 @@ export class HttpService<Context> {
     };
   }
 }
+
+const { methods } = createRouter({ ping: defineMethod(HTTP_SERVICE, "unary", "ping", { id: 1 }) }, { ping: () => {} });
+
+/** Methods that are served in addition to the application's methods, without interceptors. */
+export const OWN_METHODS: readonly Bound<unknown>[] = methods;
