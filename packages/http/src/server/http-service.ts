@@ -313,4 +313,4 @@ export class HttpService<Context> {
 const { methods } = createRouter({ ping: defineMethod(HTTP_SERVICE, "unary", "ping", { id: 1 }) }, { ping: () => {} });
 
 /** Methods that are served in addition to the application's methods, without interceptors. */
-export const OWN_METHODS: readonly Bound<unknown>[] = methods;
+const OWN_METHODS: readonly Bound<unknown>[] = methods;
