@@ -14,6 +14,7 @@ const LIMITS = {
   "@quicrpc/pool": 52,
   "@quicrpc/blobs": 70,
   "@quicrpc/topics": 53,
+  "@quicrpc/protobuf": 30,
   "@quicrpc/quic": 186,
   "@quicrpc/services": 82,
   "@quicrpc/node": 425,

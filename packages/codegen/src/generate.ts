@@ -16,7 +16,7 @@ import { buildPackages, packageOf, sharedFileOf } from "./packages.js";
 import { printCodecs, printSharedCodecs } from "./print/codecs.js";
 import { printFile, printShared } from "./print/file.js";
 import type { ImportExtension } from "./print/imports.js";
-import { codecsFileOf, toolingFileOf } from "./print/paths.js";
+import { codecsFileOf, protobufFileOf, toolingFileOf } from "./print/paths.js";
 import { isClient, type Target } from "./print/service.js";
 import { findStale } from "./prune.js";
 import { printTooling } from "./print/tooling.js";
@@ -188,6 +188,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
           ? []
           : [outputFile(codecsFileOf(path), printCodecs(model, path, sharedFile, extension, explain))]),
         ...(toolingFile === undefined ? [] : [outputFile(toolingFile, printTooling(model))]),
+        ...(proto === undefined ? [] : [outputFile(protobufFileOf(path), proto.codecsOf(model))]),
       ];
     });
     if (wanted.every(({ sharedTypes }) => sharedTypes.length === 0)) return printed;
@@ -254,7 +255,7 @@ function outputPaths(
     }
     const directory = out === undefined ? join(dirname(file), "generated") : resolve(cwd, out);
     const path = join(directory, outputName(file));
-    const written = [path, codecsFileOf(path), toolingFileOf(path)];
+    const written = [path, codecsFileOf(path), toolingFileOf(path), protobufFileOf(path)];
     const other = written.map((each) => taken.get(each)).find((each) => each !== undefined);
     if (other !== undefined || path === file) {
       report({

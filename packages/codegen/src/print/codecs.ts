@@ -11,7 +11,7 @@ import { codecsFileOf } from "./paths.js";
 import { joinParts } from "./writer.js";
 
 /** Type-checking and linting codecs would be most of the cost of checking a program with many methods. */
-const UNCHECKED = `// Not checked where it is used, which would take long: the generator's tests do that.
+export const UNCHECKED: string = `// Not checked where it is used, which would take long: the generator's tests do that.
 /* eslint-disable */
 // @ts-nocheck
 `;

@@ -18,6 +18,7 @@ import {
   type ProtoService,
 } from "./model.js";
 import { printProto, protoFileOf } from "./print.js";
+import { printProtobuf } from "./print-codec.js";
 import { NameClashError, ProtoError } from "./value.js";
 
 /** The services as protobuf has them. */
@@ -30,6 +31,8 @@ export interface ProtoOutput {
   readonly numbers: ReadonlyMap<string, LockedNumbers>;
   /** The messages and enums of each service, for comparison with another version. */
   readonly shapes: ReadonlyMap<string, Readonly<Record<string, ProtoShape>>>;
+  /** Returns the text of the file with the readers and writers of a file's messages. */
+  readonly codecsOf: (model: FileModel) => string;
   /** Names with two meanings, and methods of earlier runs that would be left out. */
   readonly problems: readonly Diagnostic[];
   /** New methods that are left out, and numbers that may have been lost. */
@@ -62,6 +65,7 @@ export function buildProto(
   const files = new Map<string, string>();
   const numbers = new Map<string, LockedNumbers>();
   const shapes = new Map<string, Readonly<Record<string, ProtoShape>>>();
+  const services = new Map<string, ProtoService>();
   const problems: Diagnostic[] = [];
   const warnings: Diagnostic[] = [];
   for (const [name, members] of groupBy(sources, ({ service }) => packageNameOf(service.name))) {
@@ -70,21 +74,23 @@ export function buildProto(
       locked,
       members.map(({ service }) => lastPart(service.name)),
     );
-    const services = members.map(({ file, service }) => serviceOf(service, file, messages, locked, problems, warnings));
-    const model: ProtoPackage = { name, services, types: messages.types };
+    const made = members.map(({ file, service }) => serviceOf(service, file, messages, locked, problems, warnings));
+    const model: ProtoPackage = { name, services: made, types: messages.types };
     const schemaFiles = [...new Set(members.map(({ file }) => nameOfFile(file.schemaFile)))];
     files.set(protoFileOf(name), printProto(model, schemaFiles));
     for (const [type, each] of lockedNumbersOf(model)) numbers.set(type, each);
     for (const [index, { service }] of members.entries()) {
-      const made = services[index];
-      if (made !== undefined) shapes.set(service.name, protoShapesOf(made));
+      const proto = made[index];
+      if (proto === undefined) continue;
+      services.set(service.name, proto);
+      shapes.set(service.name, protoShapesOf(proto));
     }
   }
   warnings.push(...goneMessages(numbers, locked, complete));
   const gone = [...new Set(Array.from(locked.keys(), (type) => protoFileOf(packageAndPath(type)[0])))].filter(
     (path) => !files.has(path),
   );
-  return { files, gone, numbers, shapes, problems, warnings };
+  return { files, gone, numbers, shapes, codecsOf: (model) => printProtobuf(model, services), problems, warnings };
 }
 
 const ROLES = ["Request", "Response"] as const;
@@ -114,7 +120,7 @@ function serviceOf(
       messages.attempt(() => {
         const input = payload(method.input, "Request");
         const output = payload(method.output, "Response");
-        methods.set(rpc, { name: rpc, input, output, ...factsOf(method) });
+        methods.set(rpc, { name: rpc, key: method.name, input, output, ...factsOf(method) });
       });
     } catch (error) {
       if (!(error instanceof ProtoError)) throw error;
@@ -149,7 +155,12 @@ function describe(error: ProtoError, isLocked: boolean): Pick<Diagnostic, "code"
   };
 }
 
-function factsOf({ kind, docs, idempotent, readOnly }: MethodModel): Omit<ProtoMethod, "name" | "input" | "output"> {
+function factsOf({
+  kind,
+  docs,
+  idempotent,
+  readOnly,
+}: MethodModel): Omit<ProtoMethod, "name" | "key" | "input" | "output"> {
   return {
     docs,
     streamsInput: kind === "client_stream" || kind === "duplex",

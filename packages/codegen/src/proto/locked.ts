@@ -46,7 +46,7 @@ export function protoShapesOf({ methods }: ProtoService): Record<string, ProtoSh
 function typeText(field: ProtoField, oneof: string | undefined): string {
   const { type } = field;
   const text = "path" in type ? pathName(type) : type.name;
-  if (field.label === "map") return `map<${field.keyType}, ${text}>`;
+  if (field.label === "map") return `map<${field.keyType.name}, ${text}>`;
   const label = oneof === undefined ? field.label : "oneof";
   return label === "implicit" ? text : `${label} ${text}`;
 }

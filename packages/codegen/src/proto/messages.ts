@@ -6,17 +6,21 @@ import {
   type Declared,
   type FieldType,
   fullName,
+  isMessage,
+  namesIn,
   newMessage,
   type ProtoEnum,
   type ProtoField,
   type ProtoMessage,
   type ProtoType,
+  single,
+  type TaggedField,
 } from "./model.js";
 import { enumType } from "./enums.js";
 import { fieldsOfObject } from "./fields.js";
 import { defaultJsonName, distinctNames, elementName, snakeCase, typeName } from "./names.js";
 import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
-import { commonType, isTexts, numericMembers, scalar, simpleType } from "./scalars.js";
+import { commonScalar, commonType, isTexts, numericMembers, scalar, simpleType } from "./scalars.js";
 import { at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
 
 /** Scalar types of the keys of `map` fields. */
@@ -93,12 +97,17 @@ export class PackageMessages {
     const message = this.#declared(newMessage([name]), undefined, node === "bytes" ? undefined : node);
     const value = node === undefined || node === "bytes" ? undefined : valueOf(node);
     if (value === undefined || value.node.kind === "undefined") {
+      message.form = { kind: "value" };
       this.#finish(message, node === "bytes" ? [{ key: "value", field: single(scalar("bytes")) }] : []);
       return message;
     }
     message.docs = types.namedNode(value.node)?.docs;
-    if (isObject(value.node) && !value.isOptional && !value.isNullable) this.#fill(message, value.node);
-    else this.#finish(message, [{ key: "value", field: this.#field(value, message, VALUE), node: value.node }]);
+    if (isObject(value.node) && !value.isOptional && !value.isNullable) {
+      this.#fill(message, value.node);
+      return message;
+    }
+    message.form = { kind: "value" };
+    this.#finish(message, [{ key: "value", field: this.#field(value, message, VALUE), node: value.node }]);
     return message;
   }
 
@@ -127,6 +136,7 @@ export class PackageMessages {
   /** Returns the type of a field that may be absent or null if its schema allows it. */
   #field(value: Value, owner: ProtoMessage, words: Words): FieldType {
     const bare = { ...value, isOptional: false, isNullable: false };
+    const absent = value.isOptional ? "undefined" : value.isNullable ? "null" : undefined;
     if (value.isOptional && value.isNullable) {
       const type = this.#wrapper(value, owner, words.own, "OrNull", (message) => {
         message.oneof = "kind";
@@ -135,24 +145,23 @@ export class PackageMessages {
           { key: "value", field: single(this.#element(bare, message, VALUE.own)), node: value.node },
         ];
       });
-      return single(type);
+      return { ...single(type), absent };
     }
     const mayBeAbsent = value.isOptional || value.isNullable;
     if (COLLECTIONS.has(value.node.kind)) {
       if (!mayBeAbsent) return this.#collection(value.node, owner, words);
-      return single(
-        this.#wrapper(value, owner, words.own, "List", (message) => [
-          { key: "values", field: this.#field(bare, message, { ...VALUE, element: words.element }), node: value.node },
-        ]),
-      );
+      const type = this.#wrapper(value, owner, words.own, "List", (message) => [
+        { key: "values", field: this.#field(bare, message, { ...VALUE, element: words.element }), node: value.node },
+      ]);
+      return { ...single(type), absent };
     }
     const type = this.#single(value, owner, words.own);
-    return { label: mayBeAbsent && !hasPresence(type) ? "optional" : "implicit", type };
+    return { label: mayBeAbsent && !isMessage(type) ? "optional" : "implicit", type, absent };
   }
 
   #collection(node: SchemaNode, owner: ProtoMessage, { own, element }: Words): FieldType {
     if (node.kind === "array" || node.kind === "set") {
-      return { label: "repeated", type: this.#element(valueOf(node.element), owner, element) };
+      return { label: "repeated", type: this.#element(valueOf(node.element), owner, element), collection: node.kind };
     }
     if (node.kind !== "record" && node.kind !== "map") throw new Error(`A ${node.kind} is not a collection.`);
     if (node.kind === "record" && node.loose === true) {
@@ -162,12 +171,13 @@ export class PackageMessages {
     const key = node.kind === "record" || isTexts(keys) ? scalar("string") : commonType(keys.options ?? [keys]);
     const isKey = !keys.isNullable && !keys.isOptional && key?.kind === "scalar" && MAP_KEYS.has(key.name);
     const elements = valueOf(node.element);
-    if (isKey) return { label: "map", keyType: key.name, type: this.#element(elements, owner, `${own}Value`) };
+    const type = (): ProtoType => this.#element(elements, owner, `${own}Value`);
+    if (isKey) return { label: "map", keyType: key, type: type(), collection: node.kind };
     const pair = this.#wrapper(keys, owner, own, "Pair", (message) => [
       { key: "key", field: this.#field(keys, message, { own: "Key", element: "Key" }), node: keys.node },
       { key: "value", field: this.#field(elements, message, VALUE), node: elements.node },
     ]);
-    return { label: "repeated", type: pair };
+    return { label: "repeated", type: pair, collection: "map" };
   }
 
   /** Returns the type of a value in a list, map or oneof, which has no label of its own. */
@@ -196,6 +206,7 @@ export class PackageMessages {
     const open = this.#wrappers.find((each) => each.node === node && each.kind === kind);
     if (open !== undefined) return open.message;
     const message = this.#declared(newMessage([...owner.path, word + kind]), owner, node);
+    message.form = { kind: kind === "Pair" ? "pair" : kind === "OrNull" ? "choice" : "value" };
     this.#wrappers.push({ node, kind, message });
     this.#finish(message, entries(message));
     this.#wrappers.pop();
@@ -206,7 +217,10 @@ export class PackageMessages {
     const { node, values, options } = value;
     if (options !== undefined) return this.#choice(value, options, owner, word);
     const numbers = values && numericMembers(node, values);
-    if (values !== undefined && (numbers !== undefined || (isTexts(value) && isEnum(node, values)))) {
+    if (
+      values !== undefined &&
+      (numbers !== undefined || (isTexts(value) && (node.type === "enum" || values.length > 1)))
+    ) {
       return this.#enum(node, values.map(String), numbers, owner, word);
     }
     const simple = simpleType(value);
@@ -269,14 +283,17 @@ export class PackageMessages {
   /** Fills the message of a discriminated union: one field for each value of the discriminator. */
   #arms(message: ProtoMessage, { key: tag, options }: NodeOf<"discriminated">): void {
     message.oneof = snakeCase(tag);
+    const tags = new Map<string, TaggedField>();
+    message.form = { kind: "tagged", key: tag, tags };
     const entries = options.map(([tagged, option]): Entry => {
       const key = String(tagged);
       return at(key, () => {
         const value = valueOf(option);
         const { docs } = this.#types.namedNode(option) ?? {};
         const word = typeName(snakeCase(key, tag));
-        if (!isObject(value.node))
-          return { key, field: single(this.#element(value, message, word)), node: option, docs };
+        const isArm = isObject(value.node);
+        tags.set(key, { value: tagged, isArm });
+        if (!isArm) return { key, field: single(this.#element(value, message, word)), node: option, docs };
         const arm = this.#declared(newMessage([...message.path, word]), message, option);
         this.#fill(arm, value.node, tag);
         return { key, field: single(arm), node: option, docs };
@@ -286,13 +303,14 @@ export class PackageMessages {
   }
 
   #tuple(message: ProtoMessage, { items, rest }: NodeOf<"tuple">): void {
+    message.form = { kind: "tuple" };
     const entries = items.map((item, index): Entry => {
       const words = { own: `Item${index + 1}`, element: `Item${index + 1}` };
       return { key: `item${index + 1}`, field: this.#field(valueOf(item), message, words), node: item };
     });
     if (rest !== undefined) {
       const type = this.#element(valueOf(rest), message, "Rest");
-      entries.push({ key: "rest", field: { label: "repeated", type }, node: rest });
+      entries.push({ key: "rest", field: { label: "repeated", type, collection: "array" }, node: rest });
     }
     this.#finish(message, entries);
   }
@@ -304,15 +322,19 @@ export class PackageMessages {
     const simple = options.map((option) => simpleType(option));
     return this.#message(value.node, owner, word, (message) => {
       message.oneof = "kind";
+      message.form = { kind: "choice" };
       const entries = new Map<string, Entry>();
       for (const [index, option] of options.entries()) {
         const type = simple[index];
         const given = type === undefined ? this.#nameOf(option.node) : undefined;
         const text = type?.name.split(".").at(-1) ?? given ?? this.#tagOf(value, option) ?? `option${index + 1}`;
         const key = type === undefined ? snakeCase(text) : `${snakeCase(text)}_value`;
-        if (entries.has(key) && type !== undefined) continue;
-        const field = single(type ?? this.#element(option, message, typeName(text)));
-        entries.set(entries.has(key) ? `${key}_${index + 1}` : key, { key, field, node: option.node });
+        const earlier = entries.get(key);
+        const scalars = [earlier?.field.type, type].filter((each) => each?.kind === "scalar");
+        const known = type?.kind === "scalar" ? commonScalar(scalars) : type;
+        const field = single(known ?? this.#element(option, message, typeName(text)));
+        if (earlier !== undefined && type !== undefined) entries.set(key, { ...earlier, field });
+        else entries.set(entries.has(key) ? `${key}_${index + 1}` : key, { key, field, node: option.node });
       }
       this.#finish(
         message,
@@ -369,26 +391,6 @@ export class PackageMessages {
     // A oneof and its fields have names of one scope.
     if (message.fields.some(({ name }) => name === message.oneof)) message.oneof = `${message.oneof}_choice`;
   }
-}
-
-/** Returns the names that a type declares in the scope around it. */
-function namesIn(type: Declared): string[] {
-  const values = type.kind === "enum" ? type.values.map(({ name }) => name) : [];
-  const zero = type.kind === "enum" && type.zero !== undefined ? [type.zero] : [];
-  return [type.path.at(-1) ?? "", ...zero, ...values];
-}
-
-/** Returns true if a field of the type without a label may be absent, because it is a message. */
-function hasPresence(type: ProtoType): boolean {
-  return type.kind === "message" || (type.kind === "known" && type.name !== "google.protobuf.NullValue");
-}
-
-function single(type: ProtoType): FieldType {
-  return { label: "implicit", type };
-}
-
-function isEnum({ type }: SchemaNode, values: readonly unknown[]): boolean {
-  return type === "enum" || values.length > 1;
 }
 
 function isObject({ kind }: SchemaNode): boolean {

@@ -8,17 +8,64 @@ export type ScalarName = "bool" | "bytes" | "double" | "float" | "int32" | "int6
 /** Types of protobuf's library that schemas have. */
 export type KnownName = "google.protobuf.NullValue" | "google.protobuf.Timestamp" | "google.protobuf.Value";
 
+/** A scalar type, and what the schema says of its values. */
+export interface ProtoScalar {
+  readonly kind: "scalar";
+  readonly name: ScalarName;
+  /** Whether values of 64 bits are bigints. */
+  readonly isBig?: boolean;
+  /** The values of a literal. */
+  readonly values?: readonly unknown[] | undefined;
+}
+
 /** The type of a single value. */
-export type ProtoType =
-  | { readonly kind: "scalar"; readonly name: ScalarName }
-  | { readonly kind: "known"; readonly name: KnownName }
-  | ProtoMessage
-  | ProtoEnum;
+export type ProtoType = ProtoScalar | { readonly kind: "known"; readonly name: KnownName } | ProtoMessage | ProtoEnum;
 
 /** The type of a field, with its label. */
 export type FieldType =
-  | { readonly label: "implicit" | "optional" | "repeated"; readonly type: ProtoType }
-  | { readonly label: "map"; readonly keyType: ScalarName; readonly type: ProtoType };
+  | SingleType
+  | { readonly label: "repeated"; readonly type: ProtoType; readonly collection: "array" | "set" | "map" }
+  | {
+      readonly label: "map";
+      readonly keyType: ProtoScalar;
+      readonly type: ProtoType;
+      readonly collection: "record" | "map";
+    };
+
+/** The type of a field with one value. */
+export interface SingleType {
+  readonly label: "implicit" | "optional";
+  readonly type: ProtoType;
+  /** The value that an absent field stands for; undefined if there is none. */
+  readonly absent?: "undefined" | "null" | undefined;
+}
+
+/** Returns the type of a field that is never absent. */
+export function single(type: ProtoType): SingleType {
+  return { label: "implicit", type };
+}
+
+/** What a message stands for in the schema. */
+export type MessageForm =
+  /** An object with its fields. */
+  | { readonly kind: "fields" }
+  /** A tuple; the last field may be the rest. */
+  | { readonly kind: "tuple" }
+  /** The value of its only field. */
+  | { readonly kind: "value" }
+  /** One option of a union, or null and a value. */
+  | { readonly kind: "choice" }
+  /** One option of a discriminated union: by field, the value of its discriminator, which an arm's message omits. */
+  | { readonly kind: "tagged"; readonly key: string; readonly tags: ReadonlyMap<string, TaggedField> }
+  /** An entry of a map. */
+  | { readonly kind: "pair" };
+
+/** A field of a discriminated union. */
+export interface TaggedField {
+  readonly value: unknown;
+  /** Whether its message omits the discriminator. */
+  readonly isArm: boolean;
+}
 
 /** A field of a message. */
 export type ProtoField = FieldType & {
@@ -47,6 +94,7 @@ export interface ProtoMessage {
   readonly path: readonly string[];
   docs: string | undefined;
   fields: readonly ProtoField[];
+  form: MessageForm;
   /** Name of the oneof to which all fields belong, if it is a union. */
   oneof: string | undefined;
   /** The numbers of its fields, for the lock file. */
@@ -62,6 +110,7 @@ export function newMessage(path: readonly string[]): ProtoMessage {
     path,
     docs: undefined,
     fields: [],
+    form: { kind: "fields" },
     oneof: undefined,
     numbers: { kind: "fields", numbers: new Map(), removed: new Map() },
     removed: { numbers: [], names: [] },
@@ -99,6 +148,8 @@ export type Declared = ProtoMessage | ProtoEnum;
 /** A method of a service. */
 export interface ProtoMethod {
   readonly name: string;
+  /** Its name in the schema. */
+  readonly key: string;
   readonly docs: string | undefined;
   readonly input: ProtoMessage;
   readonly output: ProtoMessage;
@@ -121,6 +172,18 @@ export interface ProtoPackage {
   readonly name: string;
   readonly services: readonly ProtoService[];
   readonly types: readonly Declared[];
+}
+
+/** Returns the names that a type declares in the scope around it. */
+export function namesIn(type: Declared): string[] {
+  const values = type.kind === "enum" ? type.values.map(({ name }) => name) : [];
+  const zero = type.kind === "enum" && type.zero !== undefined ? [type.zero] : [];
+  return [type.path.at(-1) ?? "", ...zero, ...values];
+}
+
+/** Returns true for values that are messages on the wire: their fields may be absent without a label. */
+export function isMessage(type: ProtoType): boolean {
+  return type.kind === "message" || (type.kind === "known" && type.name !== "google.protobuf.NullValue");
 }
 
 /** Returns a type's name in its package. */

@@ -106,7 +106,7 @@ class Printer {
     const type = this.#reference(field.type, scope);
     const text =
       field.label === "map"
-        ? `map<${field.keyType}, ${type}>`
+        ? `map<${field.keyType.name}, ${type}>`
         : `${field.label === "implicit" ? "" : `${field.label} `}${type}`;
     const options = [
       ...(field.jsonName === undefined ? [] : [`json_name = ${literal(field.jsonName)}`]),

@@ -1,5 +1,5 @@
 import type { CheckNode, SchemaNode } from "../schema/node.js";
-import type { ProtoType, ScalarName } from "./model.js";
+import type { ProtoScalar, ProtoType, ScalarName } from "./model.js";
 import type { Value } from "./value.js";
 
 /** A type that needs no declaration. */
@@ -25,8 +25,8 @@ const KNOWN = {
   null: "google.protobuf.NullValue",
 } as const;
 
-export function scalar(name: ScalarName): { readonly kind: "scalar"; readonly name: ScalarName } {
-  return { kind: "scalar", name };
+export function scalar(name: ScalarName, isBig: boolean = false): ProtoScalar {
+  return { kind: "scalar", name, isBig };
 }
 
 /** Returns the type of a value that needs no declaration; undefined for others. */
@@ -34,11 +34,11 @@ export function simpleType({ node, checks, values }: Value): SimpleType | undefi
   if (values !== undefined) {
     const [type, ...others] = new Set(values.map((value) => typeof value));
     const name = LITERALS[String(type)];
-    return others.length > 0 || name === undefined ? undefined : scalar(name);
+    return others.length > 0 || name === undefined ? undefined : { ...scalar(name, type === "bigint"), values };
   }
   const { kind } = node;
   if (kind === "number") return scalar(numberName(checks));
-  if (kind === "bigint") return scalar(hasFormat(checks, "uint64") ? "uint64" : "int64");
+  if (kind === "bigint") return scalar(hasFormat(checks, "uint64") ? "uint64" : "int64", true);
   if (kind === "date" || kind === "any" || kind === "null") return { kind: "known", name: KNOWN[kind] };
   const name = SCALARS[kind];
   return name && scalar(name);
@@ -46,8 +46,24 @@ export function simpleType({ node, checks, values }: Value): SimpleType | undefi
 
 /** Returns the type of all `options` if they have the same, and it needs no declaration. */
 export function commonType(options: readonly Value[]): SimpleType | undefined {
-  const [first, ...others] = options.map((option) => simpleType(option));
-  return others.every((each) => each?.name === first?.name) ? first : undefined;
+  const types = options.map((option) => simpleType(option));
+  const [first] = types;
+  if (first === undefined || !types.every((type) => type?.name === first.name)) return undefined;
+  return first.kind === "known" ? first : commonScalar(types.filter((type) => type?.kind === "scalar"));
+}
+
+/** Returns the type of values that are of one of `types`, which have the same name. */
+export function commonScalar(types: readonly ProtoScalar[]): ProtoScalar {
+  const [{ name } = scalar("string")] = types;
+  const isLiteral = types.every(({ values }) => values !== undefined);
+  const values = isLiteral ? types.flatMap(({ values = [] }) => values) : undefined;
+  return {
+    ...scalar(
+      name,
+      types.every(({ isBig }) => isBig),
+    ),
+    values,
+  };
 }
 
 /** Returns true if only texts match. */

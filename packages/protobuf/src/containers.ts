@@ -1,0 +1,35 @@
+import { count, misfit, placesWith, setOf as setOfValues } from "@quicrpc/core/generated";
+import { mapOf as mapOfEntries, tableValues } from "@quicrpc/core/internal";
+
+type Entries = readonly (readonly [key: unknown, value: unknown])[];
+
+/** Returns an object with these entries; the last of equal keys wins. */
+export function toRecord(entries: Entries): Record<string, unknown> {
+  const record: Record<string, unknown> = {};
+  let places = 0;
+  for (const [key, value] of entries as readonly [string, unknown][]) {
+    // It would be the prototype.
+    if (key === "__proto__") continue;
+    places = placesWith(key, places);
+    record[key] = value;
+  }
+  return record;
+}
+
+/** Returns a Map with these entries. */
+export function toMap(entries: Entries): Map<unknown, unknown> {
+  count(tableValues(entries.length));
+  return mapOfEntries(entries) ?? misfit();
+}
+
+/** Returns a Set of these values. */
+export function toSet(values: readonly unknown[]): Set<unknown> {
+  count(tableValues(values.length));
+  return setOfValues(values) ?? misfit();
+}
+
+/** Returns the items of a tuple without those at its end that are absent. */
+export function toTuple(items: unknown[]): unknown[] {
+  while (items.length > 0 && items.at(-1) === undefined) items.pop();
+  return items;
+}

@@ -1,0 +1,185 @@
+// Writers take the buffer, the position and the value, and return the position after it. Nothing is written beyond the
+// buffer: a position past its end tells how much room is needed. For a value of another type they throw the mismatch
+// error.
+import { MAX_DEPTH, misfit, sentBytes, writeUtf8 } from "@quicrpc/core/generated";
+import { isMisfit } from "@quicrpc/core/internal";
+
+export type WriteScalar = (b: Uint8Array, p: number, value: unknown) => number;
+export type WriteMessage = (b: Uint8Array, p: number, value: unknown, depth: number) => number;
+
+/** Most levels of nesting of a message. */
+export const LEVELS: number = MAX_DEPTH;
+
+/** Writes a number below 2^32. */
+function writeVarint(b: Uint8Array, p: number, value: number): number {
+  let q = p;
+  let rest = value;
+  while (rest >= 128) {
+    b[q++] = (rest & 127) | 128;
+    rest >>>= 7;
+  }
+  b[q] = rest;
+  return q + 1;
+}
+
+/** Writes 64 bits. */
+function writeLong(b: Uint8Array, p: number, low: number, high: number): number {
+  if (high === 0) return writeVarint(b, p, low);
+  let q = p;
+  let [lower, upper] = [low, high];
+  while (upper !== 0 || lower >= 128) {
+    b[q++] = (lower & 127) | 128;
+    lower = ((lower >>> 7) | (upper << 25)) >>> 0;
+    upper >>>= 7;
+  }
+  b[q] = lower;
+  return q + 1;
+}
+
+export function writeInt32(b: Uint8Array, p: number, value: unknown): number {
+  if (typeof value !== "number" || (value | 0) !== value) misfit();
+  return value < 0 ? writeLong(b, p, value >>> 0, 0xffff_ffff) : writeVarint(b, p, value);
+}
+
+export function writeUint32(b: Uint8Array, p: number, value: unknown): number {
+  if (typeof value !== "number" || value >>> 0 !== value) misfit();
+  return writeVarint(b, p, value);
+}
+
+/** Writes an `int64` that may be a number. */
+export function writeInt(b: Uint8Array, p: number, value: unknown): number {
+  if (typeof value === "bigint") return writeInt64(b, p, value);
+  if (!Number.isSafeInteger(value)) misfit();
+  const number = value as number;
+  return writeLong(b, p, number >>> 0, Math.floor(number / 0x1_0000_0000) >>> 0);
+}
+
+export function writeInt64(b: Uint8Array, p: number, value: unknown): number {
+  if (typeof value !== "bigint" || BigInt.asIntN(64, value) !== value) misfit();
+  return writeBits(b, p, value);
+}
+
+export function writeUint64(b: Uint8Array, p: number, value: unknown): number {
+  if (typeof value !== "bigint" || BigInt.asUintN(64, value) !== value) misfit();
+  return writeBits(b, p, value);
+}
+
+function writeBits(b: Uint8Array, p: number, value: bigint): number {
+  return writeLong(b, p, Number(BigInt.asUintN(32, value)), Number(BigInt.asUintN(32, value >> 32n)));
+}
+
+export function writeBool(b: Uint8Array, p: number, value: unknown): number {
+  if (typeof value !== "boolean") misfit();
+  b[p] = value ? 1 : 0;
+  return p + 1;
+}
+
+export function writeNull(b: Uint8Array, p: number, value: unknown): number {
+  if (value !== null) misfit();
+  b[p] = 0;
+  return p + 1;
+}
+
+const scratch = new DataView(new ArrayBuffer(8));
+
+function copyScratch(b: Uint8Array, p: number, size: number): number {
+  for (let i = 0; i < size; i++) b[p + i] = scratch.getUint8(i);
+  return p + size;
+}
+
+export function writeDouble(b: Uint8Array, p: number, value: unknown): number {
+  if (typeof value !== "number") misfit();
+  scratch.setFloat64(0, value, true);
+  return copyScratch(b, p, 8);
+}
+
+export function writeFloat(b: Uint8Array, p: number, value: unknown): number {
+  if (typeof value !== "number") misfit();
+  scratch.setFloat32(0, value, true);
+  return copyScratch(b, p, 4);
+}
+
+export function writeString(b: Uint8Array, p: number, value: unknown): number {
+  // A lone surrogate has no form in UTF-8.
+  if (typeof value !== "string" || /\p{Surrogate}/u.test(value)) misfit();
+  const most = p + 5 + value.length * 3;
+  if (most > b.length) return most;
+  return withLength(b, p, p + 1 + writeUtf8(b, p + 1, value));
+}
+
+export function writeBytes(b: Uint8Array, p: number, value: unknown): number {
+  const bytes = typeof value === "object" && value !== null ? sentBytes(value) : undefined;
+  if (bytes === undefined) misfit();
+  const start = writeVarint(b, p, bytes.length);
+  if (start + bytes.length <= b.length) b.set(bytes, start);
+  return start + bytes.length;
+}
+
+/** Returns true for bytes that a field without presence does not send. */
+export function isEmpty(value: unknown): boolean {
+  return (typeof value === "object" && value !== null && sentBytes(value)?.length) === 0;
+}
+
+/** Writes the length of what was written from `p + 1` to `end` before it. */
+function withLength(b: Uint8Array, p: number, end: number): number {
+  const length = end - p - 1;
+  if (length < 128) {
+    b[p] = length;
+    return end;
+  }
+  const start = p + (length < 0x4000 ? 2 : length < 0x20_0000 ? 3 : length < 0x1000_0000 ? 4 : 5);
+  if (end <= b.length) b.copyWithin(start, p + 1, end);
+  writeVarint(b, p, length);
+  return start + length;
+}
+
+/** Writes a message inside another one. */
+export function writeMessage(b: Uint8Array, p: number, value: unknown, write: WriteMessage, depth: number): number {
+  if (depth <= 0) misfit();
+  return withLength(b, p, write(b, p + 1, value, depth - 1));
+}
+
+/** Writes numbers that follow one another. */
+export function writePacked(b: Uint8Array, p: number, values: Iterable<unknown>, write: WriteScalar): number {
+  let q = p + 1;
+  for (const value of values) q = write(b, q, value);
+  return withLength(b, p, q);
+}
+
+/** Returns the result of `write`, or undefined if the value does not match: another option of the union may. */
+export function attempt(write: () => number): number | undefined {
+  try {
+    return write();
+  } catch (error) {
+    if (!isMisfit(error)) throw error;
+    return undefined;
+  }
+}
+
+/** Requires an object with fields. */
+export function requireObject(value: unknown): void {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) misfit();
+}
+
+/** Returns an array, as the functions that follow return what else is sent as a list. */
+export function arrayOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : misfit();
+}
+
+export function setValues(value: unknown): unknown[] {
+  return value instanceof Set ? [...(value as Set<unknown>)] : misfit();
+}
+
+export function mapEntries(value: unknown): [unknown, unknown][] {
+  return value instanceof Map ? [...(value as Map<unknown, unknown>)] : misfit();
+}
+
+export function recordEntries(value: unknown): [string, unknown][] {
+  requireObject(value);
+  return Object.entries(value as object);
+}
+
+/** Requires one of the values of a literal. */
+export function requireOne(value: unknown, ...values: readonly unknown[]): void {
+  if (!values.includes(value)) misfit();
+}
