@@ -1,7 +1,7 @@
 // Compressed messages, small on the wire and large in memory.
 import { deflateSync, gzipSync } from "node:zlib";
 import { nodeCompressions } from "@quicrpc/node";
-import { afterEach, describe, it, vi } from "vitest";
+import { afterEach, describe, it } from "vitest";
 import { Attacker, type AttackerStream, call, FLAG_COMPRESSED, frame, FrameKind, pause } from "./bytes.js";
 import { methods } from "./contract.js";
 import { MIB, schemes, Victim, withstand } from "./harness.js";
@@ -12,7 +12,6 @@ const BOMBS = 400;
 
 let victim: Victim | undefined;
 afterEach(() => victim?.stop());
-vi.setConfig({ testTimeout: 120_000 });
 
 /** MessagePack of zeros. */
 function zeros(length: number): Buffer {

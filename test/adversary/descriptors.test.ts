@@ -1,7 +1,7 @@
 // Connections until the server has no file descriptor left.
 import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { pause } from "./bytes.js";
 import { methods } from "./contract.js";
 import { MIB, schemes, Victim, withstand } from "./harness.js";
@@ -12,7 +12,6 @@ const DESCRIPTORS = 120;
 
 let victim: Victim | undefined;
 afterEach(() => victim?.stop());
-vi.setConfig({ testTimeout: 60_000 });
 
 it.skipIf(process.platform !== "linux").each(schemes.filter((scheme) => scheme !== "unix:" && scheme !== "quic:"))(
   "over %s: sessions go on, and newcomers are let in when the attacker is gone",

@@ -48,5 +48,4 @@ it.skipIf(!schemes.includes("quic:"))(
     expect(await session.unary(methods.echo, "after")).toBe("after");
     await session.close();
   },
-  60_000,
 );

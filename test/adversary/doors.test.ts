@@ -74,55 +74,43 @@ const UPGRADE = Buffer.from(
 );
 
 describe.each(schemes)("over %s, before authenticate has spoken", (scheme) => {
-  it(
-    "peers that send as much as they can",
-    () =>
-      besiege(scheme, async (server) => {
-        const junk = frame(FrameKind.request, 0, new Uint8Array(64 * 1024));
-        await Promise.all(
-          Array.from({ length: 40 }, async () => {
-            const attacker = new Attacker(await server.transport(scheme));
-            open.push(attacker);
-            for (const lane of attacker.lanes(30)) {
-              for (let i = 0; i < 40 && (await lane.write(junk, 100)); i++);
-            }
-          }),
-        );
-      }),
-    60_000,
-  );
-});
-
-it(
-  "bytes in TLS records of their own",
-  () =>
-    besiege("tls:", async (server) => {
-      await Promise.all(
-        Array.from({ length: 60 }, async () => {
-          const socket = await tls(portOf(server, "tls:"), "quicrpc/1");
-          socket.setNoDelay(true);
-          for (let i = 0; i < 20_000 && socket.writableLength < MIB; i++) socket.write(Uint8Array.of(i));
-        }),
-      );
-    }),
-  60_000,
-);
-
-it(
-  "messages of one byte on WebSockets",
-  () =>
-    besiege("ws:", async (server) => {
-      const message = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.from("8281000000000a", "hex")));
+  it("peers that send as much as they can", () =>
+    besiege(scheme, async (server) => {
+      const junk = frame(FrameKind.request, 0, new Uint8Array(64 * 1024));
       await Promise.all(
         Array.from({ length: 40 }, async () => {
-          const socket = await tcp(portOf(server, "ws:"));
-          socket.write(UPGRADE);
-          await pour(socket, message, 4 * MIB);
+          const attacker = new Attacker(await server.transport(scheme));
+          open.push(attacker);
+          for (const lane of attacker.lanes(30)) {
+            for (let i = 0; i < 40 && (await lane.write(junk, 100)); i++);
+          }
         }),
       );
-    }),
-  60_000,
-);
+    }));
+});
+
+it("bytes in TLS records of their own", () =>
+  besiege("tls:", async (server) => {
+    await Promise.all(
+      Array.from({ length: 60 }, async () => {
+        const socket = await tls(portOf(server, "tls:"), "quicrpc/1");
+        socket.setNoDelay(true);
+        for (let i = 0; i < 20_000 && socket.writableLength < MIB; i++) socket.write(Uint8Array.of(i));
+      }),
+    );
+  }));
+
+it("messages of one byte on WebSockets", () =>
+  besiege("ws:", async (server) => {
+    const message = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.from("8281000000000a", "hex")));
+    await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const socket = await tcp(portOf(server, "ws:"));
+        socket.write(UPGRADE);
+        await pour(socket, message, 4 * MIB);
+      }),
+    );
+  }));
 
 it("pings of a WebSocket that reads no answer", async () => {
   victim = await Victim.start({ schemes: ["ws:"] });
@@ -138,7 +126,7 @@ it("pings of a WebSocket that reads no answer", async () => {
     socket.destroy();
   };
   await withstand(server, attack, { peak: PEAK });
-}, 60_000);
+});
 
 it("requests over HTTP/2 that keep authenticate busy: sessions of another address are let in", async () => {
   const server = await Victim.start({ schemes: ["wss:"], http: true, authenticate: "slow" });
@@ -184,17 +172,13 @@ it("requests over HTTP/2 that keep authenticate busy: sessions of another addres
   await withstand(server, attack, { peak: PEAK });
   // The look-up itself takes a second.
   expect(Math.max(...times)).toBeLessThan(5000);
-}, 60_000);
+});
 
-it(
-  "connections that are opened and say nothing",
-  () =>
-    besiege("tls:", async (server) => {
-      const port = portOf(server, "tls:");
-      await Promise.all(Array.from({ length: 600 }, () => tcp(port).catch(() => {})));
-    }),
-  60_000,
-);
+it("connections that are opened and say nothing", () =>
+  besiege("tls:", async (server) => {
+    const port = portOf(server, "tls:");
+    await Promise.all(Array.from({ length: 600 }, () => tcp(port).catch(() => {})));
+  }));
 
 /** length (3) | type | flags | stream (4) | payload */
 function http2Frame(type: number, flags: number, stream: number, payload: Uint8Array = new Uint8Array(0)): Buffer {
@@ -235,93 +219,74 @@ describe("over HTTP/2", () => {
     ["unknown frames", () => http2Frame(0x42, 0, 0, new Uint8Array(100))],
     ["empty DATA", () => http2Frame(0, 0, 1)],
   ];
-  it.each(floods)(
-    "%s without end",
-    (_, one) =>
-      besiege(
-        "https:",
-        async (server) => {
-          const many = Buffer.concat(Array.from({ length: 2000 }, one));
-          const socket = await tls(portOf(server, "wss:"), "h2");
-          socket.write(Buffer.concat([PREFACE, http2Frame(1, 4, 1, CONNECT)]));
-          await pour(socket, many, 30 * MIB);
-        },
-        true,
-      ),
-    60_000,
+  it.each(floods)("%s without end", (_, one) =>
+    besiege(
+      "https:",
+      async (server) => {
+        const many = Buffer.concat(Array.from({ length: 2000 }, one));
+        const socket = await tls(portOf(server, "wss:"), "h2");
+        socket.write(Buffer.concat([PREFACE, http2Frame(1, 4, 1, CONNECT)]));
+        await pour(socket, many, 30 * MIB);
+      },
+      true,
+    ),
   );
 
-  it(
-    "requests that are reset at once",
-    () =>
-      besiege(
-        "https:",
-        async (server) => {
+  it("requests that are reset at once", () =>
+    besiege(
+      "https:",
+      async (server) => {
+        const socket = await tls(portOf(server, "wss:"), "h2");
+        socket.write(PREFACE);
+        const reset = (id: number): Buffer =>
+          Buffer.concat([http2Frame(1, 4, id, CONNECT), http2Frame(3, 0, id, Uint8Array.from([0, 0, 0, 8]))]);
+        await pour(socket, Buffer.concat(oddIds(20_000).map(reset)), 1);
+        await pause(500);
+      },
+      true,
+    ));
+
+  it("requests without end", () =>
+    besiege(
+      "https:",
+      async (server) => {
+        for (let i = 0; i < 4; i++) {
           const socket = await tls(portOf(server, "wss:"), "h2");
           socket.write(PREFACE);
-          const reset = (id: number): Buffer =>
-            Buffer.concat([http2Frame(1, 4, id, CONNECT), http2Frame(3, 0, id, Uint8Array.from([0, 0, 0, 8]))]);
-          await pour(socket, Buffer.concat(oddIds(20_000).map(reset)), 1);
-          await pause(500);
-        },
-        true,
-      ),
-    60_000,
-  );
+          await pour(socket, Buffer.concat(oddIds(20_000).map((id) => http2Frame(1, 4, id, CONNECT))), 1);
+        }
+        await pause(500);
+      },
+      true,
+    ));
 
-  it(
-    "requests without end",
-    () =>
-      besiege(
-        "https:",
-        async (server) => {
-          for (let i = 0; i < 4; i++) {
+  it("sessions whose bytes come in DATA frames of their own", () =>
+    besiege(
+      "https:",
+      async (server) => {
+        await Promise.all(
+          Array.from({ length: 8 }, async () => {
             const socket = await tls(portOf(server, "wss:"), "h2");
-            socket.write(PREFACE);
-            await pour(socket, Buffer.concat(oddIds(20_000).map((id) => http2Frame(1, 4, id, CONNECT))), 1);
-          }
-          await pause(500);
-        },
-        true,
-      ),
-    60_000,
-  );
+            const ids = oddIds(20);
+            socket.write(Buffer.concat([PREFACE, ...ids.map((id) => http2Frame(1, 4, id, CONNECT))]));
+            const ones = ids.map((id) => http2Frame(0, 0, id, Uint8Array.of(0)));
+            await pour(socket, Buffer.concat(Array.from({ length: 100 }, () => ones).flat()), 3 * MIB);
+          }),
+        );
+      },
+      true,
+    ));
 
-  it(
-    "sessions whose bytes come in DATA frames of their own",
-    () =>
-      besiege(
-        "https:",
-        async (server) => {
-          await Promise.all(
-            Array.from({ length: 8 }, async () => {
-              const socket = await tls(portOf(server, "wss:"), "h2");
-              const ids = oddIds(20);
-              socket.write(Buffer.concat([PREFACE, ...ids.map((id) => http2Frame(1, 4, id, CONNECT))]));
-              const ones = ids.map((id) => http2Frame(0, 0, id, Uint8Array.of(0)));
-              await pour(socket, Buffer.concat(Array.from({ length: 100 }, () => ones).flat()), 3 * MIB);
-            }),
-          );
-        },
-        true,
-      ),
-    60_000,
-  );
-
-  it(
-    "a header section that never ends",
-    () =>
-      besiege(
-        "https:",
-        async (server) => {
-          const socket = await tls(portOf(server, "wss:"), "h2");
-          socket.write(Buffer.concat([PREFACE, http2Frame(1, 0, 1, CONNECT)]));
-          await pour(socket, http2Frame(9, 0, 1, fields([["a".repeat(100), "b".repeat(100)]])), 30 * MIB);
-        },
-        true,
-      ),
-    60_000,
-  );
+  it("a header section that never ends", () =>
+    besiege(
+      "https:",
+      async (server) => {
+        const socket = await tls(portOf(server, "wss:"), "h2");
+        socket.write(Buffer.concat([PREFACE, http2Frame(1, 0, 1, CONNECT)]));
+        await pour(socket, http2Frame(9, 0, 1, fields([["a".repeat(100), "b".repeat(100)]])), 30 * MIB);
+      },
+      true,
+    ));
 });
 
 describe.skipIf(!schemes.includes("https:"))("over HTTP/3", () => {
@@ -340,45 +305,33 @@ describe.skipIf(!schemes.includes("https:"))("over HTTP/3", () => {
     return session;
   }
 
-  it(
-    "header sections of thousands of fields",
-    () =>
-      besiege("https:", async (server) => {
-        // HEADERS of 16,000 bytes, each of them one field of the static table.
-        const headers = new Uint8Array(16_005).fill(0xc0);
-        headers.set([1, 0x7e, 0x80, 0, 0], 0);
-        for (let i = 0; i < 12; i++) {
-          const session = await http3(server);
-          for (let n = 0; n < 16; n++) session.openStream().write(headers);
-        }
-        await pause(500);
-      }),
-    60_000,
-  );
-
-  it(
-    "frames and capsules of unknown types, streams of no session, and datagrams of none",
-    () =>
-      besiege("https:", async (server) => {
+  it("header sections of thousands of fields", () =>
+    besiege("https:", async (server) => {
+      // HEADERS of 16,000 bytes, each of them one field of the static table.
+      const headers = new Uint8Array(16_005).fill(0xc0);
+      headers.set([1, 0x7e, 0x80, 0, 0], 0);
+      for (let i = 0; i < 12; i++) {
         const session = await http3(server);
-        const unknown = Uint8Array.from(Array.from({ length: 20_000 }, () => [0x21, 0]).flat());
-        for (let i = 0; i < 16; i++) session.openStream().write(unknown);
-        for (let i = 0; i < 200; i++) session.openUniStream().write(Uint8Array.from([0x40, 0x54, 0x40, 0x64, 1, 2, 3]));
-        for (let turn = 0; turn < 200; turn++) {
-          for (let i = 0; i < 100; i++) session.datagrams.send(Uint8Array.of(1));
-          await pause(1);
-        }
-      }),
-    60_000,
-  );
+        for (let n = 0; n < 16; n++) session.openStream().write(headers);
+      }
+      await pause(500);
+    }));
 
-  it(
-    "connections that ask for nothing",
-    () =>
-      besiege("https:", async (server) => {
-        const sessions = await Promise.allSettled(Array.from({ length: 200 }, () => http3(server)));
-        expect(sessions.some(({ status }) => status === "fulfilled")).toBe(true);
-      }),
-    60_000,
-  );
+  it("frames and capsules of unknown types, streams of no session, and datagrams of none", () =>
+    besiege("https:", async (server) => {
+      const session = await http3(server);
+      const unknown = Uint8Array.from(Array.from({ length: 20_000 }, () => [0x21, 0]).flat());
+      for (let i = 0; i < 16; i++) session.openStream().write(unknown);
+      for (let i = 0; i < 200; i++) session.openUniStream().write(Uint8Array.from([0x40, 0x54, 0x40, 0x64, 1, 2, 3]));
+      for (let turn = 0; turn < 200; turn++) {
+        for (let i = 0; i < 100; i++) session.datagrams.send(Uint8Array.of(1));
+        await pause(1);
+      }
+    }));
+
+  it("connections that ask for nothing", () =>
+    besiege("https:", async (server) => {
+      const sessions = await Promise.allSettled(Array.from({ length: 200 }, () => http3(server)));
+      expect(sessions.some(({ status }) => status === "fulfilled")).toBe(true);
+    }));
 });

@@ -8,7 +8,7 @@ import type { DirectSession } from "@quicrpc/core/transport";
 import type { Session } from "@quicrpc/core";
 import { devCertificate, dial, type DialOptions } from "@quicrpc/node";
 import type { TransportDialOptions } from "@quicrpc/node/transport";
-import { afterAll, expect } from "vitest";
+import { afterAll, expect, vi } from "vitest";
 import { dialQuic, dialWebTransportSession } from "../../packages/node/dist/dial/quic.js";
 import { dialTcp, dialTls, dialUnix } from "../../packages/node/dist/dial/sockets.js";
 import { dialWebSocket } from "../../packages/node/dist/dial/web-socket.js";
@@ -194,6 +194,7 @@ export interface Cost {
 
 /** How often each attack runs, one after the other: `node scripts/adversary.mjs` has more. */
 const rounds = Number(process.env["QUICRPC_ADVERSARY_ROUNDS"] ?? 1);
+vi.setConfig({ testTimeout: 120_000 * rounds });
 /** File to which each cost is appended as a line of JSON. */
 const costs = process.env["QUICRPC_ADVERSARY_COSTS"];
 

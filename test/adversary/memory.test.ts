@@ -18,8 +18,6 @@ import { MIB, schemes, sharedVictim, Victim, withstand } from "./harness.js";
 const PEAK = 200 * MIB;
 const living = sharedVictim();
 
-vi.setConfig({ testTimeout: 120_000 });
-
 /** Runs one attacker's program over a scheme. */
 async function attacked(scheme: string, program: (attacker: Attacker) => Promise<void>): Promise<void> {
   const server = await living();

@@ -15,7 +15,6 @@ const open: RawQuic[] = [];
 afterEach(() => {
   for (const one of open.splice(0)) one.close();
 });
-vi.setConfig({ testTimeout: 60_000 });
 
 async function connect(server: Victim): Promise<RawQuic> {
   const connection = await RawQuic.connect(Number(new URL(server.url("quic:")).port));

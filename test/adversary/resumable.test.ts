@@ -21,8 +21,6 @@ import { MIB, schemes, sharedVictim, Victim, withstand } from "./harness.js";
 const PEAK = 200 * MIB;
 const living = sharedVictim();
 
-vi.setConfig({ testTimeout: 120_000 });
-
 const request = (id: number): Uint8Array =>
   frame(FrameKind.request | FLAG_HEAD, id, attempt(methods.live, { keepMs: 1000 }));
 const item = (id: number, body: readonly number[]): Uint8Array => frame(FrameKind.item, id, body);

@@ -97,6 +97,6 @@ describe.skipIf(!schemes.includes("quic:") || process.platform !== "linux").each
       const fresh = await dial(`quic://${HOST}:${port}`, { serverCertificateHashes: [hash] });
       expect(pids).toContain(await fresh.unary(pid, undefined));
       await Promise.all([fresh, ...sessions.values()].map((session) => session.close()));
-    }, 60_000);
+    });
   },
 );

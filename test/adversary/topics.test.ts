@@ -1,5 +1,5 @@
 // What publishers and subscribers can make a server hold, and how long it is busy with them.
-import { describe, it, vi } from "vitest";
+import { describe, it } from "vitest";
 import { roomMethods } from "../rooms.js";
 import { Attacker, type AttackerStream, call, FLAG_HEAD, frame, FrameKind, pause } from "./bytes.js";
 import { MIB, schemes, sharedVictim, withstand } from "./harness.js";
@@ -11,8 +11,6 @@ const HISTORY = 100 * MIB;
 /** Milliseconds of CPU time for which another client's call may wait: one turn of deliveries, and collections of a heap that is full of history. */
 const CPU = 250;
 const living = sharedVictim();
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const request = (id: number, method: (typeof roomMethods)[keyof typeof roomMethods], input: unknown): Uint8Array =>
   frame(FrameKind.request, id, call(method, pack(input)));
