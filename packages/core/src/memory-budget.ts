@@ -23,6 +23,8 @@ export interface Measured {
 export interface ServerBudget {
   held: number;
   readonly max: number;
+  /** Bytes that may still be charged, or negative. */
+  readonly room: number;
   readonly setting: string;
   /** Called when the maximum is exceeded. Returns true if `asking` may hold the bytes that it asks for. */
   makeRoomFor(asking: MemoryBudget): boolean;
@@ -56,7 +58,7 @@ export class MemoryBudget {
   get room(): number {
     const { server } = this;
     const own = this.max - this.held;
-    return server === undefined ? own : Math.min(own, server.max - server.held);
+    return server === undefined ? own : Math.min(own, server.room);
   }
 
   /** Charges bytes. Returns false if that exceeds the maximum; the bytes are charged nevertheless, until they are released. */

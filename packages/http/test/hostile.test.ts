@@ -568,3 +568,17 @@ it("what decompression makes of a body counts", async () => {
   const answer = await small(new Request("http://localhost/test.v1.Http/echo", { method: "POST", body, headers }));
   expect([answer.status, own.held]).toEqual([429, 0]);
 });
+
+it("a message is taken if it fits into what is left of the server's memory", async () => {
+  const own = new ServerLoad({ maxServerBytes: 1_000_000, maxSessionBytes: 100_000 });
+  const full = createFetchHandler({ routers: [newRouter(seen)], load: own });
+  const headers = { "content-type": "application/json" };
+  const post = async (more: unknown): Promise<number> => {
+    const body = JSON.stringify({ text: "", more });
+    return (await full(new Request("http://localhost/test.v1.Http/echo", { method: "POST", body, headers }))).status;
+  };
+  own.held = own.max - 40_000;
+  expect(await post("x".repeat(2048))).toBe(200);
+  expect(await post(Array<number>(2000).fill(1))).toBe(429);
+  expect(own.held).toBe(own.max - 40_000);
+});

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { MemoryBudget } from "../memory-budget.js";
-import { requireRoom, requireRoomToDecode } from "./admission.js";
+import { makeRoomToDecode, requireRoom } from "./admission.js";
 import { ServerLoad } from "./server-load.js";
 
 /** Budgets of two sessions of one server, and the names of the sessions that were closed. */
-function fixture(maxSessionBytes: number): { large: MemoryBudget; small: MemoryBudget; closed: string[] } {
+function fixture(
+  maxSessionBytes: number,
+  releases = true,
+): { large: MemoryBudget; small: MemoryBudget; closed: string[] } {
   const load = new ServerLoad({ maxSessionBytes: 100_000, maxServerBytes: 300_000 });
   const large = new MemoryBudget(1_000_000, "large", load);
   const small = new MemoryBudget(maxSessionBytes, "small", load);
@@ -12,7 +15,7 @@ function fixture(maxSessionBytes: number): { large: MemoryBudget; small: MemoryB
   for (const budget of [large, small]) {
     const onEvicted = (): void => {
       closed.push(budget.setting);
-      budget.release(budget.held);
+      if (releases) budget.release(budget.held);
     };
     load.add({ budget, onEvicted });
   }
@@ -23,7 +26,7 @@ describe("before a message is decoded", () => {
   it("a session that holds more is closed if the server has no room", () => {
     const { large, small, closed } = fixture(1_000_000);
     large.charge(299_990);
-    requireRoomToDecode(small, 100);
+    makeRoomToDecode(small, 100);
     expect(closed).toEqual(["large"]);
     expect(small.room).toBeGreaterThan(100 * 32);
   });
@@ -31,15 +34,32 @@ describe("before a message is decoded", () => {
   it("the session's own limit is left to the decoder, because closing others does not help", () => {
     const { large, small, closed } = fixture(65_536);
     small.charge(3000);
-    requireRoomToDecode(small, 3000);
+    makeRoomToDecode(small, 3000);
     expect(closed).toEqual([]);
     // The server has room for all that the session may hold, and not for more.
     large.charge(300_000 - 65_536);
-    requireRoomToDecode(small, 3000);
+    makeRoomToDecode(small, 3000);
     expect(closed).toEqual([]);
     large.charge(1);
-    requireRoomToDecode(small, 3000);
+    makeRoomToDecode(small, 3000);
     expect(closed).toEqual(["large"]);
+  });
+
+  it("there is room for it although the session that was closed has not released its memory yet", () => {
+    const { large, small, closed } = fixture(1_000_000, false);
+    large.charge(299_990);
+    makeRoomToDecode(small, 100);
+    expect([closed, large.held]).toEqual([["large"], 299_990]);
+    expect(small.room).toBe(300_000);
+    expect(small.charge(3200)).toBe(true);
+    expect(small.room).toBe(300_000 - 3200);
+  });
+
+  it("a message that may fit is left to the decoder if no session holds more", () => {
+    const { small, closed } = fixture(1_000_000);
+    small.charge(260_000);
+    makeRoomToDecode(small, 2000);
+    expect([closed, small.held, small.room]).toEqual([[], 260_000, 40_000]);
   });
 
   it("a session beyond its own limit closes no other", () => {
@@ -47,7 +67,7 @@ describe("before a message is decoded", () => {
     large.charge(299_990);
     small.charge(4000);
     closed.length = 0;
-    requireRoomToDecode(small, 3000);
+    makeRoomToDecode(small, 3000);
     expect(closed).toEqual([]);
   });
 });

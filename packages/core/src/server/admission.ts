@@ -269,13 +269,14 @@ function refusal(code: "unavailable" | "resource_exhausted", text: string): RpcE
 
 /**
  * Closes sessions that hold more if the server has no room for the values of a message of this many bytes, or for the
- * first of them. Throws `RpcError`, with `refused`, if that is not enough. The decoder checks the session's own limit.
+ * first of them. The decoder refuses a message that does not fit all the same.
  */
-export function requireRoomToDecode(budget: MemoryBudget, bytes: number): void {
+export function makeRoomToDecode(budget: MemoryBudget, bytes: number): void {
   const { server } = budget;
   const needed = Math.min(bytes * VALUE_BYTES, MADE_ROOM, budget.max - budget.held);
-  if (server === undefined || needed <= Math.max(0, server.max - server.held)) return;
-  requireRoom(budget, needed, "the message");
+  if (server === undefined || needed <= Math.max(0, server.room)) return;
+  budget.charge(needed);
+  budget.release(needed);
 }
 
 /** Throws `RpcError`, with `refused`, if the budget has no room for this many more bytes. Charges nothing. */

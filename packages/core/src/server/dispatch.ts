@@ -14,7 +14,7 @@ import * as FrameType from "../wire/frame-type.js";
 import { type Head, readOptionalHead } from "../wire/head.js";
 import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import { type IncomingRequest, readRequest } from "../wire/request.js";
-import { type Admission, requireRoomToDecode } from "./admission.js";
+import { type Admission, makeRoomToDecode } from "./admission.js";
 import type { ContextSettings, IncomingContext } from "./context.js";
 import { listed } from "./listed.js";
 import { MisfitNotices } from "./misfit-notices.js";
@@ -184,7 +184,7 @@ class FrameRequest<Context> implements ServerRequest {
   readMessage(): Cursor {
     const { cursor } = this;
     if ((this.frame.flags & FLAG_COMPRESSED) === 0 || this.bound.method.input === undefined) return cursor;
-    requireRoomToDecode(this.settings.budget, cursor.end - cursor.position);
+    makeRoomToDecode(this.settings.budget, cursor.end - cursor.position);
     return expanded(this.settings.compression, cursor);
   }
 

@@ -3,7 +3,7 @@ import type { MessageCodec } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
 import { requirePositions } from "../contract/position.js";
 import { RpcError, untracedError } from "../errors.js";
-import { callBytes, requireRoomToDecode } from "./admission.js";
+import { callBytes, makeRoomToDecode } from "./admission.js";
 import { type ContextSettings, IncomingContext, type ReceivedMetadata } from "./context.js";
 import { inputFingerprint } from "./once/fingerprint.js";
 import { type BoundMethod, refusing } from "./router.js";
@@ -109,7 +109,7 @@ function run(
     let decodedBytes = 0;
     if (message !== undefined && codec !== undefined) {
       const { bytes: encoded, position, end } = message;
-      requireRoomToDecode(budget, end - position);
+      makeRoomToDecode(budget, end - position);
       input = decodeWithin(budget, codec, encoded, position, end, true);
       ({ decodedBytes } = budget);
       if (bound.method.once !== undefined) context.keyedBy(inputFingerprint(request.encoding, encoded, position, end));

@@ -52,6 +52,13 @@ export class ServerLoad implements ServerBudget {
     return (this.#withoutSession ??= new Set());
   }
 
+  /** The memory of sessions that were just closed counts as free. */
+  get room(): number {
+    let room = this.max - this.held;
+    if (this.#leaving !== undefined) for (const budget of this.#leaving) room += budget.held;
+    return room;
+  }
+
   /** Fulfils when no handler runs. */
   get idle(): Promise<void> {
     if (this.handlers === 0) return Promise.resolve();
@@ -96,12 +103,9 @@ export class ServerLoad implements ServerBudget {
    */
   makeRoomFor(asking: MemoryBudget): boolean {
     this.measure();
-    let { held } = this;
-    for (const budget of this.#leaving ?? []) held -= budget.held;
-    while (held > this.max) {
+    while (this.room < 0) {
       const largest = this.#largest(asking) ?? this.#largestOfOthers(asking);
       if (largest === undefined) return false;
-      held -= largest.value.budget.held;
       this.#evict(largest);
     }
     return true;
