@@ -1,5 +1,6 @@
+import { dropsKeys } from "./parts.js";
 import { mayBeUndefined } from "../schema/optional.js";
-import { type NodeOf, partsOf, reaching, type SchemaNode, unwrapped } from "../schema/node.js";
+import { type NodeOf, partsOf, type SchemaNode, unwrapped } from "../schema/node.js";
 
 /** The kind of a value as far as it is known without decoding it: by `wire.kindOf` from a JavaScript value, by `wire.kindAt` from its first byte in MessagePack. */
 export type ValueKind = "string" | "number" | "bigint" | "boolean" | "null" | "array" | "object" | "bytes" | "date";
@@ -125,8 +126,6 @@ function isNew(compared: ComparedPairs, left: SchemaNode, right: SchemaNode): bo
   compared.set(left, others.add(right));
   return true;
 }
-
-const dropsKeys = reaching((node) => node.kind === "object" && node.others === "strip");
 
 /** Whether no value of `later`, without its undeclared keys, matches `earlier`. False in doubt. */
 function areDisjoint(earlier: SchemaNode, later: SchemaNode, compared: ComparedPairs = new Map()): boolean {

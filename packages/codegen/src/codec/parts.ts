@@ -40,7 +40,7 @@ export function givenOf(node: NodeOf<"external">): SchemaNode | undefined {
 }
 
 function findGiven(node: SchemaNode): SchemaNode | undefined {
-  if (!saysLess(node)) return undefined;
+  if (!saysLess(node) && !dropsKeys(node)) return undefined;
   switch (node.kind) {
     case "bigint":
       return { ...node, checks: [] };
@@ -56,6 +56,11 @@ function findGiven(node: SchemaNode): SchemaNode | undefined {
       return undefined;
   }
 }
+
+/** Returns true if a value of `node` may have keys that are not sent. */
+export const dropsKeys: (node: SchemaNode) => boolean = reaching(
+  (node) => node.kind === "object" && node.others === "strip",
+);
 
 /** Returns true if the wire form loses information, because the node contains bigints, maps or sets. */
 export const saysLess: (node: SchemaNode) => boolean = reaching((node) =>

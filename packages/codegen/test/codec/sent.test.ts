@@ -1,5 +1,6 @@
 // Values that look like others to zod: a sender refuses them, or its receiver gets what zod makes of them.
 import { json } from "@quicrpc/core";
+import { jsonCodecOf } from "@quicrpc/http";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
@@ -70,6 +71,11 @@ const CASES: readonly (readonly [name: string, source: string, value: unknown, r
     "the same inside arrays",
     "z.union([z.array(z.object({ a: z.int().optional() })), z.array(z.object({ b: z.int() }).readonly())])",
     [{ a: "x", b: 4 }],
+  ],
+  [
+    "an object that without undeclared keys fits an earlier record",
+    'z.union([z.partialRecord(z.enum(["x"]), z.int()), z.object({ a: z.string().default("d") })])',
+    { y: 1, x: 2 },
   ],
   [
     "undefined, which an earlier option refuses",
@@ -143,4 +149,55 @@ describe("what a sender takes, the receiver gets", async () => {
       expect(same(received, expected ?? schema.parse(value))).toBe(true);
     });
   }
+});
+
+/** Schemas, with values that have a key `secret`, which they do not declare. */
+const UNDECLARED: readonly (readonly [source: string, value: unknown])[] = [
+  ["z.object({ a: z.int() })", { a: 1, secret: 1 }],
+  ["z.xor([z.object({ a: z.int() }), z.object({ b: z.string() })])", { b: "b", secret: 1 }],
+  ["z.array(z.xor([z.object({ a: z.int() }).refine(() => true), z.int()]))", [{ a: 1, secret: 1 }, 2]],
+  ["z.object({ a: z.int() }).catch({ a: 0 })", { a: "no", secret: 1 }],
+  [
+    "z.array(z.object({ a: z.int() })).catch([])",
+    [
+      { a: 1, secret: 1 },
+      { a: "no", secret: 1 },
+    ],
+  ],
+  [
+    "z.tuple([z.object({ a: z.int() })], z.object({ a: z.int() }).readonly())",
+    [
+      { a: 1, secret: 1 },
+      { a: 2, secret: 1 },
+    ],
+  ],
+  ["z.object({}).catchall(z.object({ a: z.int() }))", { x: { a: 1, secret: 1 } }],
+  ["z.union([z.object({ a: z.int() }), z.object({ b: z.date() }), z.date()])", { b: new Date(0), secret: 1 }],
+  ["z.intersection(z.object({ a: z.int() }), z.object({ b: z.int() }))", { a: 1, b: 2, secret: 1 }],
+  ["z.object({ a: z.int() }).transform(({ a }) => ({ b: a }))", { a: 1, secret: 1 }],
+  ["z.codec(z.object({ a: z.int() }), z.int(), { decode: ({ a }) => a, encode: (a) => ({ a }) })", { a: 1, secret: 1 }],
+  [
+    "z.object({ r: z.record(z.string(), z.int().optional()), o: z.object({ a: z.int() }).refine(() => true) })",
+    { r: { x: undefined }, o: { a: 1, secret: 1 } },
+  ],
+  ["z.object({ a: z.int().prefault(1), o: z.object({ b: z.int() }).default({ b: 2 }) })", { o: { b: 1, secret: 1 } }],
+];
+
+describe("keys that the schema does not declare stay at the sender", async () => {
+  const samples = UNDECLARED.map(([source]) => ({ source, valid: fc.constant(undefined), lossy: false }));
+  const compiled = await compileSamples(workspace, "undeclared.service.ts", samples);
+  test.each(UNDECLARED.map(([source, value], index) => [source, value, index] as const))("%s", (_, value, index) => {
+    const { schema, codec } = compiled[index] ?? expect.unreachable();
+    const given = structuredClone(value);
+    const parsed = schema.parse(value);
+    const bytes = encode(codec, value);
+    expect(codec.decode(bytes, 0, bytes.length)).toEqual(parsed);
+    const marked = encode(json, codec.plain?.encode(value));
+    expect(codec.plain?.decode(json.decode(marked, 0, marked.length))).toEqual(parsed);
+    const plain = jsonCodecOf(codec).write(value);
+    expect(jsonCodecOf(codec).read(plain)).toEqual(parsed);
+    for (const sent of [bytes, marked]) expect(Buffer.from(sent).toString("latin1")).not.toContain("secret");
+    expect(plain).not.toContain("secret");
+    expect(value).toEqual(given);
+  });
 });

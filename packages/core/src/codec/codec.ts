@@ -52,18 +52,15 @@ function explained<In, Out>(
 
 function plain<In, Out>(shape: () => Shape): PlainCodec<In, Out> {
   return {
-    encode(value) {
-      parseOrThrow(shape(), value, Mode.Given);
-      return value;
-    },
+    encode: (value) => parseOrThrow(shape(), value, Mode.Sent),
     decode: (value) => parseOrThrow(shape(), value, Mode.Given) as Out,
   };
 }
 
 function encodeCarefully(shape: Shape, value: unknown, out: PayloadWriter): void {
-  parseOrThrow(shape, value, Mode.Given);
+  const sent = parseOrThrow(shape, value, Mode.Sent);
   try {
-    appendValue(value, out);
+    appendValue(sent, out);
   } catch (error) {
     const reason = asError(error).message;
     throw new RpcError("invalid_argument", `the value cannot be sent: ${reason}`, { cause: error });

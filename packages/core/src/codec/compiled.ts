@@ -122,7 +122,8 @@ export function readBy<T>(r: Reader, p: number, shape: Shape, depth?: number): T
   return issues.length > 0 || value === undefined ? misfit() : (value as T);
 }
 
-/** Checks a value with `shape` and writes it unchanged. */
-export function writeBy(b: Uint8Array, p: number, value: unknown, shape: Shape, depth?: number): number {
-  return run(shape, value, Mode.Given).issues.length > 0 ? misfit() : writeAny(b, p, value, depth);
+/** Checks a value with `shape` and writes it, without keys that the shape does not declare. */
+export function writeBy(b: Uint8Array, p: number, given: unknown, shape: Shape, depth?: number): number {
+  const { value, issues } = run(shape, given, Mode.Sent);
+  return issues.length > 0 ? misfit() : writeAny(b, p, value, depth);
 }

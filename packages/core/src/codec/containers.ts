@@ -2,7 +2,7 @@ import { CROWDED, keyCrowd, mapOf, setOf } from "../msgpack/key-crowd.js";
 import { count, tableValues } from "../msgpack/reader.js";
 import { WireMap } from "../msgpack/value.js";
 import { type Check, checked, exceededCap } from "./check.js";
-import { add, invalidType, isFull, Mode, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
+import { add, invalidType, isFull, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
 
 export function array(element: Shape, ...checks: Check[]): Shape {
   const shape: Shape = {
@@ -132,7 +132,7 @@ export function set(element: Shape, ...checks: Check[]): Shape {
     form: { kind: "set", element, checks },
     run(payload, mode) {
       const { value } = payload;
-      const input = mode !== Mode.Given && Array.isArray(value) ? setOf(value) : value;
+      const input = mode.isGiven !== true && Array.isArray(value) ? setOf(value) : value;
       if (input === undefined && value !== undefined) return crowded(payload);
       if (!(input instanceof Set)) return invalidType(payload, "set", mode);
       payload.value = input;

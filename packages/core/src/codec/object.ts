@@ -8,7 +8,7 @@ import {
   isFull,
   isObject,
   MAX_ISSUES,
-  Mode,
+  type Mode,
   prefix,
   refuse,
   run,
@@ -31,23 +31,21 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
       const result: Record<string, unknown> = {};
       payload.value = result;
       for (const [key, field] of known) {
-        const parsed = run(field, input[key], mode);
-        settle(parsed, payload, result, key, input, field);
+        settle(run(field, input[key], mode), payload, result, key, input, field);
         if (payload.issues.length > 0 && !(key in input)) mentionUndeclared(payload, key, input, names);
-        // A writer does not see these. An undefined value may be refused where an absent one is not.
-        const isRefused = parsed.issues.length > 0;
-        const isUnseen = input[key] === undefined ? field.optin === undefined || isRefused : !isEnumerable(input, key);
-        if (mode === Mode.Given && isUnseen) keep(input, key);
+        if (mode.isSent === true && result[key] === undefined) {
+          if (field.optin === undefined) keep(result, key);
+          else delete result[key];
+        }
         if (isFull(payload)) return payload;
       }
       if (others !== "strip") parseOthers(payload, input, result, names, others, mode);
+      // Objects for zod, but not on the wire.
+      const isOther = ArrayBuffer.isView(input) || input instanceof Date;
+      if (mode.isSent === true && isOther) payload.value = input;
       return payload;
     },
   };
-}
-
-function isEnumerable(object: object, key: string): boolean {
-  return Object.prototype.propertyIsEnumerable.call(object, key);
 }
 
 /** Adds undeclared keys of `input` to the issues of a missing field: one of them may be the field's name, misspelt. */
@@ -111,11 +109,10 @@ function parseOthers(
     if (isFull(payload)) return;
     if (others === "strict") {
       unknown.push(key);
-      if (mode === Mode.Given) keep(input, key);
     } else if (key !== "__proto__") {
       places = placesWith(key, places);
       settle(run(others, input[key], mode), payload, result, key, input, others);
-      if (mode === Mode.Given) keep(input, key);
+      if (mode.isSent === true) keep(result, key);
     }
   }
   if (unknown.length > 0) add(payload, unrecognized(unknown));

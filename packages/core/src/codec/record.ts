@@ -8,7 +8,7 @@ import {
   isFull,
   isObject,
   MAX_ISSUES,
-  Mode,
+  type Mode,
   prefix,
   run,
   type Shape,
@@ -36,10 +36,11 @@ export function record(keys: RecordKeys<Shape>, element: Shape): Shape {
         places = placesWith(name, places);
         const given = input[name];
         const parsed = run(element, given, mode);
-        if (mode === Mode.Given && name in input) keep(input, name);
         prefix(name, parsed, elements);
         inOrder.push(...parsed.issues);
-        if (key !== "__proto__") result[key as string] = parsed.value;
+        if (key === "__proto__") return;
+        result[key as string] = parsed.value;
+        if (mode.isSent === true && name in input) keep(result, key as string);
       };
       if (exactly !== undefined) {
         for (const name of exactly) settle(name, name);
@@ -58,7 +59,6 @@ export function record(keys: RecordKeys<Shape>, element: Shape): Shape {
       // those of elements come first.
       const told = inOrder.length > MAX_ISSUES ? [...elements.issues, ...inOrder] : inOrder;
       for (const issue of told) add(payload, issue);
-      if (mode === Mode.Given) for (const name of [...unknown, ...invalid]) keep(input, name);
       if (unknown.length > 0) add(payload, unrecognized(unknown));
       return payload;
     },

@@ -1,4 +1,6 @@
+import { MAX_DEPTH } from "../fixed-limits.js";
 import { classOf, safeNumber } from "../msgpack/value.js";
+import { keep } from "../msgpack/write-value.js";
 import type { Form } from "./form.js";
 
 /** Converts a value of a source to the form that a program uses. Unknown values are returned unchanged, for the shape to refuse. */
@@ -11,6 +13,10 @@ type Conversion = (value: unknown) => unknown;
 export interface Mode {
   /** True for values from MessagePack: maps are `WireMap`, and 64-bit integers are bigints. */
   readonly isWire?: boolean;
+  /** True for values from the program. */
+  readonly isGiven?: boolean;
+  /** True if the result is what is sent: the value as it was given, without keys that the schema does not declare. */
+  readonly isSent?: boolean;
   readonly number?: Conversion;
   readonly bigint?: Conversion;
   readonly date?: Conversion;
@@ -27,13 +33,16 @@ export interface Mode {
 }
 
 const isWire = true;
+const isGiven = true;
 
 /** Converts 64-bit integers to numbers if they are exact. */
 const number: Conversion = (value) => (typeof value === "bigint" ? safeNumber(value) : value);
 
-export const Mode: { readonly Given: Mode; readonly Wire: Mode } = {
-  /** Values from the program: a sender's input. */
-  Given: {},
+export const Mode: { readonly Given: Mode; readonly Sent: Mode; readonly Wire: Mode } = {
+  /** Values from the program, which are parsed. */
+  Given: { isGiven },
+  /** Values from the program, which are sent. */
+  Sent: { isGiven, isSent: true },
   Wire: { isWire, number, literal: number, exact: { isWire } },
 };
 
@@ -85,6 +94,28 @@ export type Facts = Readonly<Record<string, unknown>>;
 
 export function run(shape: Shape, value: unknown, mode: Mode): ShapePayload {
   return shape.run({ value, issues: [] }, mode);
+}
+
+/** Returns true if a value of the program matches. */
+export function fits(shape: Shape, value: unknown): boolean {
+  return run(shape, value, Mode.Given).issues.length === 0;
+}
+
+/** Finds the issues of a value with `shape`. The result is `sent()`, which is sent. */
+export function parsedAndSent(shape: Shape, payload: ShapePayload, sent: () => unknown): ShapePayload {
+  const result = shape.run(payload, Mode.Given);
+  result.value = sent();
+  return result;
+}
+
+/** Returns `value` as it was given: it is sent with undefined properties, and with those that its schema does not declare. */
+export function whole(value: unknown, depth: number = MAX_DEPTH): unknown {
+  if (depth === 0 || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  for (const [key, each] of Object.entries(value)) {
+    keep(value, key);
+    whole(each, depth - 1);
+  }
+  return value;
 }
 
 /** Adds an issue. The last one that has room ends all parsing, including that of outer values. */

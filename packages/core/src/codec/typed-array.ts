@@ -1,5 +1,5 @@
 import { sentAs } from "../msgpack/write-value.js";
-import { invalidType, Mode, type Shape } from "./shape.js";
+import { invalidType, type Shape } from "./shape.js";
 
 /** A class of typed arrays, such as `Float64Array`. */
 export interface TypedArrayClass {
@@ -20,7 +20,7 @@ export function typedArray(View: TypedArrayClass): Shape {
       // Codecs without schemas read bytes, too, so the mode does not tell.
       const value = given instanceof Uint8Array ? viewOf(given, View) : given;
       if (!(value instanceof View)) return invalidType(payload, name, mode);
-      if (mode === Mode.Given) sentAs.set(value, bytesOf(value));
+      if (mode.isGiven === true) sentAs.set(value, bytesOf(value));
       payload.value = value;
       return payload;
     },

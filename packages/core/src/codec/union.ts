@@ -4,15 +4,18 @@ import { remembering } from "./memo.js";
 import { invalidKey, isPlainObject } from "./record.js";
 import {
   add,
+  fits,
   invalidType,
   isAborted,
   isObject,
   type Mode,
+  parsedAndSent,
   refuse,
   run,
   type Shape,
   type ShapeIssue,
   type ShapePayload,
+  whole,
 } from "./shape.js";
 
 /** The first of `options` that matches. */
@@ -50,12 +53,18 @@ function choose(options: readonly Shape[], payload: ShapePayload, mode: Mode): S
 
 function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode): ShapePayload | ShapePayload[] {
   const results: ShapePayload[] = [];
+  const refused: Shape[] = [];
   for (const option of options) {
     if (isOther(option, value, mode)) continue;
     const result = run(option, value, mode);
-    if (result.issues.length === 0) return result;
+    if (result.issues.length === 0) {
+      // The receiver is to choose the same option.
+      if (mode.isSent === true && refused.some((each) => fits(each, result.value))) result.value = whole(value);
+      return result;
+    }
     countMismatch();
     results.push(result);
+    refused.push(option);
   }
   return results;
 }
@@ -109,7 +118,14 @@ export function intersection(left: Shape, right: Shape): Shape {
   return {
     form: { kind: "intersection", left, right },
     run(payload, mode) {
-      const [a, b] = remembering(() => [run(left, payload.value, mode), run(right, payload.value, mode)]);
+      const { value } = payload;
+      if (mode.isSent === true) {
+        return parsedAndSent(this, payload, () => {
+          const sent = merge(run(left, value, mode).value, run(right, value, mode).value);
+          return sent === UNMERGEABLE ? whole(value) : sent;
+        });
+      }
+      const [a, b] = remembering(() => [run(left, value, mode), run(right, value, mode)]);
       const first = keyIssues(a, payload);
       const second = keyIssues(b, payload);
       // A key is unrecognized only if both sides refuse it.

@@ -2,7 +2,7 @@ import { count } from "../msgpack/reader.js";
 import { runOnce } from "./memo.js";
 import { weightOf } from "./nodes.js";
 import type { Refused } from "./form.js";
-import { isFull, Mode, refuse, run, type Shape } from "./shape.js";
+import { fits, isFull, Mode, parsedAndSent, refuse, run, type Shape, whole } from "./shape.js";
 
 export function optional(inner: Shape): Shape {
   const defaulted = inner.optin === "defaulted";
@@ -50,12 +50,8 @@ export function withDefault(inner: Shape, value: () => unknown): Shape {
     form: { kind: "default", inner, value },
     optin: "defaulted",
     run(payload, mode) {
-      if (payload.value === undefined) {
-        payload.value = weighed(value());
-        return payload;
-      }
-      const result = inner.run(payload, mode);
-      if (result.value === undefined) result.value = weighed(value());
+      const result = payload.value === undefined ? payload : inner.run(payload, mode);
+      if (result.value === undefined && mode.isSent !== true) result.value = weighed(value());
       return result;
     },
   };
@@ -67,8 +63,11 @@ export function prefault(inner: Shape, value: () => unknown): Shape {
     form: { kind: "prefault", inner, value },
     optin: "defaulted",
     run(payload, mode) {
-      if (payload.value === undefined) payload.value = weighed(value());
-      return inner.run(payload, mode);
+      const isAbsent = payload.value === undefined;
+      if (isAbsent) payload.value = weighed(value());
+      const result = inner.run(payload, mode);
+      if (isAbsent && mode.isSent === true) result.value = undefined;
+      return result;
     },
   };
 }
@@ -83,7 +82,10 @@ export function caught(inner: Shape, value: (refused: Refused) => unknown): Shap
       const input = payload.value;
       const result = run(inner, input, mode);
       payload.value = result.value;
-      if (result.issues.length > 0) payload.value = weighed(value({ input, ...result }));
+      if (result.issues.length === 0) return payload;
+      const caughtValue = weighed(value({ input, ...result }));
+      if (mode.isSent !== true) payload.value = caughtValue;
+      else if (isFull(result) || fits(inner, result.value)) payload.value = whole(input);
       return payload;
     },
   };
@@ -107,7 +109,7 @@ export function frozen(inner: Shape): Shape {
     form: { kind: "frozen", inner },
     run(payload, mode) {
       const result = inner.run(payload, mode);
-      result.value = freeze(result.value);
+      if (mode.isSent !== true) result.value = freeze(result.value);
       return result;
     },
   };
@@ -137,6 +139,8 @@ export function pipe(from: Shape, to: Shape): Shape {
     optin: from.optin,
     optout: to.optout,
     run(payload, mode) {
+      const { value } = payload;
+      if (mode.isSent === true) return parsedAndSent(this, payload, () => run(from, value, mode).value);
       const result = from.run(payload, mode);
       if (isFull(result) || result.issues.some((issue) => issue.code !== "unrecognized_keys")) {
         result.aborted = true;

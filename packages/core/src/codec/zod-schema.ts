@@ -2,7 +2,6 @@
 // stable for libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
-import { keep } from "../msgpack/write-value.js";
 import { costlyForCheck, costlyText } from "./costly-texts.js";
 import type { PlainJson, Refused } from "./form.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
@@ -10,7 +9,19 @@ import { restored } from "./restored.js";
 import { ASYNCHRONOUS } from "./misfit-error.js";
 import { pipe } from "./wrappers.js";
 import { firstText, zodConfig } from "./zod-config.js";
-import { add, isAborted, isExplicitlyAborted, isFull, Mode, refuse, type Shape, type ShapePayload } from "./shape.js";
+import {
+  add,
+  isAborted,
+  isExplicitlyAborted,
+  isFull,
+  Mode,
+  parsedAndSent,
+  refuse,
+  run,
+  type Shape,
+  type ShapePayload,
+  whole,
+} from "./shape.js";
 
 interface ZodIssue {
   readonly code?: string;
@@ -71,6 +82,12 @@ export function external(schema: unknown, input?: Shape | PlainJson, takes?: Pla
   const given = typeof input === "object" ? input : undefined;
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const isLeaf = LEAVES.has(internals.def.type);
+  const parsed = (value: unknown): ZodPayload => settled(internals.run({ value, issues: [] }, { async: false }));
+  const sentOf = (value: unknown): unknown => {
+    const sent = run(given as Shape, value, Mode.Sent);
+    const isSame = sent.issues.length === 0 && parsed(sent.value).issues.length === 0;
+    return isSame ? sent.value : whole(value);
+  };
   return {
     form: { kind: "external", schema, given, takes: given ? takes : (input as PlainJson | undefined) },
     optin: internals.optin,
@@ -83,22 +100,13 @@ export function external(schema: unknown, input?: Shape | PlainJson, takes?: Pla
       if (mode.isWire === true && given !== undefined) value = restored(given, payload.value);
       const costly = costlyText(schema, value);
       if (costly !== undefined) return adopt(payload, [costly]);
-      const result = settled(internals.run({ value, issues: [] }, { async: false }));
-      payload.value = result.value;
+      const result = parsed(value);
+      if (mode.isSent !== true) payload.value = result.value;
+      else if (given !== undefined && !isLeaf) payload.value = sentOf(value);
       if (result.aborted !== undefined) payload.aborted = result.aborted;
-      if (!isLeaf && mode === Mode.Given && result.issues.length > 0) keepUndefined(value);
       return adopt(payload, result.issues);
     },
   };
-}
-
-/** Has the undefined properties of a refused value sent: without them it might match here, before another option of a union. */
-function keepUndefined(value: unknown): void {
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return;
-  for (const [key, each] of Object.entries(value)) {
-    if (each === undefined) keep(value, key);
-    else keepUndefined(each);
-  }
 }
 
 /** A zod preprocess function before `inner`. Values that match `inner` are passed in the form that `inner` accepts. */
@@ -117,7 +125,11 @@ export function refined(inner: Shape, schema: unknown, done: number = 0): Shape 
   return {
     ...inner,
     form: { kind: "refined", inner, schema },
-    run: (payload, mode) => runChecks(inner.run(payload, mode), (checks ??= checksOf(schema).slice(done))),
+    run(payload, mode) {
+      const { value } = payload;
+      if (mode.isSent === true) return parsedAndSent(this, payload, () => run(inner, value, mode).value);
+      return runChecks(inner.run(payload, mode), (checks ??= checksOf(schema).slice(done)));
+    },
   };
 }
 

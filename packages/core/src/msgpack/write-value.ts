@@ -53,17 +53,16 @@ function refuse(what: string, depth: number): never {
   throw new TypeError(`${what} at /${trail.slice(0, MAX_DEPTH - depth).join("/")}`);
 }
 
-/** The properties that are sent, of objects that have some which are undefined, inherited or not enumerable. */
+/** Undefined properties that are sent, by object. */
 const kept = new WeakMap<object, Set<string>>();
 
-/** Has the property `key` of `object` sent, even if it is undefined, inherited or not enumerable: its schema has seen it there. */
+/** Has the property `key` of `object` sent even if it is undefined. */
 export function keep(object: object, key: string): void {
-  // What is inherited may be a method, which is no field.
-  if (key in object && typeof (object as Record<string, unknown>)[key] !== "function")
-    kept.set(object, (kept.get(object) ?? new Set(Object.keys(object))).add(key));
+  if (Object.hasOwn(object, key) && (object as Record<string, unknown>)[key] === undefined)
+    kept.set(object, (kept.get(object) ?? new Set()).add(key));
 }
 
-/** Whether a property is sent though it is undefined. */
+/** Returns true if a property is sent even though it is undefined. */
 export function isKept(object: object, key: string): boolean {
   return kept.get(object)?.has(key) === true;
 }
@@ -77,9 +76,7 @@ export const sentBytes = (value: object): Uint8Array | undefined =>
 
 /** The properties of `value` that are sent. Throws `TypeError` for an object that is more than its properties, such as an `Error`. */
 export function sentFields(value: object, depth: number = MAX_DEPTH): [key: string, field: unknown][] {
-  const keys = kept.get(value);
-  if (keys !== undefined) return Array.from(keys, (key) => [key, (value as Record<string, unknown>)[key]]);
   const name = classOf(value);
   if (name !== "Object") refuse(name, depth);
-  return Object.entries(value).filter(([, field]) => field !== undefined);
+  return Object.entries(value).filter(([key, field]) => field !== undefined || isKept(value, key));
 }

@@ -129,7 +129,7 @@ export class JsonWriters {
         const other = asIs(inner);
         return (value) => {
           if (fits(inner, value)) return write(value);
-          const text = other(value);
+          const text = other(run(shape, value, Mode.Sent).value);
           // Without undefined properties, it may match.
           return isJsonOf(inner, text) ? misfit() : text;
         };
@@ -140,8 +140,13 @@ export class JsonWriters {
         return fitting(shape, this.of(form.inner));
       case "lazy":
         return this.#lazy(form.inner);
-      case "external":
-        return fitting(shape, externalWriter(form.takes));
+      case "external": {
+        const write = externalWriter(form.takes);
+        return (value) => {
+          const sent = run(shape, value, Mode.Sent);
+          return sent.issues.length === 0 ? write(sent.value) : misfit();
+        };
+      }
       default:
         return fitting(shape, plainText);
     }

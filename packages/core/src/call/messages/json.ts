@@ -3,7 +3,7 @@ import { RpcError } from "../../errors.js";
 import { MAX_DEPTH } from "../../fixed-limits.js";
 import { MAX_BIGINT_DIGITS, tooManyDigits } from "../../msgpack/big-int.js";
 import { CROWDED, mapOf, setOf } from "../../msgpack/key-crowd.js";
-import { isKept, keep, sentBytes, sentFields } from "../../msgpack/write-value.js";
+import { isKept, sentBytes, sentFields } from "../../msgpack/write-value.js";
 import { fromBase64, toBase64 } from "./base64.js";
 import { readIsoDate } from "./iso-date.js";
 import { countJson } from "./json-count.js";
@@ -64,14 +64,8 @@ function tagObject(value: object, converted: unknown): unknown {
   if (value instanceof Map) return { $map: [...value] };
   if (value instanceof Set) return { $set: [...value] };
   if (typeof converted !== "object" || converted === null || Array.isArray(converted)) return converted;
-  const fields = sentFields(converted);
-  const entry = soleEntry(fields);
-  if (entry !== undefined) return { [`$${entry[0]}`]: entry[1] };
-  // JSON has no inherited properties, and none that are not enumerable.
-  if (fields.length <= Object.keys(converted).length) return converted;
-  const copy = Object.fromEntries(fields);
-  for (const [key] of fields) keep(copy, key);
-  return copy;
+  const entry = soleEntry(sentFields(converted));
+  return entry === undefined ? converted : { [`$${entry[0]}`]: entry[1] };
 }
 
 /** The only property of an object, if its name begins with `$`. */
