@@ -4,11 +4,11 @@ import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileUploads } from "@quicrpc/node";
-import type { UploadFacts } from "@quicrpc/blobs";
+import type { UploadInfo } from "@quicrpc/blobs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 const SECRET = "the server may read this, and its clients may not";
-const facts: UploadFacts = { field: "s/m/f", principal: "", type: "", name: "", isComplete: true };
+const facts: UploadInfo = { field: "s/m/f", principal: "", type: "", name: "", isComplete: true };
 
 describe.skipIf(process.platform === "win32")("links that are planted in a folder of uploads", () => {
   let root = "";

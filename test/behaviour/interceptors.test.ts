@@ -4,9 +4,9 @@ import {
   type Interceptor,
   interceptCaller,
   interceptRouter,
-  observed,
+  observeResponse,
   RpcError,
-  withOutputs,
+  withResponseMessages,
 } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { distinctKinds, type Pair } from "./kinds.js";
@@ -23,10 +23,10 @@ function doubling(notes: string[], name: string): Interceptor {
     notes.push(`${name} ${call.side} ${call.method.name}`);
     if (call.side === "caller") call.metadata.append("passed", name);
     const inputs = call.inputs && doubled(call.inputs);
-    const answer = observed(await next(inputs === undefined ? call : { ...call, inputs }), {
+    const answer = observeResponse(await next(inputs === undefined ? call : { ...call, inputs }), {
       onOver: (error) => notes.push(`${name} ${call.side} over ${error?.code ?? "ok"}`),
     });
-    return answer.outputs === undefined ? answer : withOutputs(answer, doubled(answer.outputs));
+    return answer.outputs === undefined ? answer : withResponseMessages(answer, doubled(answer.outputs));
   };
 }
 

@@ -10,7 +10,7 @@ import {
   type Interceptor,
   interceptRouter,
   isRpcErrorOf,
-  observed,
+  observeResponse,
   retry,
   type Router,
   rpcError,
@@ -114,7 +114,7 @@ export async function timed(
   const timing: Interceptor = async (call, next) => {
     const start = performance.now();
     const answer = await next(call);
-    return observed(answer, { onOver: () => record(call.method, performance.now() - start) });
+    return observeResponse(answer, { onOver: () => record(call.method, performance.now() - start) });
   };
 
   const server = await serve({ listen, routers, interceptors: [timing] });

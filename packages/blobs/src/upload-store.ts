@@ -1,5 +1,5 @@
 /** State of an upload in a store, besides its bytes. */
-export interface UploadFacts {
+export interface UploadInfo {
   /** The blob field of the upload, as "service/method/field". */
   readonly field: string;
   /** The principal that owns the upload; empty if principals are not distinguished. */
@@ -17,7 +17,7 @@ export interface UploadFacts {
 
 /** One upload in a store. Its methods are never called concurrently. */
 export interface StoredUpload {
-  readonly facts: UploadFacts;
+  readonly facts: UploadInfo;
   /** Returns the number of bytes stored. */
   size(): Promise<number>;
   /** Writes bytes at position `at`, which is the current end. Rejects with an `RpcError` if there is no room. */
@@ -25,7 +25,7 @@ export interface StoredUpload {
   /** Resolves when what was written is as durable as the store makes it. */
   sync(): Promise<void>;
   /** Replaces the stored facts. */
-  note(facts: UploadFacts): Promise<void>;
+  note(facts: UploadInfo): Promise<void>;
   /** Returns all bytes, from the first on. */
   read(): AsyncIterable<Uint8Array>;
   remove(): Promise<void>;
@@ -40,7 +40,7 @@ export interface UploadStore {
    *
    * @param owner its principal, or else its client's address
    */
-  create(id: string, facts: UploadFacts, onRemoved: () => void, owner: string): Promise<StoredUpload>;
+  create(id: string, facts: UploadInfo, onRemoved: () => void, owner: string): Promise<StoredUpload>;
   /** Finds an upload that this process or another has created. */
   find(id: string): Promise<StoredUpload | undefined>;
   /**

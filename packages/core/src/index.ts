@@ -30,13 +30,13 @@ export { defaultTimeout } from "./interceptors/default-timeout.js";
 export { interceptCaller } from "./interceptors/intercept-caller.js";
 export { interceptRouter } from "./interceptors/intercept-router.js";
 export {
-  type InterceptedAnswer,
+  type InterceptedResponse,
   type InterceptedCall,
   type Interceptor,
   withoutPermissionCheck,
 } from "./interceptors/interceptor.js";
 export { logging } from "./interceptors/logging.js";
-export { observed, withOutputs } from "./interceptors/observed.js";
+export { observeResponse, withResponseMessages } from "./interceptors/observed.js";
 export { retry } from "./interceptors/retry.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";
 export { Metadata } from "./metadata.js";

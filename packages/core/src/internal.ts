@@ -72,7 +72,7 @@ export {
   type LoadShedder,
   requireRoom,
 } from "./server/admission.js";
-export { type Applicant, Authentications } from "./server/authentications.js";
+export { type UnauthenticatedPeer, Authentications } from "./server/authentications.js";
 export { type LoadSheddingOptions, OverloadGuard } from "./server/overload-guard.js";
 export { IncomingContext, type PrincipalOf } from "./server/context.js";
 export { type AllowedOrigins, PageGuard } from "./server/page-guard.js";

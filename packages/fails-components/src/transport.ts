@@ -1,5 +1,5 @@
 import { checkOptions } from "@quicrpc/core/internal";
-import type { TransportAbilities, TransportProvider } from "@quicrpc/node";
+import type { TransportCapabilities, TransportProvider } from "@quicrpc/node";
 
 /** Options of `failsTransport`. */
 export interface FailsTransportOptions {
@@ -12,7 +12,7 @@ export interface FailsTransportOptions {
 }
 
 /** All calls of a session share one byte stream with the protocol's own flow control. */
-const ABILITIES: TransportAbilities = {
+const ABILITIES: TransportCapabilities = {
   sessions: true,
   headers: true,
   tls: true,

@@ -2,7 +2,7 @@
 export { createFetchHandler, type FetchHandler, type RequestInfo } from "./server/create-fetch-handler.js";
 export { docsPage, type DocsPageOptions } from "./server/docs-page.js";
 export type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./server/extension.js";
-export type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/blobs";
+export type { StoredUpload, UploadInfo, UploadStore } from "@quicrpc/blobs";
 export type { HttpPeer, HttpServiceOptions } from "./server/http-options.js";
 export {
   type Http2Stream,

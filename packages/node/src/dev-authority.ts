@@ -64,10 +64,10 @@ export async function devAuthority(options: DevAuthorityOptions = {}): Promise<D
 /**
  * Returns the development authority that `devAuthority` created, even if it has expired, or undefined if there is none.
  */
-export async function keptDevAuthority(
+export async function existingDevAuthority(
   options: Pick<DevAuthorityOptions, "directory"> = {},
 ): Promise<DevAuthority | undefined> {
-  checkOptions("keptDevAuthority()", options, { directory: true });
+  checkOptions("existingDevAuthority()", options, { directory: true });
   const kept = await readKept(options.directory ?? cacheDirectory());
   return kept && shown(kept);
 }

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, mkdir, open, readdir, readFile, rename, rm, wri
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { RpcError } from "@quicrpc/core";
-import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/blobs";
+import type { StoredUpload, UploadInfo, UploadStore } from "@quicrpc/blobs";
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 
 /** Limits of a folder of uploads. */
@@ -130,7 +130,7 @@ class FileUploads implements UploadStore {
     this.folder = new Folder(path, options);
   }
 
-  async create(id: string, facts: UploadFacts): Promise<StoredUpload> {
+  async create(id: string, facts: UploadInfo): Promise<StoredUpload> {
     const upload = new FileUpload(join(this.folder.path, id), facts, this.folder);
     await this.folder.add({ uploads: 1, bytes: 0 }, () => upload.begin(facts));
     return upload;
@@ -139,7 +139,7 @@ class FileUploads implements UploadStore {
   async find(id: string): Promise<StoredUpload | undefined> {
     const path = join(this.folder.path, id);
     try {
-      const facts = JSON.parse(await readFile(path + FACTS, { encoding: "utf8", flag: READ })) as UploadFacts;
+      const facts = JSON.parse(await readFile(path + FACTS, { encoding: "utf8", flag: READ })) as UploadInfo;
       return new FileUpload(path, facts, this.folder);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -154,14 +154,14 @@ class FileUploads implements UploadStore {
 }
 
 class FileUpload implements StoredUpload {
-  facts: UploadFacts;
+  facts: UploadInfo;
   readonly bytesPath: string;
   private readonly factsPath: string;
   private readonly folder: Folder;
   /** Open while an attempt writes. */
   private file: FileHandle | undefined = undefined;
 
-  constructor(path: string, facts: UploadFacts, folder: Folder) {
+  constructor(path: string, facts: UploadInfo, folder: Folder) {
     this.bytesPath = path + BYTES;
     this.factsPath = path + FACTS;
     this.facts = facts;
@@ -169,7 +169,7 @@ class FileUpload implements StoredUpload {
   }
 
   /** Creates the upload's files. Throws `RpcError` `already_exists` if another process has created them. */
-  async begin(facts: UploadFacts): Promise<void> {
+  async begin(facts: UploadInfo): Promise<void> {
     // Only this user may read it, because uploads are private.
     await writeFile(this.bytesPath, "", { flag: "wx", mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== "EEXIST") throw cause;
@@ -206,7 +206,7 @@ class FileUpload implements StoredUpload {
     }
   }
 
-  async note(facts: UploadFacts): Promise<void> {
+  async note(facts: UploadInfo): Promise<void> {
     const partial = `${this.factsPath}.${randomUUID()}`;
     const file = await open(partial, "wx", 0o600);
     try {

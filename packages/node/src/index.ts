@@ -11,13 +11,13 @@ export {
 } from "./dns-targets.js";
 export { type AdvancedDialOptions, dial, type DialOptions } from "./dial.js";
 export type { FallbackOptions } from "./dial/fallback.js";
-export { type DevAuthority, devAuthority, keptDevAuthority, type DevAuthorityOptions } from "./dev-authority.js";
+export { type DevAuthority, devAuthority, existingDevAuthority, type DevAuthorityOptions } from "./dev-authority.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
 export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";
 export type { TlsUpdate } from "./listen/listener.js";
 export type { AllowedOrigins, LoadSheddingOptions } from "@quicrpc/core/internal";
 export type { Peer, TransportKind } from "./peer.js";
-export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
+export type { TransportCapabilities, TransportProvider } from "./transport/provider.js";
 export { serve } from "./serve.js";
 export { shareUdpPorts } from "./share-udp-ports.js";
 export type { SharedPortOptions, SharedPorts } from "./workers/shared-ports.js";

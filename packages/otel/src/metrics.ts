@@ -1,6 +1,6 @@
 import { checkOptions } from "@quicrpc/core/internal";
 import { type Histogram, type MeterProvider, metrics as api } from "@opentelemetry/api";
-import { type Interceptor, observed, withoutPermissionCheck } from "@quicrpc/core";
+import { type Interceptor, observeResponse, withoutPermissionCheck } from "@quicrpc/core";
 import { callAttributes, outcomeAttributes } from "./attributes.js";
 
 /** Options of `metrics`. */
@@ -32,7 +32,7 @@ export function metrics(options: MetricsOptions = {}): Interceptor {
       (call.side === "caller" ? made : served).record(seconds, attributes);
     };
     try {
-      return observed(await next(call), { onOver: record });
+      return observeResponse(await next(call), { onOver: record });
     } catch (error) {
       record(error);
       throw error;

@@ -10,7 +10,13 @@ import {
   trace,
   type TracerProvider,
 } from "@opentelemetry/api";
-import { type InterceptedCall, type Interceptor, type Metadata, observed, withoutPermissionCheck } from "@quicrpc/core";
+import {
+  type InterceptedCall,
+  type Interceptor,
+  type Metadata,
+  observeResponse,
+  withoutPermissionCheck,
+} from "@quicrpc/core";
 import { callTimings } from "@quicrpc/core/measure";
 import { callAttributes, failureAttributes, isFailure, outcomeAttributes, timingAttributes } from "./attributes.js";
 
@@ -71,7 +77,7 @@ export function tracing(options: TracingOptions = {}): Interceptor {
           ? callTimings((told) => span.setAttributes(timingAttributes(told)))
           : undefined;
       const answer = await context.with(active, () => (measured === undefined ? next(call) : measured(call, next)));
-      return observed(answer, { onOver: (error) => end(span, call, error) });
+      return observeResponse(answer, { onOver: (error) => end(span, call, error) });
     } catch (error) {
       end(span, call, error);
       throw error;

@@ -20,7 +20,7 @@ import { type CloseInfo, encodeReason, type QuicSession, type SocketAddress } fr
 import { type EndpointStats, endpointStats } from "./stats.js";
 import { encodeServerTls, type ServerTlsOptions } from "./tls-options.js";
 import { dialWebTransport, HTTP3_ALPN, type WebTransportConnectOptions } from "./web-transport-dial.js";
-import type { WebTransportAnswer, WebTransportRequest } from "./web-transport-request.js";
+import type { WebTransportResponse, WebTransportRequest } from "./web-transport-request.js";
 import type { WebTransportSession } from "./web-transport-session.js";
 
 /** Options for WebTransport over HTTP/3 on the port of an endpoint. */
@@ -29,7 +29,7 @@ export interface WebTransportListenOptions {
    * Accepts or refuses a request before its session exists; may be asynchronous. An exception is answered with status
    * 500. Default: accepts every request, with the first of the client's subprotocols that is in `protocols`.
    */
-  onRequest?: (request: WebTransportRequest) => WebTransportAnswer | Promise<WebTransportAnswer>;
+  onRequest?: (request: WebTransportRequest) => WebTransportResponse | Promise<WebTransportResponse>;
   /** Subprotocols for the default `onRequest`. */
   protocols?: readonly string[];
   /** Maximum number of sessions on one connection, including requests that wait for an answer. Default 16. */
@@ -265,7 +265,7 @@ function checkedSessions(sessions = DEFAULT_WEB_TRANSPORT_SESSIONS): number {
 }
 
 /** Returns the default `onRequest`, which accepts every request. */
-function firstOf(protocols: readonly string[] = []): (request: WebTransportRequest) => WebTransportAnswer {
+function firstOf(protocols: readonly string[] = []): (request: WebTransportRequest) => WebTransportResponse {
   return (request) => {
     const protocol = request.protocols.find((name) => protocols.includes(name));
     return protocol === undefined ? {} : { protocol };

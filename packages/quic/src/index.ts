@@ -37,5 +37,5 @@ export type {
 } from "./tls-options.js";
 export { WebTransport, type WebTransportOptions } from "./web-transport.js";
 export type { WebTransportConnectOptions } from "./web-transport-dial.js";
-export type { HeaderFields, WebTransportAnswer, WebTransportRequest } from "./web-transport-request.js";
-export { type WebTransportOpening, WebTransportSession } from "./web-transport-session.js";
+export type { HeaderFields, WebTransportResponse, WebTransportRequest } from "./web-transport-request.js";
+export { type WebTransportHandshake, WebTransportSession } from "./web-transport-session.js";

@@ -19,7 +19,7 @@ export interface WebTransportRequest {
 }
 
 /** Response to a `WebTransportRequest`. */
-export interface WebTransportAnswer {
+export interface WebTransportResponse {
   /** 200, the default, grants the session; 300 to 599 refuses it. */
   readonly status?: number;
   /** One of the request's `protocols`. */
@@ -88,7 +88,7 @@ export function encodeProtocols(protocols: readonly string[] = []): string {
 }
 
 /** Throws if an answer is not valid for its request. */
-export function checkAnswer(request: WebTransportRequest, { status = 200, protocol }: WebTransportAnswer): void {
+export function checkAnswer(request: WebTransportRequest, { status = 200, protocol }: WebTransportResponse): void {
   if (status !== 200 && !(Number.isInteger(status) && status >= 300 && status <= 599)) {
     throw invalidOption(`onRequest must answer with status 200, or 300 to 599, not ${status}`);
   }

@@ -3,7 +3,7 @@ import type { Engine } from "./engine.js";
 import { QuicSession } from "./session.js";
 
 /** HTTP request and response fields with which the session was opened. */
-export interface WebTransportOpening {
+export interface WebTransportHandshake {
   /** Host and port that the client requested. */
   readonly authority: string;
   /** Path and query, starting with "/". */
@@ -18,7 +18,7 @@ export interface WebTransportOpening {
  * A WebTransport session over HTTP/3, on either side. It has the direct interface and the W3C members of `QuicSession`.
  * `close` ends only this session, not the others on its connection.
  */
-export class WebTransportSession extends QuicSession implements WebTransportOpening {
+export class WebTransportSession extends QuicSession implements WebTransportHandshake {
   readonly authority: string;
   readonly path: string;
   readonly protocol: string;
@@ -27,7 +27,7 @@ export class WebTransportSession extends QuicSession implements WebTransportOpen
   readonly reliability = "supports-unreliable" as const;
 
   /** @internal */
-  constructor(engine: Engine, handle: number, opening: WebTransportOpening, datagrams?: Datagrams) {
+  constructor(engine: Engine, handle: number, opening: WebTransportHandshake, datagrams?: Datagrams) {
     super(engine, handle, datagrams);
     this.authority = opening.authority;
     this.path = opening.path;

@@ -9,7 +9,7 @@ import {
   checkAnswer,
   decodeFields,
   encodeFields,
-  type WebTransportAnswer,
+  type WebTransportResponse,
   type WebTransportRequest,
 } from "./web-transport-request.js";
 import { WebTransportSession } from "./web-transport-session.js";
@@ -37,7 +37,7 @@ interface Slot {
 
 /** The WebTransport sessions of an endpoint, and the requests for them. */
 export class WebTransports {
-  onRequest: ((request: WebTransportRequest) => WebTransportAnswer | Promise<WebTransportAnswer>) | undefined =
+  onRequest: ((request: WebTransportRequest) => WebTransportResponse | Promise<WebTransportResponse>) | undefined =
     undefined;
   readonly #engine: Engine;
   readonly #slots: (Slot | undefined)[] = [];
@@ -102,7 +102,7 @@ export class WebTransports {
     return slot.session === undefined && this.#slots[(slot.handle % 2 ** 24) - WEB_TRANSPORT] === slot;
   }
 
-  #answer(slot: Slot, request: WebTransportRequest, answer: WebTransportAnswer): void {
+  #answer(slot: Slot, request: WebTransportRequest, answer: WebTransportResponse): void {
     if (!this.#awaits(slot)) return;
     checkAnswer(request, answer);
     if ((answer.status ?? 200) !== 200) {
@@ -121,7 +121,7 @@ export class WebTransports {
     engine.accepted(session);
   }
 
-  #refuse(slot: Slot, { status = 500, headers }: WebTransportAnswer): void {
+  #refuse(slot: Slot, { status = 500, headers }: WebTransportResponse): void {
     this.#engine.kick();
     this.#engine.native.rejectSession(slot.handle, status, encodeFields(headers));
   }

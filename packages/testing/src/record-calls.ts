@@ -1,9 +1,9 @@
 import {
-  type InterceptedAnswer,
+  type InterceptedResponse,
   type InterceptedCall,
   type Interceptor,
   type Metadata,
-  observed,
+  observeResponse,
   RpcError,
 } from "@quicrpc/core";
 import { checkOptions, fullName } from "@quicrpc/core/internal";
@@ -84,7 +84,7 @@ class CallInProgress {
     if (!this.call.isOver && this.hasRoom(step)) this.call.steps.push(step);
   }
 
-  keepMetadata(answer: InterceptedAnswer): void {
+  keepMetadata(answer: InterceptedResponse): void {
     const [metadata, trailers] = [fieldsOf(answer.responseMetadata), fieldsOf(answer.trailers)];
     if (this.hasRoom([metadata, trailers])) Object.assign(this.call, { metadata, trailers });
   }
@@ -105,10 +105,10 @@ class CallInProgress {
 }
 
 /** Records a response and its end. */
-function followed(answer: InterceptedAnswer, { method }: InterceptedCall, made: CallInProgress): InterceptedAnswer {
+function followed(answer: InterceptedResponse, { method }: InterceptedCall, made: CallInProgress): InterceptedResponse {
   const keep = (output: unknown): void => made.keep({ out: toJson(output) });
   if (answer.outputs === undefined && method.kind !== "notify") keep(answer.output);
-  return observed(answer, {
+  return observeResponse(answer, {
     onItem: keep,
     onOver: (error) => {
       made.keepMetadata(answer);

@@ -1,7 +1,7 @@
 import {
   type Caller,
   createLocalCaller,
-  type InterceptedAnswer,
+  type InterceptedResponse,
   type InterceptedCall,
   interceptCaller,
   Metadata,
@@ -29,7 +29,7 @@ export function replayCalls(text: string): Caller {
   return interceptCaller(createLocalCaller([]), [(call) => answerTo(call, new Replay(call, calls, taken))]);
 }
 
-async function answerTo({ method }: InterceptedCall, replay: Replay): Promise<InterceptedAnswer> {
+async function answerTo({ method }: InterceptedCall, replay: Replay): Promise<InterceptedResponse> {
   const { responseMetadata, trailers } = replay;
   if (streamsOutput(method)) return { responseMetadata, trailers, output: undefined, outputs: replay.run() };
   let output: unknown;

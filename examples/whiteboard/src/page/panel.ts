@@ -1,5 +1,5 @@
 import type { BrowserConnection } from "@quicrpc/browser";
-import { type Interceptor, observed } from "@quicrpc/core";
+import { type Interceptor, observeResponse } from "@quicrpc/core";
 import { byId } from "./dom.js";
 
 const PING_EVERY_MS = 1000;
@@ -34,7 +34,7 @@ export class Panel {
     const { name } = call.method;
     this.count(name, 1);
     try {
-      return observed(await next(call), { onOver: () => this.count(name, -1) });
+      return observeResponse(await next(call), { onOver: () => this.count(name, -1) });
     } catch (error) {
       this.count(name, -1);
       throw error;

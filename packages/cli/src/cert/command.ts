@@ -75,8 +75,8 @@ export function certCommand(): Command {
     .description("Make browsers stop trusting it.")
     .action(async (_: TrustOptions, subcommand: Command) => {
       const options = subcommand.optsWithGlobals<TrustOptions>();
-      const { keptDevAuthority } = await import("@quicrpc/node");
-      const authority = await keptDevAuthority(folderOf(options));
+      const { existingDevAuthority } = await import("@quicrpc/node");
+      const authority = await existingDevAuthority(folderOf(options));
       if (authority !== undefined) await changeStores("remove", authority, options);
       else if (options.json === true) printJson({ authority: null, stores: [] });
       else process.stdout.write("There is no development authority to remove.\n");

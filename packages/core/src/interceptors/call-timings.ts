@@ -2,7 +2,7 @@ import { Received } from "../call/messages/received.js";
 import type { BlobCode } from "../contract/blob-code.js";
 import type { AnyMethod, MessageCodec, PayloadWriter } from "../contract/descriptor.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
-import { observed, withOutputs } from "./observed.js";
+import { observeResponse, withResponseMessages } from "./observed.js";
 
 /**
  * Durations of one call on this side, in milliseconds. A value is undefined if the call did not get that far, or if it
@@ -55,8 +55,8 @@ export function callTimings(onTimings: (timings: CallTimings, call: InterceptedC
               output: unboxed(received.output, marks),
               outputs: undefined,
             }
-          : withOutputs(received, unboxedItems(received.outputs, marks));
-      return observed(answer, { onOver });
+          : withResponseMessages(received, unboxedItems(received.outputs, marks));
+      return observeResponse(answer, { onOver });
     } catch (error) {
       onOver();
       throw error;

@@ -2,7 +2,7 @@ import { expiries } from "../call/expiries.js";
 import { watch } from "../call/watch.js";
 import { RpcError } from "../errors.js";
 import { type InterceptedCall, type Interceptor, withoutPermissionCheck } from "./interceptor.js";
-import { observed } from "./observed.js";
+import { observeResponse } from "./observed.js";
 
 /** Options of `concurrencyLimit`. */
 export interface ConcurrencyLimitOptions {
@@ -37,7 +37,7 @@ export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOp
   return withoutPermissionCheck(async (call, next) => {
     await enter(call);
     try {
-      return observed(await next(call), { onOver: leave });
+      return observeResponse(await next(call), { onOver: leave });
     } catch (error) {
       leave();
       throw error;

@@ -8,9 +8,9 @@ import { watch } from "../call/watch.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
-import { compose, type InterceptedAnswer, type InterceptedCall, type Interceptor, type Next } from "./interceptor.js";
+import { compose, type InterceptedResponse, type InterceptedCall, type Interceptor, type Next } from "./interceptor.js";
 import { makeCall } from "./make-call.js";
-import { type AnswerObserver, observed } from "./observed.js";
+import { type AnswerObserver, observeResponse } from "./observed.js";
 import { SourceItems } from "./source-items.js";
 import { WritableItems } from "./writable-items.js";
 
@@ -127,7 +127,7 @@ class InterceptedCaller extends BaseCaller {
     const queue = itemQueue<unknown>({ onTaken() {}, onAbandoned: () => leave() });
     this.run(call, next).then(
       (received) => {
-        const answer = observed(received, { onItem, onOver: end });
+        const answer = observeResponse(received, { onItem, onOver: end });
         leave = queue.follow(answer.outputs ?? new SourceItems([]), answer);
       },
       (error: unknown) => {
@@ -138,7 +138,7 @@ class InterceptedCaller extends BaseCaller {
     return queue.stream;
   }
 
-  private async run(call: InterceptedCall, next: Next): Promise<InterceptedAnswer> {
+  private async run(call: InterceptedCall, next: Next): Promise<InterceptedResponse> {
     try {
       return await inTime(call, next(call));
     } catch (error) {
@@ -154,8 +154,8 @@ class InterceptedCaller extends BaseCaller {
  */
 function inTime(
   { options, deadline }: InterceptedCall,
-  answer: Promise<InterceptedAnswer>,
-): Promise<InterceptedAnswer> {
+  answer: Promise<InterceptedResponse>,
+): Promise<InterceptedResponse> {
   let late: ReturnType<typeof setTimeout> | undefined;
   let fail: (error: RpcError) => void;
   const giveUp = (error: RpcError): void => {

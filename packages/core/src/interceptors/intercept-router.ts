@@ -5,7 +5,7 @@ import { RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import type { CallContext } from "../server/context.js";
 import type { BoundMethod, Router } from "../server/router.js";
-import { compose, type InterceptedAnswer, type InterceptedCall, type Interceptor } from "./interceptor.js";
+import { compose, type InterceptedResponse, type InterceptedCall, type Interceptor } from "./interceptor.js";
 import { SourceItems } from "./source-items.js";
 
 /** Returns a router whose calls pass through `interceptors`; the first is the outermost. */
@@ -21,7 +21,7 @@ function intercept<Context>(
   { method, handler, resumables, authorize }: BoundMethod<Context>,
   interceptors: readonly Interceptor[],
 ): BoundMethod<Context> {
-  const serve = async (call: InterceptedCall): Promise<InterceptedAnswer> => {
+  const serve = async (call: InterceptedCall): Promise<InterceptedResponse> => {
     const context = call.context as CallContext<Context>;
     const result = await handler(call.inputs === undefined ? call.input : itemStream(call.inputs), context);
     const { responseMetadata, trailers } = context;

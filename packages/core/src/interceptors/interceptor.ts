@@ -33,7 +33,7 @@ export interface InterceptedCall {
 }
 
 /** The response of a call. Metadata and trailers are complete when `output` is available, or when `outputs` has ended. */
-export interface InterceptedAnswer extends AnswerMetadata {
+export interface InterceptedResponse extends AnswerMetadata {
   /** The callee's message; undefined if it streams. */
   readonly output: unknown;
   /** The callee's messages, if it streams. */
@@ -41,14 +41,14 @@ export interface InterceptedAnswer extends AnswerMetadata {
 }
 
 /** Continues a call. An interceptor may pass on a changed call, and may call `next` more than once. */
-export type Next = (call: InterceptedCall) => Promise<InterceptedAnswer>;
+export type Next = (call: InterceptedCall) => Promise<InterceptedResponse>;
 
 /**
  * Wraps calls: it can act before and after `next`, pass on a changed call, or respond itself. Rejects with the call's
  * error. If a side streams, its iterable can also throw errors.
  */
 export interface Interceptor {
-  (call: InterceptedCall, next: Next): Promise<InterceptedAnswer>;
+  (call: InterceptedCall, next: Next): Promise<InterceptedResponse>;
   /**
    * False if the interceptor never refuses a call because of its caller, such as one that logs or measures. It then
    * does not run for permission checks, and errors about unknown methods may list the services. Default: true

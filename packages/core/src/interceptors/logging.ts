@@ -2,7 +2,7 @@ import { fullName } from "../contract/descriptor.js";
 import { type Code, RpcError } from "../errors.js";
 import { type InterceptedCall, type Interceptor, withoutPermissionCheck } from "./interceptor.js";
 import { sanitizeForLog } from "../server/log-error.js";
-import { observed } from "./observed.js";
+import { observeResponse } from "./observed.js";
 
 /** A logger: pino, `console`, or an object with the same methods. */
 interface Logger {
@@ -44,7 +44,7 @@ export function logging(logger: Logger): Interceptor {
     };
     try {
       const answer = await next(call);
-      return observed(answer, { onItem: () => items++, onOver: log });
+      return observeResponse(answer, { onItem: () => items++, onOver: log });
     } catch (error) {
       log(error);
       throw error;

@@ -2,7 +2,7 @@ import type { Caller } from "../call/caller.js";
 import type { CallOptions } from "../call/options.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import { Metadata } from "../metadata.js";
-import type { InterceptedAnswer, InterceptedCall } from "./interceptor.js";
+import type { InterceptedResponse, InterceptedCall } from "./interceptor.js";
 
 /**
  * Makes an intercepted call on `caller`.
@@ -13,7 +13,7 @@ export async function makeCall(
   caller: Caller,
   call: InterceptedCall,
   onRefused?: (error: unknown) => void,
-): Promise<InterceptedAnswer> {
+): Promise<InterceptedResponse> {
   const { method, input, inputs = [] } = call;
   const heard = new Heard();
   switch (method.kind) {
@@ -37,7 +37,7 @@ export async function makeCall(
 }
 
 /** The response of a call, filled in as it arrives. */
-class Heard implements InterceptedAnswer {
+class Heard implements InterceptedResponse {
   responseMetadata: Metadata = new Metadata();
   trailers: Metadata = new Metadata();
   output: unknown = undefined;
@@ -65,7 +65,7 @@ function callOptions({ options, metadata, deadline, signal }: InterceptedCall): 
   return { ...options, metadata, timeoutMs: undefined, deadline, signal };
 }
 
-function answerOf(stream: ItemStream<unknown>): InterceptedAnswer {
+function answerOf(stream: ItemStream<unknown>): InterceptedResponse {
   return {
     get responseMetadata() {
       return stream.responseMetadata;

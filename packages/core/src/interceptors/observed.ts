@@ -1,5 +1,5 @@
 import { RpcError } from "../errors.js";
-import type { InterceptedAnswer } from "./interceptor.js";
+import type { InterceptedResponse } from "./interceptor.js";
 
 /** Receives the events of a response. */
 export interface AnswerObserver {
@@ -9,14 +9,17 @@ export interface AnswerObserver {
 }
 
 /** Returns a response that reports its events to `observer`, for interceptors that act when a call is over. */
-export function observed(answer: InterceptedAnswer, observer: AnswerObserver): InterceptedAnswer {
-  if (answer.outputs !== undefined) return withOutputs(answer, new ObservedItems(answer.outputs, observer));
+export function observeResponse(answer: InterceptedResponse, observer: AnswerObserver): InterceptedResponse {
+  if (answer.outputs !== undefined) return withResponseMessages(answer, new ObservedItems(answer.outputs, observer));
   observer.onOver(undefined);
   return answer;
 }
 
 /** Returns `answer` with `outputs` in place of its messages. Its metadata still arrives meanwhile. */
-export function withOutputs(answer: InterceptedAnswer, outputs: AsyncIterable<unknown>): InterceptedAnswer {
+export function withResponseMessages(
+  answer: InterceptedResponse,
+  outputs: AsyncIterable<unknown>,
+): InterceptedResponse {
   return {
     get responseMetadata() {
       return answer.responseMetadata;

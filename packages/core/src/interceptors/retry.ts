@@ -2,8 +2,8 @@ import { sleep } from "../call/sleep.js";
 import { noteRepeated } from "../call/once-key.js";
 import { type Code, RpcError } from "../errors.js";
 import { RetryBudget } from "../retry-budget.js";
-import type { InterceptedAnswer, InterceptedCall, Interceptor } from "./interceptor.js";
-import { withOutputs } from "./observed.js";
+import type { InterceptedResponse, InterceptedCall, Interceptor } from "./interceptor.js";
+import { withResponseMessages } from "./observed.js";
 
 /** Options of `retry`. */
 interface RetryOptions {
@@ -89,11 +89,11 @@ function delayOf(
 }
 
 /** Resolves when the first item, the end or the error of a streamed response is known. */
-async function withFirstItem(answer: InterceptedAnswer): Promise<InterceptedAnswer> {
+async function withFirstItem(answer: InterceptedResponse): Promise<InterceptedResponse> {
   if (answer.outputs === undefined) return answer;
   const iterator = answer.outputs[Symbol.asyncIterator]();
   let first: IteratorResult<unknown> | undefined = await iterator.next();
-  return withOutputs(answer, {
+  return withResponseMessages(answer, {
     [Symbol.asyncIterator]: () => ({
       next: async () => {
         const next = first ?? (await iterator.next());

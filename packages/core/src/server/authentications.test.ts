@@ -1,11 +1,11 @@
 import { DEFAULT_LIMITS } from "../limits.js";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Applicant, Authentications, type AuthenticationSettings } from "./authentications.js";
+import { type UnauthenticatedPeer, Authentications, type AuthenticationSettings } from "./authentications.js";
 
 /** A pending session whose peer goes when the test says so. */
-function visitor(): { pending: Applicant<string>["pending"]; leave: () => void } {
+function visitor(): { pending: UnauthenticatedPeer<string>["pending"]; leave: () => void } {
   let gone: (() => void) | undefined;
-  const pending: Applicant<string>["pending"] = {
+  const pending: UnauthenticatedPeer<string>["pending"] = {
     remainingMs: 10_000,
     onGone: (listener) => {
       gone = listener;

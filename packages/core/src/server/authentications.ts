@@ -11,7 +11,7 @@ const SOURCE_SHARE = 3 / 4;
 const WAITING_PER_PLACE = 16;
 
 /** The peer of a session, or the sender of an HTTP request, that asks to be authenticated. */
-export interface Applicant<Who> {
+export interface UnauthenticatedPeer<Who> {
   readonly peer: Who;
   /** Identifies the source, such as an address: sources take turns, so that one cannot keep others out. */
   readonly source: string;
@@ -61,7 +61,7 @@ export class Authentications<Who, Context> {
    * Returns the result of `authenticate`. Rejects with `deadline_exceeded` when its time is over, with `cancelled` if
    * the peer has disconnected, and with `resource_exhausted` if too many wait.
    */
-  run({ peer, source, pending, late }: Applicant<Who>): Promise<Context> {
+  run({ peer, source, pending, late }: UnauthenticatedPeer<Who>): Promise<Context> {
     const { authenticate, limits } = this.settings;
     const controller = new AbortController();
     return new Promise((resolve, reject) => {

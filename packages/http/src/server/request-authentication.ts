@@ -1,5 +1,5 @@
 import { type Limits, RpcError } from "@quicrpc/core";
-import { type Applicant, type Authentications, type ErrorHook, sourceOf } from "@quicrpc/core/internal";
+import { type UnauthenticatedPeer, type Authentications, type ErrorHook, sourceOf } from "@quicrpc/core/internal";
 import { requestAddressOf } from "./caller.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
@@ -47,7 +47,7 @@ function applicantOf(
   method: string,
   timeoutMs: number,
   { maxHandshakeMs }: Limits,
-): Applicant<HttpPeer> {
+): UnauthenticatedPeer<HttpPeer> {
   const { headers, target: path, request } = exchange;
   return {
     peer: { headers, path, address, method, request },

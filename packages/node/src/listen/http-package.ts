@@ -1,7 +1,7 @@
 import type { Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
 import type { OnceOptions } from "@quicrpc/core/once";
 import type { UploadStore } from "@quicrpc/blobs";
-import type { AllowedOrigins, Applicant, ErrorHook, LoadShedder, PrincipalOf } from "@quicrpc/core/internal";
+import type { AllowedOrigins, UnauthenticatedPeer, ErrorHook, LoadShedder, PrincipalOf } from "@quicrpc/core/internal";
 import type { HttpListener } from "./http-requests.js";
 
 /** HTTP options that `serve` does not have itself. See `createFetchHandler` of `@quicrpc/http`. */
@@ -56,7 +56,7 @@ export interface HttpSettings<Context> {
   readonly once: OnceOptions<Context> | undefined;
   readonly principal: PrincipalOf<Context> | undefined;
   readonly host: { readonly optionsOf: string; readonly addressOf: (request: unknown) => string | undefined };
-  readonly authentications: { run(applicant: Applicant<HttpCaller>): Promise<Context> } | undefined;
+  readonly authentications: { run(applicant: UnauthenticatedPeer<HttpCaller>): Promise<Context> } | undefined;
 }
 
 /** The part of `@quicrpc/http` used here. */

@@ -3,7 +3,7 @@ import {
   PortGroup,
   type QuicSession,
   type ServerTlsOptions,
-  type WebTransportAnswer,
+  type WebTransportResponse,
   type WebTransportRequest,
   WebTransportSession,
 } from "@quicrpc/quic";
@@ -58,7 +58,7 @@ const listen = async (
   const url = scheme === "quic" ? `quic://${authority}` : `https://${authority}${path}`;
   const limiter = new ConnectionLimiter(connectionLimits(transport, limits));
   let stopped = false;
-  const onRequest = (request: WebTransportRequest): WebTransportAnswer => {
+  const onRequest = (request: WebTransportRequest): WebTransportResponse => {
     const status = refusalOf(request);
     if (status === undefined) {
       return request.protocols.includes(WEB_TRANSPORT_PROTOCOL) ? { protocol: WEB_TRANSPORT_PROTOCOL } : {};

@@ -1,11 +1,11 @@
 import { dialQuic, dialWebTransportSession } from "../dial/quic.js";
 import { listenQuic, listenWebTransport } from "../listen/quic.js";
-import type { TransportAbilities, TransportProvider } from "./provider.js";
+import type { TransportCapabilities, TransportProvider } from "./provider.js";
 
-const WITH_TLS = { sessions: true, tls: true, clientCertificates: true } as const satisfies TransportAbilities;
-const OVER_QUIC: TransportAbilities = { ...WITH_TLS, streams: true, datagrams: true };
-const OVER_TCP: TransportAbilities = { sessions: true, proxyHeader: true };
-const OVER_TLS: TransportAbilities = { ...WITH_TLS, proxyHeader: true };
+const WITH_TLS = { sessions: true, tls: true, clientCertificates: true } as const satisfies TransportCapabilities;
+const OVER_QUIC: TransportCapabilities = { ...WITH_TLS, streams: true, datagrams: true };
+const OVER_TCP: TransportCapabilities = { sessions: true, proxyHeader: true };
+const OVER_TLS: TransportCapabilities = { ...WITH_TLS, proxyHeader: true };
 
 /** `quic://`: QUIC with the engine of `@quicrpc/quic`. Servers also offer WebTransport on the path "/". */
 const quicProvider: TransportProvider = {

@@ -3,7 +3,7 @@ export { attempt, hostOf, type TransportDialOptions } from "./dialling.js";
 export type {
   DialTransport,
   ListenTransport,
-  TransportAbilities,
+  TransportCapabilities,
   TransportProvider,
   WebAcceptor,
   WebProtocol,

@@ -7,7 +7,7 @@ import type { AcceptedSocket } from "../listen/socket-server.js";
 import type { TransportDialOptions } from "./dialling.js";
 
 /** Abilities of a transport's sessions; omitted abilities are not supported. Options that need a missing ability are refused. */
-export interface TransportAbilities {
+export interface TransportCapabilities {
   /** Both sides can call. Without it only the client can, and a client's option `routers` is refused. */
   readonly sessions?: boolean;
   /** Each call can have its own stream. Without it all calls of a session share one byte stream. */
@@ -36,7 +36,7 @@ export interface TransportProvider {
   readonly name: string;
   /** Supported URL schemes with colons: `["wss:"]`. */
   readonly schemes: readonly string[];
-  readonly abilities: TransportAbilities;
+  readonly abilities: TransportCapabilities;
   /** Port of a URL without one. Default 4433. */
   readonly defaultPort?: number;
   /**

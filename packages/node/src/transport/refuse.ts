@@ -2,12 +2,12 @@ import { publicUrl, refusedOption, SESSION_NEEDS } from "@quicrpc/core/internal"
 import type { ListenSettings } from "../listen/listener.js";
 import { plainHttpProvider } from "./built-in.js";
 import type { TransportDialOptions } from "./dialling.js";
-import type { TransportAbilities, TransportProvider } from "./provider.js";
+import type { TransportCapabilities, TransportProvider } from "./provider.js";
 
 type DialOption = keyof Omit<TransportDialOptions, "credentials">;
 
 /** Abilities required by options that only Node clients have. */
-const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportAbilities, string])[] = [
+const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportCapabilities, string])[] = [
   ["routers", "sessions", "only lets the client make calls"],
   ["headers", "headers", "has no header fields"],
   ["ca", "tls", "has no TLS"],
@@ -50,7 +50,7 @@ export function requireListenable(
       `clientCertificates are required, but ${scheme}// cannot request them: ${name} has none. { required: false } accepts clients without one`,
     );
   }
-  const able = (ability: keyof TransportAbilities): boolean =>
+  const able = (ability: keyof TransportCapabilities): boolean =>
     targets.some(({ provider }) => provider.abilities[ability] === true);
   if (earlyData && !able("earlyData")) throw new TypeError("the option earlyData requires a quic:// listener");
   if (web.http !== undefined && !targets.some(({ scheme }) => WITH_HTTP.has(scheme))) {

@@ -1,6 +1,6 @@
 import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
 import { MemoryBudget, requireRoom } from "@quicrpc/core/internal";
-import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/blobs";
+import type { StoredUpload, UploadInfo, UploadStore } from "@quicrpc/blobs";
 
 /** Bytes charged for an upload and for each piece, in addition to the data. */
 const UPLOAD_BYTES = 4096;
@@ -26,7 +26,7 @@ export class MemoryUploads implements UploadStore {
     this.maxBytes = maxSessionBytes;
   }
 
-  async create(id: string, facts: UploadFacts, onRemoved: () => void, name: string): Promise<StoredUpload> {
+  async create(id: string, facts: UploadInfo, onRemoved: () => void, name: string): Promise<StoredUpload> {
     if (this.uploads.has(id)) throw new RpcError("already_exists", "there is an upload with this id");
     const budget = new MemoryBudget(this.maxBytes + UPLOAD_BYTES, "limits.maxSessionBytes", this.load);
     requireRoom(budget, UPLOAD_BYTES, "the upload");
@@ -52,7 +52,7 @@ export class MemoryUploads implements UploadStore {
 }
 
 class MemoryUpload implements StoredUpload {
-  facts: UploadFacts;
+  facts: UploadInfo;
   private readonly pieces: Uint8Array[] = [];
   private bytes = 0;
   private held = 0;
@@ -61,7 +61,7 @@ class MemoryUpload implements StoredUpload {
   private readonly onDropped: () => void;
   private dropped = false;
 
-  constructor(facts: UploadFacts, budget: MemoryBudget, owner: Owner, onDropped: () => void) {
+  constructor(facts: UploadInfo, budget: MemoryBudget, owner: Owner, onDropped: () => void) {
     this.facts = facts;
     this.budget = budget;
     this.owner = owner;
@@ -93,7 +93,7 @@ class MemoryUpload implements StoredUpload {
 
   async sync(): Promise<void> {}
 
-  async note(facts: UploadFacts): Promise<void> {
+  async note(facts: UploadInfo): Promise<void> {
     this.facts = facts;
   }
 

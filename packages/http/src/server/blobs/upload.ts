@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import type { StoredUpload, UploadFacts } from "@quicrpc/blobs";
+import type { StoredUpload, UploadInfo } from "@quicrpc/blobs";
 import { blobTooLarge, createSha256, PacedHash, type Sha256 } from "@quicrpc/blobs/internal";
 import { expiries, type Expiry, reminders } from "@quicrpc/core/internal";
 import type { ByteBody } from "../../protocol/body.js";
@@ -74,7 +74,7 @@ export class Upload {
     body: ByteBody | null,
     at: number,
     limits: AppendLimits,
-    noted: (end: number) => UploadFacts,
+    noted: (end: number) => UploadInfo,
   ): Promise<number> {
     if (this.isGone || this.attempt !== undefined)
       throw new RpcError("aborted", "another request has continued the upload");

@@ -1,7 +1,7 @@
 import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
 import { quotaOf } from "@quicrpc/blobs/internal";
 import { Upload } from "./upload.js";
-import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/blobs";
+import type { StoredUpload, UploadInfo, UploadStore } from "@quicrpc/blobs";
 
 /**
  * Maximum number of uploads, and of downloads, of all clients together. It applies in addition to the limits of each
@@ -54,7 +54,7 @@ export class Uploads {
    *
    * @param maxBytes size that is charged if its length is unknown
    */
-  async create(id: string, facts: UploadFacts, { counted }: Requester, maxBytes: number): Promise<Upload> {
+  async create(id: string, facts: UploadInfo, { counted }: Requester, maxBytes: number): Promise<Upload> {
     return this.inTurn(id, async () => {
       if (this.known.has(id) || (await this.store.find(id)) !== undefined)
         throw new RpcError("already_exists", "an upload with this id exists: HEAD returns its offset");
