@@ -42,7 +42,7 @@ export class SharedModule {
   namesIn({ graph }: Survey): string[] {
     return [...graph.entries.keys()].flatMap((schema) => {
       const name = this.#named.get(schema)?.name;
-      return name === undefined ? [] : [name, `${name}Parsed`, ...namesOf({ name })];
+      return name === undefined ? [] : [name, `${name}Parsed`, ...Object.values(namesOf({ name }))];
     });
   }
 

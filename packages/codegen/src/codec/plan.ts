@@ -59,7 +59,7 @@ export class CodecPlan {
 
   /** The names of the messages' codecs. */
   get messages(): string[] {
-    return [...this.named.values()].filter(({ isPayload }) => isPayload).map(codecName);
+    return [...this.named.values()].filter(({ isPayload }) => isPayload).map((codec) => namesOf(codec).codec);
   }
 
   /** Returns true if the type of `node` has brands: the same code may then read values with different brands. */
@@ -77,7 +77,7 @@ export class CodecPlan {
     const codec = this.#take(node, label, uses);
     codec.isPayload = true;
     codec.isBranded ||= isBranded;
-    return codecName(codec);
+    return namesOf(codec).codec;
   }
 
   /** Plans the shared codec of a node, and returns its name. */
@@ -160,7 +160,7 @@ export class CodecPlan {
       uses: new Set([...(known?.uses ?? []), ...uses]),
       isShared: shared !== undefined,
     };
-    this.#scope.reserve(...namesOf(codec));
+    this.#scope.reserve(...Object.values(namesOf(codec)));
     this.named.set(node, codec);
     return codec;
   }
@@ -176,7 +176,7 @@ export class CodecPlan {
   }
 
   #isTaken(name: string): boolean {
-    return namesOf({ name }).some((each) => this.#scope.has(each));
+    return Object.values(namesOf({ name })).some((each) => this.#scope.has(each));
   }
 }
 
@@ -185,50 +185,23 @@ function isComposite(node: SchemaNode): boolean {
   return node.kind === "object" || codecParts(node).length > 1;
 }
 
-type Named = Pick<NamedCodec, "name">;
+type Declared = "writer" | "reader" | "keys" | "fields" | "shape" | "shapeMaker" | "codec" | "checks";
 
-export function writerName({ name }: Named): string {
-  return `write${name}`;
-}
-
-export function readerName({ name }: Named): string {
-  return `read${name}`;
-}
-
-/** Returns the name of the constant with an object's keys, which only objects with a reader have. */
-export function keysName(codec: Named): string {
-  return `${readerName(codec)}Keys`;
-}
-
-/** The names of the fields of an object that may have others. */
-export function namesName(codec: Named): string {
-  return `${writerName(codec)}Names`;
-}
-
-export function shapeName({ name }: Named): string {
-  return `${lowerFirst(name)}Shape`;
-}
-
-/** Returns the name of the function that creates a shape on demand. */
-export function shapeMakerName({ name }: Named): string {
-  return `make${name}Shape`;
-}
-
-export function codecName({ name }: Named): string {
-  return `${lowerFirst(name)}Codec`;
-}
-
-/** Returns the name of the function that runs checks by zod. */
-export function checksName({ name }: Named): string {
-  return `check${name}`;
-}
-
-export function namesOf(codec: Named): string[] {
-  return [writerName, readerName, keysName, namesName, shapeName, shapeMakerName, codecName, checksName].map((of) =>
-    of(codec),
-  );
-}
-
-function lowerFirst(name: string): string {
-  return name.charAt(0).toLowerCase() + name.slice(1);
+/** Returns the names of a codec's declarations. */
+export function namesOf({ name }: Pick<NamedCodec, "name">): Readonly<Record<Declared, string>> {
+  const lower = name.charAt(0).toLowerCase() + name.slice(1);
+  return {
+    writer: `write${name}`,
+    reader: `read${name}`,
+    // A constant with the keys of an object that is read.
+    keys: `read${name}Keys`,
+    // A constant with the fields of an object that is written and may have others.
+    fields: `write${name}Names`,
+    shape: `${lower}Shape`,
+    // A function that creates the shape on demand.
+    shapeMaker: `make${name}Shape`,
+    codec: `${lower}Codec`,
+    // A function that runs checks by zod.
+    checks: `check${name}`,
+  };
 }

@@ -28,7 +28,7 @@ import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
 import { expression, keyBytes, offset } from "./literals.js";
 import { LocalNames } from "./locals.js";
 import { constantOf, type FieldNode, fieldsOf, type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
-import { keysName, readerName } from "./plan.js";
+import { namesOf } from "./plan.js";
 import { comparisons } from "./print-keys.js";
 import { optionsBody } from "./print-union.js";
 import type { CodecPrinter } from "./printer.js";
@@ -42,7 +42,7 @@ export function printReader(node: SchemaNode, printer: CodecPrinter): string[] {
       ...refuseDepth(node),
       ...body,
     ]);
-  const head = `${printer.exported}function ${readerName(codec)}`;
+  const head = `${printer.exported}function ${namesOf(codec).reader}`;
   if (node.kind !== "object" || !hasOwnCode(node)) return [functionOf(head, bodyOf(node, type, printer))];
   if (printer.short || isLoose(node)) return [functionOf(head, anyOrderBody(node, type, printer))];
   const isStrict = node.others === "strict";
@@ -50,7 +50,7 @@ export function printReader(node: SchemaNode, printer: CodecPrinter): string[] {
   return [
     functionOf(head, orderedBody(node, type, printer)),
     assignment(
-      `const ${keysName(codec)}`,
+      `const ${namesOf(codec).keys}`,
       callOf("/* @__PURE__ */ new wire.Keys", [keys, ...(isStrict ? ["true"] : [])]),
     ),
   ];
@@ -173,7 +173,7 @@ function orderedBody(node: NodeOf<"object">, type: TypeNode, printer: CodecPrint
     block("for (let next = 0; ; )", [
       block("switch (next)", [...cases, "default:", "  left--;"]),
       "if (++left === 0) break;",
-      `next = ${keysName(printer.codecOf(node))}.find(r, p, left${levels});`,
+      `next = ${namesOf(printer.codecOf(node)).keys}.find(r, p, left${levels});`,
       "p = r.position;",
       "left = r.left;",
     ]),

@@ -5,19 +5,22 @@ import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { depthParameter, refuseDepth } from "./depth.js";
 import { hex, keyBytes, mapHeader, offset } from "./literals.js";
 import { type FieldNode, fieldsOf, type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
-import { namesName, writerName } from "./plan.js";
+import { namesOf } from "./plan.js";
 import { optionsBody } from "./print-union.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** Prints the writer function of a node and, for an object that allows other properties, a constant with the names of its declared fields. */
 export function printWriter(node: SchemaNode, printer: CodecPrinter): string[] {
-  const name = writerName(printer.codecOf(node));
+  const name = namesOf(printer.codecOf(node)).writer;
   const parameters = ["b: Uint8Array", "p: number", `value: ${printer.givenType(node)}`, ...depthParameter(node)];
   const body = [...refuseDepth(node), ...bodyOf(node, printer)];
   const writer = block(signature(`${printer.exported}function ${name}`, parameters, "number"), body);
   if (node.kind !== "object" || !isLoose(node)) return [writer];
   const names = arrayOf(Object.keys(node.fields).map(quoted));
-  return [writer, assignment(`const ${namesName(printer.codecOf(node))}`, callOf("/* @__PURE__ */ new Set", [names]))];
+  return [
+    writer,
+    assignment(`const ${namesOf(printer.codecOf(node)).fields}`, callOf("/* @__PURE__ */ new Set", [names])),
+  ];
 }
 
 function bodyOf(node: SchemaNode, printer: CodecPrinter): string[] {
@@ -102,7 +105,7 @@ function objectBody(node: NodeOf<"object">, printer: CodecPrinter): string[] {
   const required = fields.length - absentable.length;
   let pending: number[] = [];
   if (isOpen) {
-    lines.push(`const others = wire.otherKeys(value, ${namesName(printer.codecOf(node))});`);
+    lines.push(`const others = wire.otherKeys(value, ${namesOf(printer.codecOf(node)).fields});`);
     lines.push(`${absentable.length === 0 ? "const" : "let"} count = ${required} + others.length;`);
   } else if (absentable.length > 0) {
     lines.push(`let count = ${required};`);

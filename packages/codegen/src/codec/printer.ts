@@ -10,16 +10,7 @@ import { depthInside, isDeep } from "./depth.js";
 import { expression } from "./literals.js";
 import type { SchemaNode } from "../schema/node.js";
 import { codecParts } from "./parts.js";
-import {
-  checksName,
-  codecName,
-  type CodecPlan,
-  type NamedCodec,
-  readerName,
-  shapeMakerName,
-  shapeName,
-  writerName,
-} from "./plan.js";
+import { type CodecPlan, type NamedCodec, namesOf } from "./plan.js";
 import { printReader } from "./print-read.js";
 import { absenceOf, shapeExpression } from "./print-shape.js";
 import { SameCodecs } from "./same.js";
@@ -153,21 +144,21 @@ export class CodecPrinter {
   /** Returns the name of the function that runs the checks of `node` by zod. */
   checks(node: SchemaNode): string {
     this.#checked.add(node);
-    return checksName(this.codecOf(node));
+    return namesOf(this.codecOf(node)).checks;
   }
 
   writer(codec: NamedCodec): string {
-    return this.#name(codec, writerName(this.#first(codec)));
+    return this.#name(codec, namesOf(this.#first(codec)).writer);
   }
 
   reader(codec: NamedCodec): string {
-    return this.#name(codec, readerName(this.#first(codec)));
+    return this.#name(codec, namesOf(this.#first(codec)).reader);
   }
 
   shape(codec: NamedCodec): string {
     const first = this.#first(codec);
     this.#shaped.add(first);
-    return this.#name(codec, shapeName(first));
+    return this.#name(codec, namesOf(first).shape);
   }
 
   #name({ isShared }: NamedCodec, name: string): string {
@@ -209,9 +200,9 @@ export class CodecPrinter {
   /** Prints the shape of `codec`. If it may be unused, it is printed so that a bundler can drop it. */
   #shape(codec: NamedCodec): string[] {
     const shape = shapeExpression(codec.node, this);
-    const head = `${this.exported}const ${shapeName(codec)}: wire.Shape`;
+    const head = `${this.exported}const ${namesOf(codec).shape}: wire.Shape`;
     if (this.#explain || this.exported === "") return [assignment(head, shape)];
-    const maker = shapeMakerName(codec);
+    const maker = namesOf(codec).shapeMaker;
     return [
       block(`function ${maker}(): wire.Shape`, [`return ${shape};`]),
       `${head} = /* @__PURE__ */ wire.later(${[maker, ...absenceOf(codec.node)].join(", ")});`,
@@ -227,7 +218,7 @@ export class CodecPrinter {
   }
 
   #applyChecks(codec: NamedCodec): string {
-    return `${assignment(`const ${checksName(codec)}`, callOf("wire.applyChecks", [this.schema(codec.node)]))}\n`;
+    return `${assignment(`const ${namesOf(codec).checks}`, callOf("wire.applyChecks", [this.schema(codec.node)]))}\n`;
   }
 
   #code(codec: NamedCodec): string[] {
@@ -255,7 +246,7 @@ export class CodecPrinter {
       read.length === 0 ? text("never") : codec.isBranded ? text("any") : this.typeOf(codec.node, "output"),
     ];
     const layouts = types.map((each) => this.layout(each));
-    const head = `export const ${codecName(codec)}: MessageCodec<${layouts.join(", ")}>`;
+    const head = `export const ${namesOf(codec).codec}: MessageCodec<${layouts.join(", ")}>`;
     return `${assignment(head, made)}\n`;
   }
 }

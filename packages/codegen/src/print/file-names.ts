@@ -103,7 +103,7 @@ export function takenNames(model: Pick<FileModel, "declarations"> & Partial<File
       ...generatedNames(prefix),
       ...methods.map(({ name }) => errorTypeName(prefix, name)),
     ]),
-    ...[...(codecs?.named.values() ?? [])].flatMap(namesOf),
+    ...[...(codecs?.named.values() ?? [])].flatMap((codec) => Object.values(namesOf(codec))),
     ...CORE_IMPORTS,
     ...GLOBAL_TYPES,
     "z",
