@@ -51,10 +51,9 @@ export function compareSnapshots(
       changes.push(change("service-id-changed", { service }, `its id was ${old.id} and is ${now.id}`));
     }
     const found: Change[] = [];
-    compareServices(name, old, service, now, found);
+    compareServices(name, old, service, now, http, found);
     // If a check exists in only one version, the other format may be unable to express it.
     changes.push(...(old.format === now.format ? found : found.filter(({ kind }) => !kind.startsWith("check-"))));
-    if (http) compareOverHttp(name, old, service, now, changes);
     compareProto(old.proto ?? {}, now.proto ?? {}, (kind, path, message) => {
       changes.push(change(kind, { service, path }, message));
     });
@@ -67,6 +66,7 @@ function compareServices(
   before: ServiceSnapshot,
   service: string,
   after: ServiceSnapshot,
+  http: boolean,
   changes: Change[],
 ): void {
   const matched = new Set<string>();
@@ -89,7 +89,12 @@ function compareServices(
     if (hadProto && after.proto !== undefined && !isInProto(after, service, method)) {
       changes.push(change("proto-method-removed", at, "it is no longer in the .proto file"));
     }
-    compareMethods(at, { method: old, types: before.types }, { method: now, types: after.types }, changes);
+    const versions = [
+      { method: old, types: before.types },
+      { method: now, types: after.types },
+    ] as const;
+    compareMethods(at, ...versions, changes);
+    if (http) compareOverHttp(at, [`/${oldName}/${name}`, `/${service}/${method}`], ...versions, changes);
   }
   for (const method of Object.keys(after.methods)) {
     if (!matched.has(method)) changes.push(change("method-added", { service, method }, "a new method"));
@@ -102,36 +107,23 @@ function isInProto({ proto = {} }: ServiceSnapshot, service: string, method: str
 }
 
 /**
- * Returns the changes that also affect clients over HTTP: there, a method's path contains its name, and some messages
- * have no plain JSON.
+ * Adds the changes that affect clients over HTTP: there, a method's path contains its name, and some messages have no
+ * plain JSON.
  */
 function compareOverHttp(
-  oldName: string,
-  before: ServiceSnapshot,
-  service: string,
-  after: ServiceSnapshot,
+  at: Place,
+  [oldPath, path]: readonly [before: string, after: string],
+  before: VersionedMethod,
+  after: VersionedMethod,
   changes: Change[],
 ): void {
-  for (const [name, old] of Object.entries(before.methods)) {
-    const [method, now] =
-      Object.entries(after.methods).find(([other]) => other === name) ??
-      Object.entries(after.methods).find(([other, { id }]) => id === old.id && !Object.hasOwn(before.methods, other)) ??
-      [];
-    if (method === undefined || now === undefined) continue;
-    const at = { service, method };
-    if (oldName !== service || name !== method) {
-      changes.push(
-        change("path-changed", at, `over HTTP it was at /${oldName}/${name} and is at /${service}/${method}`),
-      );
-    }
-    const [had, has] = [withoutJson(old, before.types), withoutJson(now, after.types)];
-    if (had === undefined && has !== undefined) {
-      changes.push(
-        change("json-removed", at, `over HTTP it is no longer called in JSON, which does not say all of ${has}`),
-      );
-    } else if (had !== undefined && has === undefined) {
-      changes.push(change("json-added", at, "over HTTP it is called in JSON now"));
-    }
+  if (oldPath !== path) changes.push(change("path-changed", at, `over HTTP it was at ${oldPath} and is at ${path}`));
+  const [had, has] = [withoutJson(before.method, before.types), withoutJson(after.method, after.types)];
+  if (had === undefined && has !== undefined) {
+    const message = `over HTTP it is no longer called in JSON, which does not say all of ${has}`;
+    changes.push(change("json-removed", at, message));
+  } else if (had !== undefined && has === undefined) {
+    changes.push(change("json-added", at, "over HTTP it is called in JSON now"));
   }
 }
 
