@@ -1,7 +1,7 @@
 import { constantOf, type NodeOf, type SchemaNode, takesAnyKey, unwrapped } from "../schema/node.js";
 import { isTellable } from "./kinds.js";
 
-/** Kinds of absence, defaults and values to fall back on. */
+/** Kinds of nodes for absence, defaults and fallbacks. */
 const ABSENCE: ReadonlySet<string> = new Set("optional exactOptional default prefault caught nonOptional".split(" "));
 
 /**
@@ -12,14 +12,14 @@ export function present(node: SchemaNode): SchemaNode {
   return unwrapped(node, ABSENCE);
 }
 
-/** The node under `null`, freezing or checks of zod's; undefined for other nodes. */
+/** Returns the node inside `nullable`, `frozen` or `refined`; undefined for other nodes. */
 export function wrappedIn(node: SchemaNode): SchemaNode | undefined {
   return node.kind === "nullable" || node.kind === "frozen" || node.kind === "refined"
     ? present(node.inner)
     : undefined;
 }
 
-/** Kinds that one function of the runtime reads and one writes, by the end of their names. */
+/** Kinds that one function of the runtime reads and another writes, with the ends of the names of these functions. */
 const SCALARS: Readonly<Record<string, string>> = {
   string: "String",
   literal: "String",
@@ -33,7 +33,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   any: "Any",
 };
 
-/** The end of the names of the functions that read and write a scalar, as in `readInt`; undefined if `node` has no such functions. */
+/** Returns the end of the names of the functions that read and write a scalar, as in `readInt`; undefined for other nodes. */
 export function scalarName(node: SchemaNode): string | undefined {
   if (node.kind === "number" && node.checks.some((check) => check.kind === "integer")) return "Int";
   return isCompiled(node) ? SCALARS[node.kind] : undefined;
@@ -52,14 +52,14 @@ export function isCompiled(node: SchemaNode): boolean {
   return isCompiled(inner) && !(node.kind === "refined" && isConditional(inner));
 }
 
-/** Whether code that reads or writes `node`, which is written out, has to compare its value with something. */
+/** Returns true if inlined code that reads or writes `node` has to compare its value with something. */
 function isConditional(node: SchemaNode): boolean {
   if (node.kind === "nullable" || node.kind === "frozen") return isConditional(present(node.inner));
   if (node.kind === "literal" || node.kind === "template") return true;
   return node.kind in SCALARS && "checks" in node && node.checks.length > 0;
 }
 
-/** How a writer has the checks of a refined node run: on what its reader makes of what was written, or on the value, which is the same. */
+/** Returns what a writer passes to the checks of a refined node: the result of reading what was written, or the value itself. */
 export function checkedBy(node: NodeOf<"refined">): "reading" | "value" | undefined {
   if (!isCompiled(node)) return undefined;
   const inner = present(node.inner);
@@ -121,7 +121,7 @@ function findOwnCode(node: SchemaNode): boolean {
   }
 }
 
-/** Whether a node is an object that compiled code reads and writes with its undeclared fields. */
+/** Returns true for an object that compiled code reads and writes with its undeclared fields. */
 export function isLoose(node: SchemaNode): boolean {
   return node.kind === "object" && typeof node.others === "object" && hasOwnCode(node);
 }
@@ -134,7 +134,7 @@ export function isPlainEnum(entries: Readonly<Record<string, unknown>> = {}): bo
 /** How a field of an object may be absent. */
 export type Presence = "required" | "optional" | "exactOptional" | "default";
 
-/** The effect of a field's absence, as far as compiled code knows it; otherwise its shape decides. */
+/** Returns how a field may be absent, as far as compiled code knows; otherwise its shape decides. */
 export function presenceOf(node: SchemaNode): Presence {
   if (node.kind === "default" && constantOf(node)?.value !== undefined) return "default";
   // A default somewhere inside takes the place of what is absent.

@@ -13,8 +13,8 @@ const ALL: Readonly<Record<Side, readonly ValueKind[]>> = {
 };
 
 /**
- * Returns the kinds of the values of `node`, as `wire.kindOf` has those of a program and `wire.kindAt` those of the wire; undefined if that
- * cannot be said.
+ * Returns the kinds of the values of `node`: those that `wire.kindOf` finds when writing, and `wire.kindAt` when
+ * reading. Returns undefined if they are unknown.
  */
 export function kindsOf(
   node: SchemaNode,
@@ -68,15 +68,16 @@ export function kindsOf(
   }
 }
 
-/** Whether the option at `index` has to be tried: a later one takes values of the same kinds. */
+/** Returns true if the option at `index` has to be tried, because a later option accepts values of the same kinds. */
 export function isTried({ options }: NodeOf<"union">, index: number, side: Side): boolean {
   const own = options[index] && kindsOf(options[index], side);
   return options.slice(index + 1).some((later) => kindsOf(later, side)?.some((kind) => own?.includes(kind)) ?? true);
 }
 
 /**
- * Whether compiled code can tell the options of a union apart: by their kinds, or by trying them. Inside an option that is tried there may be
- * no other such union: values would be read as many times as the product of their options.
+ * Returns true if compiled code can distinguish the options of a union by their kinds, or by trying them. An option that
+ * is tried must not contain another such union, because then values would be read as many times as the product of their
+ * options.
  */
 export function isTellable(node: NodeOf<"union">): boolean {
   const written = kindsOf(node, "write");
@@ -102,7 +103,8 @@ export function isTellable(node: NodeOf<"union">): boolean {
 }
 
 /**
- * Whether a value of `later` that `earlier` refuses may match `earlier` once it is written: undeclared keys are not sent. True in doubt.
+ * Returns true if a value of `later` that `earlier` refuses may match `earlier` after it is written, because undeclared
+ * keys are not sent. Returns true in doubt.
  */
 function mayMistake(earlier: SchemaNode, later: SchemaNode, compared: ComparedPairs = new Map()): boolean {
   if (earlier === later || !dropsKeys(later) || !isNew(compared, earlier, later)) return false;
@@ -127,7 +129,7 @@ function isNew(compared: ComparedPairs, left: SchemaNode, right: SchemaNode): bo
   return true;
 }
 
-/** Whether no value of `later`, without its undeclared keys, matches `earlier`. False in doubt. */
+/** Returns true if no value of `later`, without its undeclared keys, matches `earlier`. Returns false in doubt. */
 function areDisjoint(earlier: SchemaNode, later: SchemaNode, compared: ComparedPairs = new Map()): boolean {
   if (!isNew(compared, earlier, later)) return false;
   const [a, b] = [bare(earlier), bare(later)];
@@ -170,7 +172,7 @@ function isAmbiguous(node: NodeOf<"union">): boolean {
   return node.options.some((_, index) => isTried(node, index, "write") || isTried(node, index, "read"));
 }
 
-/** Whether an ambiguous union is in `node`, or one of `around`. */
+/** Returns true if `node` contains an ambiguous union, or one of `around`. */
 function hasAmbiguous(node: SchemaNode, around: ReadonlySet<SchemaNode>, seen: Set<SchemaNode> = new Set()): boolean {
   if (around.has(node)) return true;
   if (seen.has(node)) return false;

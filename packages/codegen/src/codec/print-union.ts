@@ -28,7 +28,7 @@ export function codedOptions(node: NodeOf<"union">, side: Side): CodedOption[] {
 }
 
 /**
- * The body of the writer or the reader of a union: each option in its turn, if the value is of its kind.
+ * Returns the body of the writer or the reader of a union: it tries each option in turn, if the value is of its kind.
  *
  * @param bodyOf returns the statements for a value of an option, which return
  */

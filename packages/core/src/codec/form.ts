@@ -3,11 +3,11 @@ import type { Check } from "./check.js";
 /** The structure of a shape. */
 export type Form<Part, Condition = Check> =
   | Structure<{ readonly part: Part; readonly check: Condition }>
-  /** Checks of a zod schema, on what `inner` results in. */
+  /** Checks of a zod schema on the result of `inner`. */
   | { readonly kind: "refined"; readonly inner: Part; readonly schema: unknown }
-  /** A shape that is made when it is needed, or is inside itself. */
+  /** A shape that is created when it is needed, or that contains itself. */
   | { readonly kind: "lazy"; readonly inner: () => Part }
-  /** A zod schema, which zod runs whole; `given` is what it takes, where the wire says less than that. */
+  /** A schema that zod runs as a whole; `given` is the shape of its input, if the wire loses information about it. */
   | {
       readonly kind: "external";
       readonly schema: unknown;
@@ -15,19 +15,19 @@ export type Form<Part, Condition = Check> =
       readonly takes?: PlainJson | undefined;
     };
 
-/** What a schema that zod runs whole makes of plain JSON: it takes that as it is, or makes dates or bigints of it. */
+/** How a schema that zod runs as a whole treats plain JSON: accepts it as it is, or converts it to a date or a bigint. */
 export type PlainJson = "json" | "date" | "bigint";
 
 /**
- * A schema as data: the list of the kinds of schema, for shapes at run time and for the nodes of the generator. What is optional here only the
- * generator knows.
+ * A schema as data. Shapes at run time and the nodes of the generator have these kinds; only the generator sets the
+ * optional properties.
  *
- * @typeParam T the types of what is inside it
+ * @typeParam T the types of its parts and checks
  */
 export type Structure<T extends Inside> =
   | { readonly kind: "string" | "number" | "bigint" | "date"; readonly checks: readonly T["check"][] }
   | { readonly kind: "boolean" | "null" | "undefined" | "any" | "never" }
-  /** `view` is the name of the class of typed arrays of which it is, unless that is `Uint8Array`. */
+  /** `view` is the name of its class of typed arrays, unless that is `Uint8Array`. */
   | { readonly kind: "bytes"; readonly view?: string | undefined }
   /** `entries` are the members of an enum by name. */
   | {
@@ -45,7 +45,7 @@ export type Structure<T extends Inside> =
     }
   | { readonly kind: "array" | "set"; readonly element: T["part"]; readonly checks: readonly T["check"][] }
   | { readonly kind: "tuple"; readonly items: readonly T["part"][]; readonly rest: T["part"] | undefined }
-  /** Not every key need be there in one that is `partial`; one that is `loose` leaves keys alone that do not fit. */
+  /** A `partial` record may lack keys; a `loose` one keeps entries whose keys do not match. */
   | {
       readonly kind: "record";
       readonly keys: RecordKeys<T["part"]>;
@@ -59,7 +59,7 @@ export type Structure<T extends Inside> =
       readonly element: T["part"];
       readonly checks: readonly T["check"][];
     }
-  /** One that is `exclusive` takes what exactly one option takes. */
+  /** An `exclusive` union accepts values that match exactly one option. */
   | {
       readonly kind: "union";
       readonly options: readonly T["part"][];
@@ -74,7 +74,7 @@ export type Structure<T extends Inside> =
     }
   | { readonly kind: "intersection"; readonly left: T["part"]; readonly right: T["part"] }
   | { readonly kind: "optional" | "exactOptional" | "nullable" | "nonOptional" | "frozen"; readonly inner: T["part"] }
-  /** The value of one that `isConstant` is the same each time. */
+  /** If it `isConstant`, `value` returns the same value each time. */
   | {
       readonly kind: "default" | "prefault";
       readonly inner: T["part"];
@@ -87,10 +87,10 @@ export type Structure<T extends Inside> =
       readonly value: (refused: Refused) => unknown;
       readonly isConstant?: boolean;
     }
-  /** The function of one that `preprocesses` is run on what the schema after it takes. */
+  /** If it `preprocesses`, `from` is a function whose input has the type that `to` accepts. */
   | { readonly kind: "pipe"; readonly from: T["part"]; readonly to: T["part"]; readonly preprocesses?: boolean };
 
-/** What structures consist of. */
+/** The types inside a structure. */
 export interface Inside {
   /** Schemas inside a schema. */
   readonly part: unknown;
@@ -98,7 +98,7 @@ export interface Inside {
   readonly check: unknown;
 }
 
-/** A value that is caught: as it was given, as far as it was parsed, and what is wrong with it. */
+/** A value that `caught` replaces: the input, the result of parsing it so far, and its issues. */
 export interface Refused {
   readonly input: unknown;
   readonly value: unknown;
@@ -107,22 +107,22 @@ export interface Refused {
 
 /** How a record treats keys. */
 export interface RecordKeys<Part> {
-  /** The keys it must have, each of them. */
+  /** Keys that are all required. */
   readonly exactly?: readonly string[];
-  /** The keys it may have. */
+  /** Keys that are allowed. */
   readonly among?: readonly string[];
-  /** The schema that each key must fit; a number as a key is text. */
+  /** The schema that each key must match. Numbers are keys as text. */
   readonly fit?: Part;
 }
 
-/** A part of a form: the property that it is in, with its name or index there. */
+/** A part of a form: its property, and its name or index there. */
 export interface Place<Part> {
   readonly slot: string;
   readonly at?: string | number;
   readonly part: Part;
 }
 
-/** The properties that are parts or have some, by the kind of form, in the order in which a schema lists them. */
+/** The properties that contain parts, by the kind of form, in the order of a schema. */
 const SLOTS: Readonly<Record<string, readonly string[]>> = {
   object: ["fields", "others"],
   array: ["element"],
@@ -137,7 +137,7 @@ const SLOTS: Readonly<Record<string, readonly string[]>> = {
 };
 const WRAPPER: readonly string[] = ["inner"];
 
-/** The places of the schemas directly inside a form that a value of it may have, and of those of the keys of a map. */
+/** Returns the places directly inside a form, including the keys of a map. */
 export function placesOf<Part>(form: Form<Part, unknown>): Place<Part>[] {
   const places: Place<unknown>[] = [];
   for (const slot of SLOTS[form.kind] ?? WRAPPER) {
@@ -152,12 +152,12 @@ export function placesOf<Part>(form: Form<Part, unknown>): Place<Part>[] {
   return places as Place<Part>[];
 }
 
-/** The options of a discriminated union are pairs, several of which may have one option. */
+/** Returns the parts in a list. A discriminated union has pairs, several of which may have the same option. */
 function partsIn(list: readonly unknown[]): readonly unknown[] {
   return Array.isArray(list[0]) ? [...new Set(list.map((pair) => (pair as readonly unknown[])[1]))] : list;
 }
 
-/** The schemas at these places. */
+/** Returns the parts at these places. */
 export function partsOf<Part>(form: Form<Part, unknown>): Part[] {
   return placesOf(form).map(({ part }) => part);
 }
