@@ -17,9 +17,18 @@ import {
 } from "./node.js";
 import { isBlob } from "../blobs.js";
 import { isPlainEnum } from "../codec/compiled.js";
-import { canonicalNode, fieldsOf, isFunction, keyOf, type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
+import {
+  canonicalNode,
+  fieldsOf,
+  innerNodes,
+  isFunction,
+  keyOf,
+  type NodeOf,
+  optionsOf,
+  ownStructure,
+  type SchemaNode,
+} from "../schema/node.js";
 import { isOptional, mayBeUndefined } from "../schema/optional.js";
-import { isCircular } from "./circular.js";
 import type { AnySchema, Direction } from "./zod.js";
 
 /** The parts of a file's model that converting schemas to types needs. */
@@ -150,6 +159,14 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
     default:
       return text("unknown");
   }
+}
+
+/** Returns true if `node`, a canonical one, contains itself without an object type in between that could be an interface. */
+function isCircular(node: SchemaNode): boolean {
+  const inside = new Set(innerNodes(node).map(canonicalNode));
+  for (const part of inside)
+    if (ownStructure(part).kind !== "object") for (const each of innerNodes(part)) inside.add(canonicalNode(each));
+  return inside.has(node);
 }
 
 /** @param circular whether it contains itself: TypeScript resolves arguments of `Record` immediately, and types of properties later */
