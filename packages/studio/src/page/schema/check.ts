@@ -51,14 +51,14 @@ function check(node: JsonNode, schema: unknown, search: Search): void {
   if (choices !== undefined) return checkChoices(node, choices, inner);
   const { allOf: parts } = own;
   if (Array.isArray(parts)) for (const part of parts) check(node, part, { ...inner, isPart: true });
-  if ("const" in own && !(node.kind === "scalar" && node.value === own["const"])) {
-    return say(`It is ${JSON.stringify(own["const"])}.`);
-  }
-  const values = own["enum"];
-  if (Array.isArray(values) && !(node.kind === "scalar" && values.includes(node.value))) {
-    return say(`It is one of ${values.map((each) => JSON.stringify(each)).join(", ")}.`);
-  }
   const mark = markOf(own);
+  const values = "const" in own ? [own["const"]] : own["enum"];
+  // Literals of bigints are text, and may be typed as numbers.
+  const given = mark === "bigint" && typeof node.value === "number" ? String(node.value) : node.value;
+  if (Array.isArray(values) && !(node.kind === "scalar" && values.includes(given))) {
+    const all = values.map((each) => JSON.stringify(each)).join(", ");
+    return say(`It is ${values.length === 1 ? "" : "one of "}${all}.`);
+  }
   if (mark !== undefined && mark !== "map" && mark !== "set") {
     const problem = markProblem(mark, node.value);
     return problem === undefined ? undefined : say(problem);

@@ -11,12 +11,14 @@ export function exampleOf(given: unknown, root: JsonSchema, now: Date = new Date
   if (own === undefined || depth > MAX_DEPTH) return null;
   if ("default" in own) return own["default"];
   if (Array.isArray(own["examples"]) && own["examples"].length > 0) return own["examples"][0];
-  if ("const" in own) return own["const"];
-  if (Array.isArray(own["enum"])) return own["enum"][0];
   const inner = (each: unknown): unknown => exampleOf(each, root, now, depth + 1);
   const { kind, schema } = fieldOf(own, root);
-  const { minimum, exclusiveMinimum, minLength, minItems, prefixItems, format } = schema;
+  const { enum: values, minimum, exclusiveMinimum, minLength, minItems, prefixItems, format } = schema;
   switch (kind) {
+    case "const":
+      return schema["const"];
+    case "enum":
+      return (values as readonly unknown[])[0];
     case "choice": {
       const choices = choicesOf(schema) ?? [];
       return inner(choices.find((each) => resolved(each, root)?.["type"] !== "null") ?? choices[0]);

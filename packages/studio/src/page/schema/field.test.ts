@@ -13,6 +13,8 @@ describe("a field", () => {
     [{ type: "array", "x-quicrpc-type": "map" }, "object"],
     [{ type: "array", "x-quicrpc-type": "set" }, "array"],
     [{ const: 1 }, "const"],
+    [{ const: "1", "x-quicrpc-type": "bigint" }, "const"],
+    [{ enum: ["1", "2"], "x-quicrpc-type": "bigint" }, "enum"],
     [{ type: "string", enum: ["a"] }, "enum"],
     [{ anyOf: [text, { type: "null" }] }, "choice"],
     [{ type: ["string", "null"] }, "choice"],

@@ -59,10 +59,11 @@ const MAX_PARTS = 3;
 export function fieldOf(given: unknown, root: JsonSchema, depth = 0): FormField {
   const schema = resolved(given, root);
   if (schema === undefined || depth > MAX_PARTS) return ANY;
-  const mark = MARKS[markOf(schema) ?? ""];
-  if (mark !== undefined) return { kind: mark, schema };
+  // Literals of bigints are marked, too.
   if ("const" in schema) return { kind: "const", schema };
   if (Array.isArray(schema["enum"])) return { kind: "enum", schema };
+  const mark = MARKS[markOf(schema) ?? ""];
+  if (mark !== undefined) return { kind: mark, schema };
   if (choicesOf(schema) !== undefined) return { kind: "choice", schema };
   const parts = partsOf(schema).map((each) => fieldOf(each, root, depth + 1));
   if (parts.length > 0)

@@ -101,6 +101,9 @@ describe("a text", () => {
     ["an address", { type: "string", format: "uri" }, '"https://a.example"', []],
     ["a set", { "x-quicrpc-type": "set", uniqueItems: true, items: {} }, "[1,2,1]", ["It is there twice."]],
     ["a list", { type: "array", items: {} }, "[1,1]", []],
+    ["a bigint", { const: "5", "x-quicrpc-type": "bigint" }, "5", []],
+    ["a bigint", { const: "5", "x-quicrpc-type": "bigint" }, "6", ['It is "5".']],
+    ["a bigint", { enum: ["5", "6"], "x-quicrpc-type": "bigint" }, "7", ['It is one of "5", "6".']],
     ["a pair", { type: "array", prefixItems: [{}, {}] }, "[1,2,3]", ["It takes 2 items at most."]],
     [
       "a pair of which one may be left out",
