@@ -15,6 +15,7 @@ const LIMITS = {
   "@quicrpc/blobs": 70,
   "@quicrpc/topics": 53,
   "@quicrpc/protobuf": 30,
+  "@quicrpc/durable": 60,
   "@quicrpc/quic": 186,
   "@quicrpc/services": 82,
   "@quicrpc/node": 425,

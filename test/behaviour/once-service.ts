@@ -1,4 +1,5 @@
-import { createRouter, defineMethod, onceCalls, zodCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { durableRouter, onceCalls } from "@quicrpc/durable/generated";
 import type { Router } from "@quicrpc/core";
 import { z } from "zod";
 
@@ -10,18 +11,20 @@ export const once = {
     id: 1,
     input: zodCodec(z.object({ name: z.string(), waitMs: z.int() })),
     output: zodCodec(z.object({ count: z.int(), key: z.string() })),
-    once: onceCalls,
+    extension: onceCalls,
   }),
 };
 
 export function onceRouter(): Router {
   const counters = new Map<string, number>();
-  return createRouter(once, {
-    async add({ name, waitMs }, context) {
-      const count = (counters.get(name) ?? 0) + 1;
-      counters.set(name, count);
-      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-      return { count, key: context.once?.key ?? "" };
-    },
-  });
+  return durableRouter(
+    createRouter(once, {
+      async add({ name, waitMs }, context) {
+        const count = (counters.get(name) ?? 0) + 1;
+        counters.set(name, count);
+        if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+        return { count, key: context.once?.key ?? "" };
+      },
+    }),
+  );
 }

@@ -1,4 +1,4 @@
-import { createOnceKey, onceFailure } from "@quicrpc/core/once";
+import { createOnceKey, onceFailure } from "@quicrpc/durable";
 import { expect, it } from "vitest";
 import { describeDistinctCalls } from "./describe-calls.js";
 import { once } from "./once-service.js";

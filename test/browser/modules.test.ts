@@ -97,12 +97,13 @@ describe.skipIf(executablePath === undefined)("a page's modules", () => {
   it("are loaded as they are published, by an import map", async () => {
     const imports: Record<string, string> = {
       "@quicrpc/blobs/generated": "/modules/blobs/dist/generated.js",
+      "@quicrpc/durable/generated": "/modules/durable/dist/generated.js",
       "@quicrpc/core/generated": "/modules/core/dist/generated.js",
       "@quicrpc/core/internal": "/modules/core/dist/internal.js",
       "@quicrpc/core/measure": "/modules/core/dist/measure.js",
       "@quicrpc/core/transport": "/modules/core/dist/transports.js",
     };
-    for (const name of ["core", "blobs", "browser", "services"]) {
+    for (const name of ["core", "blobs", "browser", "durable", "services"]) {
       imports[`@quicrpc/${name}`] = `/modules/${name}/dist/index.js`;
       await publish(join(packages, name, "dist"), `/modules/${name}/dist`);
     }

@@ -15,7 +15,7 @@ import {
 import { blob } from "@quicrpc/blobs";
 import { defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { tapFrames } from "@quicrpc/core/measure";
-import { createOutbox, MemoryOnceStore } from "@quicrpc/core/once";
+import { createOutbox, MemoryOnceStore } from "@quicrpc/durable";
 import { createPool } from "@quicrpc/pool";
 import { createTopics, topic } from "@quicrpc/topics";
 import {

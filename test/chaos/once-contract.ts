@@ -1,4 +1,5 @@
-import { defineMethod, onceCalls, uncheckedCodec } from "@quicrpc/core/generated";
+import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { onceCalls } from "@quicrpc/durable/generated";
 
 /** The point at which the server of a call is killed, or suspended for longer than a lease. */
 export type Fate =
@@ -21,7 +22,7 @@ export const add = defineMethod(service, "unary", "add", {
   id: 1,
   input: uncheckedCodec<Add>(),
   output: uncheckedCodec<string>(),
-  once: onceCalls,
+  extension: onceCalls,
 });
 
 /** Milliseconds of a lease, so short that owners often lose theirs. */

@@ -1,7 +1,8 @@
 // A server whose calls take effect once, in a process that ends itself wherever its callers want.
 import { openSync, writeSync } from "node:fs";
-import { MemoryOnceStore, type OnceStore } from "@quicrpc/core/once";
+import { MemoryOnceStore, type OnceStore } from "@quicrpc/durable";
 import { createRouter } from "@quicrpc/core/generated";
+import { durableRouter } from "@quicrpc/durable/generated";
 import { devCertificate, serve } from "@quicrpc/node";
 import { RedisOnceStore } from "@quicrpc/redis";
 import { createClient } from "redis";
@@ -32,22 +33,24 @@ store.settle = async (id, owner, record) => {
   return settled;
 };
 
-const router = createRouter(
-  { add },
-  {
-    async add({ fate }, { once }) {
-      if (once === undefined) throw new Error("the call has no key");
-      if (fate === "killed before") die();
-      if (fate === "slow") await new Promise((resolve) => setTimeout(resolve, 30));
-      // Nothing of the process runs, renewals neither.
-      if (fate === "paused") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LEASE_MS * 1.5);
-      writeSync(file, `${once.principal} ${once.key}\n`);
-      if (fate === "killed after") die();
-      if (fate === "killed recorded") doomed.add(once.id);
-      if (fate === "killed answered") setTimeout(die, 5);
-      return `${once.principal} ${once.key}`;
+const router = durableRouter(
+  createRouter(
+    { add },
+    {
+      async add({ fate }, { once }) {
+        if (once === undefined) throw new Error("the call has no key");
+        if (fate === "killed before") die();
+        if (fate === "slow") await new Promise((resolve) => setTimeout(resolve, 30));
+        // Nothing of the process runs, renewals neither.
+        if (fate === "paused") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LEASE_MS * 1.5);
+        writeSync(file, `${once.principal} ${once.key}\n`);
+        if (fate === "killed after") die();
+        if (fate === "killed recorded") doomed.add(once.id);
+        if (fate === "killed answered") setTimeout(die, 5);
+        return `${once.principal} ${once.key}`;
+      },
     },
-  },
+  ),
 );
 
 const { cert, key } = await devCertificate();

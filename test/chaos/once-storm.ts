@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, retry } from "@quicrpc/core";
-import { createOnceKey, onceFailure } from "@quicrpc/core/once";
+import { createOnceKey, onceFailure } from "@quicrpc/durable";
 import { connect, devCertificate } from "@quicrpc/node";
 import type { RedisServer } from "../../packages/redis/test/redis-server.js";
 import { freePort } from "../../scripts/free-port.mjs";

@@ -2,7 +2,7 @@
 import { createFetchHandler, type HttpExtension, httpTransport, toNodeHandler } from "@quicrpc/http";
 import { createRouter } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
-import { MemoryOnceStore } from "@quicrpc/core/once";
+import { MemoryOnceStore } from "@quicrpc/durable";
 import { devCertificate, dial, type Peer, serve, type Server, type ServeOptions } from "@quicrpc/node";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request as httpRequest } from "node:http";

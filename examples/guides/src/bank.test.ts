@@ -1,5 +1,5 @@
 import { createLocalCaller } from "@quicrpc/core";
-import { createOnceKey, MemoryOnceStore } from "@quicrpc/core/once";
+import { createOnceKey, MemoryOnceStore } from "@quicrpc/durable";
 import sqlite from "node-sqlite3-wasm";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type BankClient, createBankClient } from "./generated/bank.js";

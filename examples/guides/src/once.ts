@@ -1,6 +1,6 @@
 // Calls that take effect once: see docs/once.md.
 import { retry, type Router } from "@quicrpc/core";
-import { createOnceKey } from "@quicrpc/core/once";
+import { createOnceKey } from "@quicrpc/durable";
 import { connect, type Peer, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import type { z } from "zod";
 import type { Transfer } from "./bank.service.js";

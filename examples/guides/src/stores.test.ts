@@ -5,7 +5,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createOnceKey } from "@quicrpc/core/once";
+import { createOnceKey } from "@quicrpc/durable";
 import { connect, devCertificate, serve } from "@quicrpc/node";
 import { createClient } from "redis";
 import { expect, it, onTestFinished, vi } from "vitest";

@@ -1,3 +1,5 @@
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { type Diagnostic, sourcePlaceOf, type SourcePlace } from "./diagnostics.js";
 import { type Lock, serviceOf } from "./lock/lock.js";
 import type { FileModel } from "./model.js";
@@ -41,5 +43,35 @@ export function checkServices(
       names.set(name, at);
       ids.set(id, name);
     }
+  }
+}
+
+const DURABLE = "@quicrpc/durable";
+
+/** Reports methods whose generated code imports a package that is not installed where core is. */
+export function checkPackages(
+  { schemaFile: file, services }: FileModel,
+  output: string,
+  report: (diagnostic: Diagnostic) => void,
+): void {
+  const { resolve } = createRequire(join(dirname(output), "generated.js"));
+  const isInstalled = (name: string): boolean => {
+    try {
+      return resolve(`${name}/package.json`) !== "";
+    } catch {
+      return false;
+    }
+  };
+  for (const { name: service, methods, node } of services) {
+    const method = methods.find(({ once }) => once);
+    if (method === undefined || isInstalled(DURABLE) || !isInstalled("@quicrpc/core")) continue;
+    report({
+      ...(node === undefined ? { file } : sourcePlaceOf(node)),
+      code: "missing-package",
+      message: `The code of ${method.name}, which is once, imports ${DURABLE}, which is not installed.`,
+      help: `Install the package: npm install ${DURABLE}.`,
+      service,
+      method: method.name,
+    });
   }
 }

@@ -38,6 +38,7 @@ export type DiagnosticCode =
   | "invalid-cursor"
   | "invalid-blob"
   | "resumable-kind"
+  | "missing-package"
   | "unknown-code"
   | "invalid-meta"
   | "no-json"

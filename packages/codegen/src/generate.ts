@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
-import { checkServices } from "./check-services.js";
+import { checkPackages, checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FileModel } from "./model.js";
 import { type DocumentInfo, printOpenApi, withoutJson } from "./docs/openapi.js";
@@ -137,6 +137,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const isWanted = ({ schemaFile }: FileModel): boolean => only.has(schemaFile);
   const models = packages.flatMap((each) => each.models);
   checkServices(models, lock ?? EMPTY_LOCK, isWanted, report);
+  for (const model of models.filter(isWanted)) checkPackages(model, outputOf(model.schemaFile), report);
   const proto =
     options.proto === undefined || diagnostics.length > 0 ? undefined : await protoOf(models, lock, cwd, complete);
   for (const problem of proto?.problems ?? []) report(problem);

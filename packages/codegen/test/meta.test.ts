@@ -1,4 +1,8 @@
 // What a schema says of its methods: in descriptors, and in documents.
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { generate } from "../src/index.js";
 import { createWorkspace } from "./workspace.js";
@@ -33,9 +37,35 @@ test("once is in descriptors and documents", async () => {
   const { files, diagnostics } = await generate(given);
   expect(diagnostics).toEqual([]);
   const text = (name: string): string => files.find(({ path }) => path.endsWith(name))?.text ?? "";
-  expect(text("one.ts").match(/once: onceCalls/g)).toHaveLength(1);
+  expect(text("one.ts").match(/extension: onceCalls/g)).toHaveLength(1);
   expect(text("docs.md")).toContain("Unary, id 1, once.");
   expect(text("openapi.json").match(/"name": "Idempotency-Key"/g)).toHaveLength(1);
+});
+
+test("a once method of a project without @quicrpc/durable is reported with the package to install", async () => {
+  const elsewhere = mkdtempSync(join(tmpdir(), "quicrpc-durable-"));
+  try {
+    const modules = join(elsewhere, "node_modules");
+    mkdirSync(join(modules, "@quicrpc"), { recursive: true });
+    for (const name of ["@quicrpc/core", "zod"])
+      symlinkSync(fileURLToPath(new URL(`../../../node_modules/${name}`, import.meta.url)), join(modules, name));
+    const file = join(elsewhere, "one.service.ts");
+    writeFileSync(
+      file,
+      `import { rpc, service } from "@quicrpc/core";\nexport const One = service("demo.v1.One", { a: rpc({ once: true }) });\n`,
+    );
+    const { diagnostics, files } = await generate({ files: [file], cwd: elsewhere });
+    expect(files).toEqual([]);
+    expect(diagnostics).toMatchObject([
+      {
+        code: "missing-package",
+        message: "The code of a, which is once, imports @quicrpc/durable, which is not installed.",
+        help: "Install the package: npm install @quicrpc/durable.",
+      },
+    ]);
+  } finally {
+    rmSync(elsewhere, { recursive: true, force: true });
+  }
 });
 
 test.each(['"user"', "[1]", "{ at: new Date(0) }", "{ check: () => true }", "{ big: 1n }", "{ not: NaN }"])(

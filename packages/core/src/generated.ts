@@ -6,7 +6,6 @@ export type { StreamSource } from "./call/items/send-items.js";
 export type { ItemStream } from "./call/items/item-stream.js";
 export type { UnsharedBytes } from "./platform-types.js";
 export { type BlobFields, blobOptionsOf } from "./contract/blob-code.js";
-export { onceCalls } from "./call/once-key.js";
 export type { CallOptions } from "./call/options.js";
 export { clientStreamCalls } from "./client/client-stream.js";
 export { cursorStreamCalls, foreignCursorStreamCalls } from "./client/cursor-stream.js";

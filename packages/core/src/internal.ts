@@ -74,17 +74,32 @@ export {
 } from "./server/admission.js";
 export { type UnauthenticatedPeer, Authentications } from "./server/authentications.js";
 export { type LoadSheddingOptions, OverloadGuard } from "./server/overload-guard.js";
-export { IncomingContext, type PrincipalOf } from "./server/context.js";
+export { IncomingContext, type OnceIdentity, type PrincipalOf } from "./server/context.js";
 export { type AllowedOrigins, PageGuard } from "./server/page-guard.js";
-export type { OnceSettings } from "./server/once/once-options.js";
-export { OnceService } from "./server/once/once-service.js";
+export {
+  type OnceClaim,
+  type OnceOptions,
+  onceSettings,
+  type OnceSettings,
+  type OnceState,
+  type OnceStore,
+} from "./server/once-options.js";
+export { packDetails } from "./call/sent-fault.js";
+export type { CallExtension } from "./contract/extension.js";
 export { ServedCall, type ServedCallSettings } from "./server/served-call.js";
 export type { DispatchSettings, ErrorHook } from "./server/dispatch.js";
-export { permit, type RequestHead, serve, type MessageBytes, type ServerRequest } from "./server/serve.js";
+export { permit, type RequestHead, serve, type ServerRequest } from "./server/serve.js";
 export { errorHook } from "./server/error-hook.js";
 export { asError, callFailure, forwardedFrom, untracedError } from "./errors.js";
 export { runNotification } from "./server/notification.js";
-export { type Awaitable, type BoundMethod, combineRouters, type ReservedMethods } from "./server/router.js";
+export {
+  type Awaitable,
+  type BoundMethod,
+  combineRouters,
+  type MessageBytes,
+  type ServedExtension,
+  type ReservedMethods,
+} from "./server/router.js";
 export { Serving, type ServingHost } from "./server/serving.js";
 export type { ClientSessionOptions } from "./session/create-client-session.js";
 export { type Credentials, withCredentials } from "./session/credentials.js";

@@ -1,6 +1,6 @@
 // Calls that take effect once, over HTTP.
 import { isRpcErrorOf } from "@quicrpc/core";
-import { createOnceKey, onceFailure } from "@quicrpc/core/once";
+import { createOnceKey, onceFailure } from "@quicrpc/durable";
 import { type HttpOptions, httpTransport, plainJson } from "@quicrpc/http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHttpClient, type HttpClient, httpMethods } from "./generated/http.js";

@@ -10,7 +10,7 @@ import {
   errorHook,
   type ErrorHook,
   flatOptions,
-  OnceService,
+  onceSettings,
   OverloadGuard,
   PageGuard,
   type Unacknowledged,
@@ -96,7 +96,7 @@ class RpcServer<Context> implements Server {
     this.guard = options.loadShedding && new OverloadGuard(options.loadShedding);
     const served = combineRouters(options.routers);
     // From now on it remembers: what has a key from before may have run in a process that is gone.
-    if (options.once !== undefined) OnceService.of(options.once);
+    onceSettings(options.once);
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.onError = errorHook(options.onError);
     const { limits, onError } = this;

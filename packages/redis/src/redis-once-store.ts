@@ -1,5 +1,5 @@
 import { checkOptions } from "@quicrpc/core/internal";
-import type { OnceClaim, OnceState, OnceStore } from "@quicrpc/core/once";
+import type { OnceClaim, OnceState, OnceStore } from "@quicrpc/durable";
 import { CLAIM, RELEASE, RENEW, type Script, SETTLE } from "./scripts.js";
 
 /**

@@ -1,12 +1,13 @@
 // The store in Redis: its contract, by a server of its own, which is also killed.
 import { createSession, type RpcError } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
-import { createOnceKey, onceFailure, type OnceStore } from "@quicrpc/core/once";
-import { createRouter, defineMethod, onceCalls, uncheckedCodec } from "@quicrpc/core/generated";
+import { createOnceKey, onceFailure, type OnceStore } from "@quicrpc/durable";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { durableRouter, onceCalls } from "@quicrpc/durable/generated";
 import { RedisOnceStore } from "@quicrpc/redis";
 import { createClient } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { onceStoreContract } from "../../core/test/once-store-contract.js";
+import { onceStoreContract } from "../../durable/test/once-store-contract.js";
 import { RedisServer, SERVER } from "./redis-server.js";
 
 if (SERVER === undefined) console.log("skipped: no redis-server (as root: apt-get install redis-server)");
@@ -55,9 +56,9 @@ describe.skipIf(SERVER === undefined)("Redis", () => {
   it("that is gone runs nothing, and what it was told before is answered when it is back", async () => {
     const service = { name: "test.v1.Counter", id: 4712 };
     const any = uncheckedCodec<unknown>();
-    const add = defineMethod(service, "unary", "add", { id: 1, input: any, output: any, once: onceCalls });
+    const add = defineMethod(service, "unary", "add", { id: 1, input: any, output: any, extension: onceCalls });
     let effects = 0;
-    const router = createRouter({ add }, { add: () => ++effects });
+    const router = durableRouter(createRouter({ add }, { add: () => ++effects }));
     const [near, far] = createMemoryPair();
     const once = { store: new RedisOnceStore(client, { prefix: "third:" }), leaseMs: 500 };
     createSession(far, { routers: [router], once, onError: () => {} });

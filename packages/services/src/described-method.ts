@@ -4,11 +4,11 @@ import {
   bytesCodec,
   defineMethod,
   type MessageCodec,
-  onceCalls,
   uncheckedCodec,
 } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
 import { blobCalls } from "@quicrpc/blobs/generated";
+import { onceCalls } from "@quicrpc/durable/generated";
 import type { MethodDescription, ServiceDescription } from "./generated/reflection.js";
 
 /**
@@ -22,7 +22,7 @@ export function describedMethod({ name: service, id }: ServiceDescription, descr
   const options = {
     id: its,
     idempotent,
-    ...(once === true && { once: onceCalls }),
+    ...(once === true && { extension: onceCalls }),
     ...(input !== undefined && { input }),
     ...(output !== undefined && { output }),
     ...(meta !== undefined && { meta }),

@@ -58,7 +58,10 @@ export async function forwardingRouter(target: Caller, onTimings: OnTimings, ref
 
 async function describedMethods(reflection: Caller): Promise<AnyMethod[]> {
   const { services } = await createReflectionClient(reflection).list({ timeoutMs: REFLECT_MS });
-  const all = services.flatMap((service) => service.methods.map((method) => describedMethod(service, method)));
+  // The page and the target handle `once` between them.
+  const all = services.flatMap((service) =>
+    service.methods.map((method) => describedMethod(service, { ...method, once: undefined })),
+  );
   return all.slice(0, MAX_METHODS);
 }
 
@@ -88,13 +91,13 @@ class PassedErrors {
   }
 }
 
-/** Returns the method with messages passed in wire form. The page and the target handle `once` between them. */
+/** Returns the method with messages passed in wire form. */
 function passing(method: AnyMethod): AnyMethod {
   const side = (codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined =>
     codec === undefined || codec.bytes === true ? codec : message;
   // Blobs are fields of decoded messages.
-  if (method.blobs !== undefined) return { ...method, once: undefined };
-  return { ...method, once: undefined, input: side(method.input), output: side(method.output) };
+  if (method.blobs !== undefined) return method;
+  return { ...method, input: side(method.input), output: side(method.output) };
 }
 
 /** Passes a message unchanged. Decoding it could lose information, such as the number keys of a map. */

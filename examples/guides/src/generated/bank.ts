@@ -4,7 +4,6 @@ import {
   createRouter,
   describeMethod,
   unaryCalls,
-  onceCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -15,6 +14,7 @@ import {
   type RpcErrorOf,
   type ServiceIdentity,
 } from "@quicrpc/core/generated";
+import { onceCalls, durableRouter } from "@quicrpc/durable/generated";
 import {
   transferCodec,
   bankTransferOutputCodec,
@@ -72,7 +72,7 @@ export const bankMethods: {
     id: 1,
     input: transferCodec,
     output: bankTransferOutputCodec,
-    once: onceCalls,
+    extension: onceCalls,
     errors: {
       TOO_POOR: { code: "failed_precondition" },
     },
@@ -105,7 +105,7 @@ export interface BankHandlers<Context = unknown> {
 
 /** Makes the router that serves bank.v1.Bank by `handlers`. */
 export function createBankRouter<Context = unknown>(handlers: BankHandlers<Context>): Router<Context> {
-  return createRouter(bankMethods, handlers);
+  return durableRouter(createRouter(bankMethods, handlers));
 }
 
 /** The errors that transfer throws by name; see `isRpcErrorOf`. */

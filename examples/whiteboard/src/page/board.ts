@@ -1,4 +1,4 @@
-import { createOutbox, type Outbox } from "@quicrpc/core/once";
+import { createOutbox, type Outbox } from "@quicrpc/durable";
 import type { BoardChange, BoardCommand, Color, Piece, WhiteboardClient } from "../generated/whiteboard.js";
 import { byId } from "./dom.js";
 import { type Line, Lines } from "./lines.js";

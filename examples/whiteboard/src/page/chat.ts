@@ -1,4 +1,4 @@
-import { createOnceKey } from "@quicrpc/core/once";
+import { createOnceKey } from "@quicrpc/durable";
 import type { ChatMessage, WhiteboardClient } from "../generated/whiteboard.js";
 import { byId, fromTemplate } from "./dom.js";
 import { fileCard } from "./download.js";

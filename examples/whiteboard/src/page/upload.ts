@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import type { DescribedBlob } from "@quicrpc/blobs";
-import { createOnceKey } from "@quicrpc/core/once";
+import { createOnceKey } from "@quicrpc/durable";
 import { byId, fromTemplate, readableSize } from "./dom.js";
 
 /** Shares a file under an id. */

@@ -9,6 +9,7 @@ import {
   topicOfMethod,
   type TopicOfMethod,
 } from "@quicrpc/core/generated";
+import { durableRouter } from "@quicrpc/durable/generated";
 import { createTopics } from "@quicrpc/topics";
 import { createTopicRouter, type ServedTopic, type ServedTopics, serveTopics } from "@quicrpc/topics/generated";
 import type { ProjectService } from "../project-services.js";
@@ -49,7 +50,8 @@ export function mockRouter(service: ProjectService, own: OwnHandlers, options: M
   const ofTopics = createTopicRouter({}, {}, topics)
     .methods.filter(({ method }) => given[method.name] === undefined)
     .map((bound) => ({ method: bound.method, handler: topicHandler(service, bound, topics, options) }));
-  return { methods: [...createRouter(answered, handlers as Handlers<typeof answered, unknown>).methods, ...ofTopics] };
+  const router = durableRouter(createRouter(answered, handlers as Handlers<typeof answered, unknown>));
+  return { methods: [...router.methods, ...ofTopics] };
 }
 
 function mockHandler(declared: MethodSchema, method: AnyMethod, options: MockOptions): Handler {

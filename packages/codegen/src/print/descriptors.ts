@@ -69,7 +69,7 @@ function descriptor(method: MethodModel, identity: string, names: TypeNames, for
     ...(method.input === undefined ? [] : [`input: ${codecName(method.input, names)}`]),
     ...(method.output === undefined ? [] : [`output: ${codecName(method.output, names)}`]),
     ...(method.readOnly ? ["readOnly: true"] : method.idempotent ? ["idempotent: true"] : []),
-    ...(method.once ? [`once: ${names.core("onceCalls")}`] : []),
+    ...(method.once ? [`extension: ${names.core("onceCalls")}`] : []),
     ...(method.blobs === undefined ? [] : [`blobs: ${callOf(names.core("blobCalls"), [json(method.blobs)])}`]),
     ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
     ...(method.delivery === undefined ? [] : [`delivery: ${quoted(method.delivery)}`]),

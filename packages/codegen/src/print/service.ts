@@ -72,7 +72,7 @@ function printHandlers(service: ServiceModel, names: TypeNames, of: string): str
 }
 
 function printRouter(service: ServiceModel, names: TypeNames, of: string): string {
-  const { prefix, name } = service;
+  const { prefix, name, methods } = service;
   const withTopics = hasTopics(service);
   const head = signature(
     `export function create${prefix}Router<${of} = unknown>`,
@@ -81,7 +81,9 @@ function printRouter(service: ServiceModel, names: TypeNames, of: string): strin
   );
   const make = names.core(withTopics ? "createTopicRouter" : "createRouter");
   const given = [tableName(service), "handlers", ...(withTopics ? ["topics"] : [])];
-  return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`${withTopics ? " and `topics`" : ""}.`)}${block(head, [`return ${callOf(make, given)};`])}\n`;
+  const router = callOf(make, given);
+  const served = methods.some(({ once }) => once) ? callOf(names.core("durableRouter"), [router]) : router;
+  return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`${withTopics ? " and `topics`" : ""}.`)}${block(head, [`return ${served};`])}\n`;
 }
 
 /** Returns true if a service has topics. */

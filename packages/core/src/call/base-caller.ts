@@ -39,12 +39,11 @@ export abstract class BaseCaller implements Caller {
     input: CallInputs<Sent>[Kind],
     options?: CallOptions,
   ): CallAnswers<Sent, Result>[Kind] {
-    const { calling, once } = method;
-    const { around } = calling;
+    const { around } = method.calling;
     const answer =
       method.refuseOptions?.(method as AnyMethod, input, options) ??
       (around === undefined || options?.attempt !== undefined
-        ? this.begin(method as AnyMethod, input, once === undefined ? options : once.keyed(options))
+        ? this.begin(method as AnyMethod, input, options)
         : around(this, method as AnyMethod, input, options));
     return answer as CallAnswers<Sent, Result>[Kind];
   }

@@ -31,7 +31,7 @@ const RESUMABLE: { readonly [Kind in MethodKind]?: Calling<Kind> } = {
 
 /**
  * Creates a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire format, `TypeError` for
- * a stream with `once` or for `resumable` of a method that does not stream or whose items have cursors.
+ * an extension or for `resumable` of a method that does not stream or whose items have cursors.
  */
 export function defineMethod<
   Kind extends MethodKind,
@@ -46,13 +46,15 @@ export function defineMethod<
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result, Errors>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
-  const { id, delivery, cursor, once, blobs, resumable } = options;
+  const { id, delivery, cursor, extension, blobs, resumable } = options;
   if (!isId(id, 1, 0x3fff) || !isId(service.id, 0, 0xffff))
     throw new RangeError(`an id is out of range: ${name} is ${id}, service ${service.name} is ${service.id}`);
   if (blobs !== undefined && kind !== "unary")
     throw new TypeError(`${service.name}/${name} is ${kind}: blobs are for unary methods`);
-  if (once !== undefined && kind !== "unary")
-    throw new TypeError(`${service.name}/${name} is ${kind}: once is for unary methods`);
+  if (extension !== undefined && !extension.kinds.includes(kind))
+    throw new TypeError(
+      `${service.name}/${name} is ${kind}: ${extension.name} is for ${extension.kinds.join(", ")} methods`,
+    );
   const outliving = resumable === true ? RESUMABLE[kind] : undefined;
   if (resumable === true && (outliving === undefined || cursor !== undefined))
     throw new TypeError(`${service.name}/${name} cannot be resumable: that is for streams whose items have no cursors`);

@@ -1,4 +1,5 @@
 import type { BlobCode } from "./blob-code.js";
+import type { CallExtension } from "./extension.js";
 import type { ItemCursor } from "./cursor.js";
 import type { MethodMeta } from "./meta.js";
 import type { MessageCodec } from "./codec.js";
@@ -31,12 +32,6 @@ export interface CallingCode<Kind extends MethodKind = MethodKind> {
   readonly around?: ((caller: unknown, method: AnyMethod, input: unknown, options: unknown) => unknown) | undefined;
 }
 
-/** The code that adds keys to calls, so that each call takes effect once; see `MethodDescriptor.once`. */
-export interface OnceCode {
-  /** Returns call options with a key in the metadata: the existing one, `onceKey`, or a new one. */
-  keyed(options: object | undefined): object;
-}
-
 /**
  * One method, as the runtime needs it. The type parameters are the types that the caller sends and the handler
  * receives, that the handler returns and the caller receives, and the declared errors.
@@ -61,8 +56,8 @@ export interface MethodDescriptor<
   readonly idempotent: boolean;
   /** Whether calls leave the server's state unchanged. */
   readonly readOnly: boolean;
-  /** Set if calls have keys, so that a repeated call receives the first one's response and does not run again. Unary methods only. */
-  readonly once?: OnceCode | undefined;
+  /** Code of another package that changes how calls are made and served. */
+  readonly extension?: CallExtension | undefined;
   /** Set if fields of the messages are blobs. Unary methods only. */
   readonly blobs?: BlobCode | undefined;
   /** Priority of the stream of a call, in both directions. Calls of a method with a priority have their own streams. See `CallOptions`. */
@@ -135,8 +130,8 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   /** Default: as `readOnly`. */
   readonly idempotent?: boolean;
   readonly readOnly?: boolean;
-  /** `onceCalls`, for a unary method whose calls take effect once. */
-  readonly once?: OnceCode;
+  /** Code of another package that changes how calls are made and served, such as `onceCalls` of `@quicrpc/durable`. */
+  readonly extension?: CallExtension;
   /** `blobCalls(…)`, for a unary method whose messages have blobs. */
   readonly blobs?: BlobCode;
   readonly priority?: number;
@@ -173,7 +168,7 @@ export function describeMethod<
     output,
     readOnly = false,
     idempotent = readOnly,
-    once,
+    extension,
     blobs,
     errors = {} as Errors,
     priority,
@@ -187,14 +182,14 @@ export function describeMethod<
   const { kind } = calling;
   return {
     kind,
-    calling: blobs?.calling ?? calling,
+    calling: extension?.calling(calling) ?? blobs?.calling ?? calling,
     name,
     id,
     input,
     output,
     idempotent,
     readOnly,
-    once,
+    extension,
     blobs,
     errors: { ...calling.errors, ...errors },
     priority,

@@ -18,7 +18,7 @@ export function interceptRouter<Context>(
 }
 
 function intercept<Context>(
-  { method, handler, resumables, authorize }: BoundMethod<Context>,
+  { method, handler, extension, resumables, authorize }: BoundMethod<Context>,
   interceptors: readonly Interceptor[],
 ): BoundMethod<Context> {
   const serve = async (call: InterceptedCall): Promise<InterceptedResponse> => {
@@ -38,6 +38,7 @@ function intercept<Context>(
       const { outputs, output } = await next(incomingCall(method, context, input, false));
       return outputs ?? output;
     },
+    extension,
     resumables,
     authorize:
       deciding.length === 0

@@ -1,5 +1,4 @@
 import { sleep } from "../call/sleep.js";
-import { noteRepeated } from "../call/once-key.js";
 import { type Code, RpcError } from "../errors.js";
 import { RetryBudget } from "../retry-budget.js";
 import type { InterceptedResponse, InterceptedCall, Interceptor } from "./interceptor.js";
@@ -45,7 +44,7 @@ export function retry(options: RetryOptions = {}): Interceptor {
   const { maxAttempts = 4, codes = ["unavailable"] } = options;
   const budget = new RetryBudget(options);
   const mayRetry = ({ method, signal }: InterceptedCall, error: RpcError, attempt: number): boolean => {
-    const repeatable = method.idempotent || method.once !== undefined;
+    const repeatable = method.idempotent || method.extension?.onRepeat !== undefined;
     if (!error.refused && !(repeatable && codes.includes(error.code))) return false;
     return budget.spend() && attempt < maxAttempts && !(signal?.aborted ?? false);
   };
@@ -63,7 +62,7 @@ export function retry(options: RetryOptions = {}): Interceptor {
         if (call.deadline !== undefined && Date.now() + delay >= call.deadline) throw thrown;
         // The backoff restarts after a delay that the callee has set.
         if (pushBack !== undefined) backoffs = 0;
-        if (call.method.once !== undefined && !error.refused) noteRepeated(call.metadata);
+        if (!error.refused) call.method.extension?.onRepeat?.(call.metadata);
         await sleep(delay, call.signal);
       }
     }

@@ -7,7 +7,7 @@ import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import type { Awaitable } from "./router.js";
 import type { Identity } from "./identity.js";
 import { AnswerHeads } from "./answer-heads.js";
-import type { OnceSettings } from "./once/once-options.js";
+import type { OnceSettings } from "./once-options.js";
 
 /** A call as its handler sees it. */
 export interface CallContext<Context = unknown> {
@@ -69,14 +69,6 @@ export interface OnceIdentity {
   readonly principal: string;
 }
 
-/** A call of a method that is `once`. */
-interface OnceCall {
-  /** The fingerprint of the call's input. */
-  readonly fingerprint: string | undefined;
-  /** Set when its handler is entered. */
-  identity: OnceIdentity | undefined;
-}
-
 /** Returns the principal of a call, as a text that no other principal has. */
 export type PrincipalOf<Context> = (context: CallContext<Context>) => string;
 
@@ -106,8 +98,8 @@ export class IncomingContext<Context> implements CallContext<Context> {
   answerHeads: AnswerHeads | undefined = undefined;
   /** The call's answer; undefined for a notification. */
   reply: { sendMetadata(): void; revoke(error: RpcError): void } | undefined = undefined;
-  /** Set of methods that are `once`. */
-  onceCall: OnceCall | undefined = undefined;
+  /** Set when the handler of a `once` method is entered: from then on it is not aborted when the caller leaves. */
+  once: OnceIdentity | undefined = undefined;
   #over = false;
   /** To be called after renewals. */
   #checks: (() => void) | undefined = undefined;
@@ -210,10 +202,6 @@ export class IncomingContext<Context> implements CallContext<Context> {
     this.#heads().fingerprint = this.method.fingerprint;
   }
 
-  get once(): OnceIdentity | undefined {
-    return this.onceCall?.identity;
-  }
-
   get onceSettings(): OnceSettings | undefined {
     return this.#settings.once;
   }
@@ -226,19 +214,6 @@ export class IncomingContext<Context> implements CallContext<Context> {
   /** Throws the reason why the call has ended. */
   throwIfAborted(): void {
     if (this.#reason !== undefined) throw this.#reason;
-  }
-
-  /** Notes the input of a call of a method that is `once`. */
-  keyedBy(fingerprint: string | undefined): void {
-    this.onceCall = { fingerprint, identity: undefined };
-  }
-
-  /**
-   * The handler of a `once` method is about to be entered: from now on the handler is not aborted when the caller
-   * leaves.
-   */
-  beginOnce(identity: OnceIdentity): void {
-    this.onceCall = { fingerprint: this.onceCall?.fingerprint, identity };
   }
 
   /** Tells the server's hook of a failure that is not the call's. */

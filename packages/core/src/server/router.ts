@@ -3,9 +3,7 @@ import type { StreamSource } from "../call/items/send-items.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
 import { nearest } from "../nearest.js";
-import type { CallContext } from "./context.js";
-import { onceHandler } from "./once/once-handler.js";
-import { OnceService } from "./once/once-service.js";
+import type { CallContext, IncomingContext } from "./context.js";
 import { ResumableCalls } from "./resumable/resumable-calls.js";
 
 /** A value or a promise of it. */
@@ -32,11 +30,32 @@ export type Handlers<Methods extends Record<string, AnyMethod>, Context> = {
   [Name in keyof Methods]: Handler<Methods[Name], Context>;
 };
 
+/** The bytes of a message, from `position` to `end`. */
+export interface MessageBytes {
+  readonly bytes: Uint8Array;
+  readonly position: number;
+  readonly end: number;
+}
+
+/** The serving side of a call extension, in addition to the handler, which it may have wrapped. */
+export interface ServedExtension {
+  /**
+   * Called with the bytes of a call's message after they were decoded, and before the handler runs.
+   *
+   * @param encoding name of the encoding of messages, such as "msgpack"
+   */
+  readonly onMessage?:
+    | ((context: IncomingContext<unknown>, encoding: string, message: MessageBytes) => void)
+    | undefined;
+}
+
 /** A method with its handler, as dispatch finds it. */
 export interface BoundMethod<Context = unknown> {
   readonly method: AnyMethod;
   // oxlint-disable-next-line typescript/no-explicit-any -- the table holds handlers of all types; the codecs vouch for them
   readonly handler: (input: any, context: CallContext<Context>) => unknown;
+  /** The serving side of the method's extension. */
+  readonly extension?: ServedExtension | undefined;
   /** The calls of a resumable method. */
   readonly resumables?: ResumableCalls | undefined;
   /**
@@ -68,7 +87,6 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
   methods: Methods,
   handlers: Handlers<Methods, Context>,
 ): Router<Context> {
-  let own: OnceService | undefined;
   let resumables: ResumableCalls | undefined;
   const bound = Object.entries(methods).map(([name, method]) => {
     const handler: unknown = handlers[name];
@@ -84,9 +102,7 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
       resumables ??= new ResumableCalls();
       return { method, handler: serve, resumables };
     }
-    if (method.once === undefined) return { method, handler: serve };
-    own ??= new OnceService();
-    return { method, handler: onceHandler(method, serve, own) };
+    return { method, handler: serve };
   });
   requireNoOthers(methods, handlers);
   return { methods: bound };
@@ -181,6 +197,9 @@ export class MethodTable<Context> implements Router<Context> {
       );
     if (other !== undefined)
       throw new TypeError(`${service.name}/${name} and ${other.method.name} have the same id, ${id}`);
+    const { extension } = bound.method;
+    if (extension !== undefined && bound.extension === undefined)
+      throw new TypeError(`${service.name}/${name} is ${extension.name}: its router needs ${extension.servedBy}`);
     this.#byId.set(key, bound);
   }
 }

@@ -5,8 +5,7 @@ import { requirePositions } from "../contract/position.js";
 import { RpcError, untracedError } from "../errors.js";
 import { callBytes, makeRoomToDecode } from "./admission.js";
 import { type ContextSettings, IncomingContext, type ReceivedMetadata } from "./context.js";
-import { inputFingerprint } from "./once/fingerprint.js";
-import { type BoundMethod, refusing } from "./router.js";
+import { type BoundMethod, type MessageBytes, refusing } from "./router.js";
 import type { ServedCall, ServedCallSettings } from "./served-call.js";
 
 /** The part of a request that precedes its message. */
@@ -18,13 +17,6 @@ export interface RequestHead {
   readonly from: string | undefined;
   /** Set if the request is an attempt of a resumable call. */
   readonly resume?: Uint8Array | undefined;
-}
-
-/** The bytes of a message, from `position` to `end`. */
-export interface MessageBytes {
-  readonly bytes: Uint8Array;
-  readonly position: number;
-  readonly end: number;
 }
 
 /** A request for a method, in a frame or over HTTP. */
@@ -112,7 +104,7 @@ function run(
       makeRoomToDecode(budget, end - position);
       input = decodeWithin(budget, codec, encoded, position, end, true);
       ({ decodedBytes } = budget);
-      if (bound.method.once !== undefined) context.keyedBy(inputFingerprint(request.encoding, encoded, position, end));
+      bound.extension?.onMessage?.(context, request.encoding, message);
     }
     bytes = callBytes(budget, request.size, decodedBytes);
   } catch (error) {

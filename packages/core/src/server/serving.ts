@@ -15,7 +15,7 @@ import { DatagramReceiver } from "./datagram-receiver.js";
 import { Dispatcher, type ErrorHook } from "./dispatch.js";
 import { errorHook } from "./error-hook.js";
 import { Identity } from "./identity.js";
-import type { OnceOptions } from "./once/once-options.js";
+import { type OnceOptions, onceSettings } from "./once-options.js";
 import { MethodTable, type ReservedMethods, type Router } from "./router.js";
 import { ServerLoad } from "./server-load.js";
 import { codeFromNumber } from "../codes.js";
@@ -82,7 +82,7 @@ export class Serving<Context> implements Callee, AdmissionSettings {
     const { limits, formats, compression, prefix } = settings;
     const { loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
     const onError = errorHook(options.onError, options.peer);
-    const once = options.once && { options: options.once, since: Date.now() };
+    const once = onceSettings(options.once);
     this.#host = host;
     this.#serves = (options.routers ?? []).length > 0;
     this.limits = limits;

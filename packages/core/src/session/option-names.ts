@@ -1,7 +1,7 @@
 import type { OptionNames } from "../check-options.js";
 import type { CompressionOptions } from "../contract/compression.js";
 import { DEFAULT_LIMITS } from "../limits.js";
-import { ONCE_OPTIONS } from "../server/once/once-options.js";
+import { ONCE_OPTIONS } from "../server/once-options.js";
 import type { KeepAliveOptions } from "./keep-alive.js";
 import type { RenewalOptions } from "./server-renewal.js";
 import type { AdvancedSessionOptions, SessionOptions } from "./options.js";

@@ -3,7 +3,7 @@ import type { Limits } from "../limits.js";
 import type { PrincipalOf } from "../server/context.js";
 import type { LoadShedder } from "../server/admission.js";
 import type { ErrorHook } from "../server/dispatch.js";
-import type { OnceOptions } from "../server/once/once-options.js";
+import type { OnceOptions } from "../server/once-options.js";
 import type { Router } from "../server/router.js";
 import type { ServerLoad } from "../server/server-load.js";
 import type { CloseInfo, DirectStream } from "../transport/session.js";

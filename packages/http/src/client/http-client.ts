@@ -83,10 +83,9 @@ export class HttpClient implements ForeignClient {
   }
 
   readonly start: Caller["start"] = ((method: AnyMethod, input: unknown, options?: CallOptions) => {
-    const { calling, once } = method;
-    const { around } = calling;
+    const { around } = method.calling;
     return around === undefined || options?.attempt !== undefined
-      ? this.begin(method, input, once === undefined ? options : once.keyed(options))
+      ? this.begin(method, input, options)
       : around(this, method, input, options);
   }) as Caller["start"];
 

@@ -49,7 +49,7 @@ function hasJson(codec: MessageCodec<unknown>): boolean {
 }
 
 function describe(method: AnyMethod, tooling: MethodTooling): DescribedMethod {
-  const { name, kind, readOnly, once, meta, input, output, errors, blobs } = method;
+  const { name, kind, readOnly, extension, meta, input, output, errors, blobs } = method;
   const schemaOf = (
     codec: MessageCodec<unknown> | undefined,
     schema: JsonSchema | undefined,
@@ -59,7 +59,7 @@ function describe(method: AnyMethod, tooling: MethodTooling): DescribedMethod {
     kind,
     readOnly,
     blobs: blobs?.fields,
-    once: once !== undefined,
+    once: extension?.name === "once",
     docs: tooling.docs,
     meta,
     input: schemaOf(input, tooling.input),

@@ -1,5 +1,4 @@
 import type { Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
-import type { OnceOptions } from "@quicrpc/core/once";
 import type { UploadStore } from "@quicrpc/blobs";
 import type {
   AllowedOrigins,
@@ -8,6 +7,7 @@ import type {
   ErrorHook,
   LoadShedder,
   LoadSheddingOptions,
+  OnceOptions,
   PrincipalOf,
 } from "@quicrpc/core/internal";
 import type { OpenApiOptions } from "../openapi/source.js";

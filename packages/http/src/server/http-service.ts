@@ -5,6 +5,7 @@ import {
   combineRouters,
   completeLimits,
   errorHook,
+  onceSettings,
   type ErrorHook,
   fullName,
   guardedShedder,
@@ -70,7 +71,7 @@ export class HttpService<Context> {
     this.options = options;
     const limits = completeLimits(options.limits);
     const onError = errorHook(options.onError);
-    const once = options.once && { options: options.once, since: Date.now() };
+    const once = onceSettings(options.once);
     this.limits = limits;
     this.onError = onError;
     this.callers = { options, limits, once, onError };

@@ -10,7 +10,6 @@ import {
   cursorStreamCalls,
   clientStreamCalls,
   duplexCalls,
-  onceCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -25,6 +24,7 @@ import {
   type StreamSource,
   type UnsharedBytes,
 } from "@quicrpc/core/generated";
+import { onceCalls, durableRouter } from "@quicrpc/durable/generated";
 import {
   textCodec,
   kindsCodec,
@@ -227,7 +227,7 @@ export const httpMethods: {
     id: 15,
     input: httpChargeInputCodec,
     output: httpChargeOutputCodec,
-    once: onceCalls,
+    extension: onceCalls,
     errors: {
       BROKE: { code: "failed_precondition", details: httpChargeBrokeDetailsCodec },
     },
@@ -291,7 +291,7 @@ export interface HttpHandlers<Context = unknown> {
 
 /** Makes the router that serves test.v1.Http by `handlers`. */
 export function createHttpRouter<Context = unknown>(handlers: HttpHandlers<Context>): Router<Context> {
-  return createRouter(httpMethods, handlers);
+  return durableRouter(createRouter(httpMethods, handlers));
 }
 
 /** The errors that fail throws by name; see `isRpcErrorOf`. */

@@ -1,7 +1,13 @@
 import type { Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
-import type { OnceOptions } from "@quicrpc/core/once";
 import type { UploadStore } from "@quicrpc/blobs";
-import type { AllowedOrigins, UnauthenticatedPeer, ErrorHook, LoadShedder, PrincipalOf } from "@quicrpc/core/internal";
+import type {
+  AllowedOrigins,
+  UnauthenticatedPeer,
+  ErrorHook,
+  LoadShedder,
+  OnceOptions,
+  PrincipalOf,
+} from "@quicrpc/core/internal";
 import type { HttpListener } from "./http-requests.js";
 
 /** HTTP options that `serve` does not have itself. See `createFetchHandler` of `@quicrpc/http`. */

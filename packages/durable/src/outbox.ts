@@ -1,5 +1,5 @@
-import { checkOptions, type OptionNames } from "../check-options.js";
-import { RpcError } from "../errors.js";
+import { RpcError } from "@quicrpc/core";
+import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { createOnceKey } from "./once-key.js";
 
 /** Options of `createOutbox`. */

@@ -1,3 +1,6 @@
+import type { OptionNames } from "../check-options.js";
+import type { CallContext } from "./context.js";
+
 /** A server's request to a store when a call of a method that is `once` arrives. */
 export interface OnceClaim {
   /** The principal of the key. Stores may limit what each principal makes them keep. */
@@ -47,4 +50,51 @@ export interface OnceStore {
   settle(id: string, owner: string, record: Uint8Array): Promise<boolean>;
   /** Removes the owner's claim, because nothing ran. */
   release(id: string, owner: string): Promise<void>;
+}
+
+/** Settings of calls of `once` methods. */
+export interface OnceOptions<Context = unknown> {
+  /** Store for the results of calls. Default: `MemoryOnceStore`, in this process's memory. */
+  readonly store?: OnceStore;
+  /**
+   * Returns the principal of a call; the same key of another principal is a different key. Default:
+   * `context.connection` if it is a string, and one principal for all clients if there is no connection value. With any
+   * other connection value, calls fail until this option is set.
+   */
+  readonly principal?: (context: CallContext<Context>) => string;
+  /** Milliseconds for which the result of a call is kept, and its key may be used. Default: a day. */
+  readonly recordForMs?: number;
+  /** Milliseconds after which a call counts as lost if its process has ended. The lease is renewed while the call runs. Default: 10,000. */
+  readonly leaseMs?: number;
+  /**
+   * Most bytes of a response that is kept. A larger one is not kept: a repeated call is only told that the first one
+   * succeeded. Default: 256 KiB.
+   */
+  readonly maxRecordBytes?: number;
+}
+
+/** Names of these settings. */
+export const ONCE_OPTIONS: OptionNames<OnceOptions> = {
+  leaseMs: true,
+  maxRecordBytes: true,
+  principal: true,
+  recordForMs: true,
+  store: true,
+};
+
+/** The options, together with the time at which the server received them. */
+export interface OnceSettings {
+  readonly options: OnceOptions<never>;
+  /** Time at which the server started: calls with older keys may have run in an earlier process. */
+  readonly since: number;
+}
+
+const settings: WeakMap<OnceOptions<never>, OnceSettings> = new WeakMap();
+
+/** Returns the settings for `options`: the same for all servers and sessions that are given the same object. */
+export function onceSettings(options: OnceOptions<never> | undefined): OnceSettings | undefined {
+  if (options === undefined) return undefined;
+  let own = settings.get(options);
+  if (own === undefined) settings.set(options, (own = { options, since: Date.now() }));
+  return own;
 }

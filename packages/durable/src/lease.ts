@@ -1,5 +1,4 @@
-import { type Expiry, expiries } from "../../call/expiries.js";
-import type { OnceStore } from "./once-store.js";
+import { type Expiry, expiries, type OnceStore } from "@quicrpc/core/internal";
 
 /** Renewals within one lease: all but the last may fail. */
 const RENEWALS = 3;

@@ -1,18 +1,23 @@
-import { createOnceKey, readOnceKey, type ReceivedOnceKey } from "../../call/once-key.js";
-import { type AnyMethod, fullName } from "../../contract/descriptor.js";
-import { asError, RpcError } from "../../errors.js";
-import type { CallContext, IncomingContext } from "../context.js";
-import { principalOf } from "../principal.js";
+import { type CallContext, RpcError } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import {
+  asError,
+  expiries,
+  fullName,
+  type IncomingContext,
+  onAbort,
+  type OnceOptions,
+  type OnceState,
+  type OnceStore,
+  principalOf,
+  sleep,
+} from "@quicrpc/core/internal";
 import { mayBeSame } from "./fingerprint.js";
 import { Lease } from "./lease.js";
 import { MemoryOnceStore } from "./memory-once-store.js";
-import type { OnceOptions } from "./once-options.js";
 import { expired, fromTheFuture, mismatch, unknownOutcome } from "./once-failure.js";
-import type { OnceState, OnceStore } from "./once-store.js";
+import { createOnceKey, readOnceKey, type ReceivedOnceKey } from "./once-key.js";
 import { recordAnswer, recordError, replay } from "./record.js";
-import { sleep } from "../../call/sleep.js";
-import { onAbort } from "../../call/abort.js";
-import { expiries } from "../../call/expiries.js";
 
 const DEFAULTS = { recordForMs: 24 * 60 * 60 * 1000, leaseMs: 10_000, maxRecordBytes: 256 * 1024 } as const;
 /** Additional milliseconds for which records are kept, because servers' clocks differ. */
@@ -24,6 +29,9 @@ const MAX_POLL_MS = 500;
 const REPLAYED = "idempotent-replayed";
 const UNKNOWN_PRINCIPAL =
   "could not determine the principal of the keys: give once: { principal: (context) => context.connection.userId }";
+
+/** Fingerprints of the inputs of calls in progress. */
+export const fingerprints: WeakMap<CallContext, string> = new WeakMap();
 
 /** A handler of any method. */
 export type OnceHandler = (input: unknown, context: CallContext) => unknown;
@@ -74,7 +82,7 @@ export class OnceService {
     context: IncomingContext<unknown>,
   ): Promise<unknown> {
     const call = this.keyed(method, context);
-    const fingerprint = context.onceCall?.fingerprint;
+    const fingerprint = fingerprints.get(context);
     // If the caller has disconnected, nothing should start.
     context.throwIfAborted();
     const owner = createOnceKey();
@@ -166,7 +174,7 @@ export class OnceService {
     const lease = new Lease(this.store, id, owner, this.leaseMs, claimedAt, () => {
       context.fence(new RpcError("aborted", "the lease of the call has expired: its outcome now counts as unknown"));
     });
-    context.beginOnce({ id, key, principal });
+    context.once = { id, key, principal };
     const outcome = this.run(id, owner, method, handler, input, context).finally(() => {
       this.runs.delete(id);
       lease.end();

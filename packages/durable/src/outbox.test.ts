@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RpcError } from "../errors.js";
+import { RpcError } from "@quicrpc/core";
 import { createOutbox } from "./outbox.js";
 
 /** Calls that a test answers, or fails. */

@@ -1,11 +1,6 @@
-import type { AnyMethod } from "../../contract/descriptor.js";
-import { declaredError } from "../../contract/method-errors.js";
-import { isCode } from "../../codes.js";
-import { type Code, RpcError } from "../../errors.js";
-import { unpack } from "../../msgpack/unpack.js";
-import { pack } from "../../msgpack/pack.js";
-import { packDetails } from "../../call/sent-fault.js";
-import { FrameWriter } from "../../wire/writer.js";
+import { type Code, RpcError } from "@quicrpc/core";
+import { type AnyMethod, isCode } from "@quicrpc/core/generated";
+import { declaredError, FrameWriter, pack, packDetails, unpack } from "@quicrpc/core/internal";
 
 /** First byte of a record: its kind. The MessagePack of the response, or of the error's fields, follows. */
 const ANSWER = 0;

@@ -1,13 +1,10 @@
-import { RpcError } from "../errors.js";
-import { Metadata } from "../metadata.js";
-import type { OnceCode } from "../contract/descriptor.js";
-import type { CallOptions } from "./options.js";
+import { type Metadata, RpcError } from "@quicrpc/core";
 
 /** Metadata key that identifies a call of a `once` method; over HTTP it is the header of that name. */
-const ONCE_KEY = "idempotency-key";
+export const ONCE_KEY = "idempotency-key";
 
 /** Follows the key in a call that is certainly the first one with it: no handler can have run with this key. */
-const FIRST = ";first";
+export const FIRST = ";first";
 
 const UUID_V7 = /^"?([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})"?(;first)?$/i;
 
@@ -57,19 +54,3 @@ export function noteRepeated(metadata: Metadata): void {
   const text = metadata.get(ONCE_KEY);
   if (text?.endsWith(FIRST) === true) metadata.set(ONCE_KEY, text.slice(0, -FIRST.length));
 }
-
-/** Adds keys to the calls of `once` methods, whose descriptors refer to it. */
-export const onceCalls: OnceCode = {
-  keyed(options: CallOptions = {}): CallOptions {
-    let metadata: Metadata;
-    try {
-      metadata = new Metadata(options.metadata);
-      if (metadata.has(ONCE_KEY)) return options;
-      metadata.set(ONCE_KEY, options.onceKey ?? createOnceKey() + FIRST);
-    } catch {
-      // Encoding the metadata will fail the call.
-      return options;
-    }
-    return { ...options, metadata };
-  },
-};

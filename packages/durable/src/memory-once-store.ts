@@ -1,6 +1,5 @@
-import { checkOptions, type OptionNames } from "../../check-options.js";
-import { RpcError } from "../../errors.js";
-import type { OnceClaim, OnceState, OnceStore } from "./once-store.js";
+import { RpcError } from "@quicrpc/core";
+import { checkOptions, type OnceClaim, type OnceState, type OnceStore, type OptionNames } from "@quicrpc/core/internal";
 
 /** Limits of a store in memory. */
 export interface MemoryOnceStoreOptions {

@@ -1,4 +1,4 @@
-import { MemoryOnceStore, type OnceClaim } from "@quicrpc/core/once";
+import { MemoryOnceStore, type OnceClaim } from "@quicrpc/durable";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { onceStoreContract } from "./once-store-contract.js";
 

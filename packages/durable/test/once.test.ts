@@ -18,8 +18,9 @@ import {
   type OnceIdentity,
   type OnceOptions,
   type OnceStore,
-} from "@quicrpc/core/once";
-import { createRouter, defineMethod, onceCalls, zodCodec } from "@quicrpc/core/generated";
+} from "@quicrpc/durable";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { durableRouter, onceCalls } from "@quicrpc/durable/generated";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { failure } from "../../../test/behaviour/tools.js";
@@ -34,13 +35,13 @@ const methods = {
     input: zodCodec(Order),
     output: zodCodec(Receipt),
     errors,
-    once: onceCalls,
+    extension: onceCalls,
   }),
   refund: defineMethod(service, "unary", "refund", {
     id: 2,
     input: zodCodec(Order),
     output: zodCodec(Receipt),
-    once: onceCalls,
+    extension: onceCalls,
   }),
 };
 
@@ -66,7 +67,7 @@ class Shop {
       await this.do(amount, run);
       return { number: this.effects.length, at: new Date(5), total: String(amount) };
     };
-    this.router = createRouter(methods, { charge, refund: charge });
+    this.router = durableRouter(createRouter(methods, { charge, refund: charge }));
   }
 
   connect(connection?: unknown, around: readonly Interceptor[] = []): { client: Session; server: Session } {
@@ -405,7 +406,7 @@ describe("a call of a method that is once", () => {
   });
 
   it("is only of unary methods", () => {
-    const wrong = () => defineMethod(service, "server_stream", "watch", { id: 9, once: onceCalls });
+    const wrong = () => defineMethod(service, "server_stream", "watch", { id: 9, extension: onceCalls });
     expect(wrong).toThrow(/once is for unary methods/);
   });
 });

@@ -1,4 +1,4 @@
-import { type Code, RpcError } from "../../errors.js";
+import { type Code, RpcError } from "@quicrpc/core";
 
 /** Reasons why a call of a `once` method has no result, with their codes; docs/error-codes.md lists them. */
 const FAILURES: Readonly<Record<OnceFailure, Code>> = {

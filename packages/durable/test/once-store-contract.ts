@@ -1,5 +1,5 @@
 // What every store of calls that take effect once does; each store's package runs it.
-import type { OnceClaim, OnceStore } from "@quicrpc/core/once";
+import type { OnceClaim, OnceStore } from "@quicrpc/durable";
 import { describe, expect, it } from "vitest";
 
 /** A store, and a way to let time pass for it. */

@@ -1,0 +1,40 @@
+import type { Router } from "@quicrpc/core";
+import type { BoundMethod, IncomingContext, ServedExtension } from "@quicrpc/core/internal";
+import { inputFingerprint } from "./fingerprint.js";
+import { fingerprints, OnceService } from "./once-service.js";
+
+const ONCE: ServedExtension = {
+  onMessage(context, encoding, { bytes, position, end }) {
+    fingerprints.set(context, inputFingerprint(encoding, bytes, position, end));
+  },
+};
+
+/**
+ * Adds the serving side of this package's extensions to a router of generated code. Calls of `once` methods that were
+ * given no store are remembered by this router, in memory.
+ */
+export function durableRouter<Context>({ methods }: Router<Context>): Router<Context> {
+  let own: OnceService | undefined;
+  return {
+    methods: methods.map((bound) => {
+      if (bound.method.extension?.name !== "once") return bound;
+      own ??= new OnceService();
+      return onceMethod(bound, own);
+    }),
+  };
+}
+
+/**
+ * Wraps the handler so that it is entered at most once for each key. Interceptors run outside of it: their refusals are
+ * not remembered.
+ */
+function onceMethod<Context>(bound: BoundMethod<Context>, own: OnceService): BoundMethod<Context> {
+  const { method } = bound;
+  const handler: BoundMethod["handler"] = (input, given) => {
+    const context = given as IncomingContext<unknown>;
+    const { onceSettings } = context;
+    const service = onceSettings === undefined ? own : OnceService.of(onceSettings.options, onceSettings.since);
+    return service.serve(method, bound.handler as BoundMethod["handler"], input, context);
+  };
+  return { ...bound, handler, extension: ONCE };
+}

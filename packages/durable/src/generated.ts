@@ -1,0 +1,3 @@
+// The entry for generated code, for methods written by hand, and for tools.
+export { onceCalls } from "./once-calls.js";
+export { durableRouter } from "./durable-router.js";

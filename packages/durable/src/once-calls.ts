@@ -1,0 +1,30 @@
+import { type CallOptions, Metadata } from "@quicrpc/core";
+import type { BaseCaller, CallExtension } from "@quicrpc/core/internal";
+import { createOnceKey, FIRST, noteRepeated, ONCE_KEY } from "./once-key.js";
+
+/** The extension of `once` methods: each call has a key, and a repeated call with the key gets the first one's response. */
+export const onceCalls: CallExtension = {
+  name: "once",
+  kinds: ["unary"],
+  servedBy: "durableRouter of @quicrpc/durable/generated",
+  calling: (calling) => ({
+    ...calling,
+    around: (caller, method, input, options) =>
+      (caller as BaseCaller).begin(method, input, keyed(options as CallOptions | undefined)),
+  }),
+  onRepeat: noteRepeated,
+};
+
+/** Returns call options with a key in the metadata: the existing one, `onceKey`, or a new one. */
+function keyed(options: CallOptions = {}): CallOptions {
+  let metadata: Metadata;
+  try {
+    metadata = new Metadata(options.metadata);
+    if (metadata.has(ONCE_KEY)) return options;
+    metadata.set(ONCE_KEY, options.onceKey ?? createOnceKey() + FIRST);
+  } catch {
+    // Encoding the metadata will fail the call.
+    return options;
+  }
+  return { ...options, metadata };
+}
