@@ -5,6 +5,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { durableRouter, resumableCalls } from "@quicrpc/durable/generated";
 import { connect, devCertificate, serve } from "@quicrpc/node";
 import { z } from "zod";
 import { median } from "./median.js";
@@ -16,9 +17,9 @@ const reading = { input: count, output: item };
 const writing = { input: item, output: count };
 const methods = {
   read: defineMethod(service, "server_stream", "read", { id: 1, ...reading }),
-  keptRead: defineMethod(service, "server_stream", "keptRead", { id: 2, ...reading, resumable: true }),
+  keptRead: defineMethod(service, "server_stream", "keptRead", { id: 2, ...reading, extension: resumableCalls }),
   write: defineMethod(service, "client_stream", "write", { id: 3, ...writing }),
-  keptWrite: defineMethod(service, "client_stream", "keptWrite", { id: 4, ...writing, resumable: true }),
+  keptWrite: defineMethod(service, "client_stream", "keptWrite", { id: 4, ...writing, extension: resumableCalls }),
 };
 const TEXT = "a small item of a stream";
 
@@ -44,7 +45,7 @@ async function answer(): Promise<void> {
   const server = await serve({
     listen: "quic://127.0.0.1:0",
     tls: await devCertificate(),
-    routers: [createRouter(methods, { read: items, keptRead: items, write: amount, keptWrite: amount })],
+    routers: [durableRouter(createRouter(methods, { read: items, keptRead: items, write: amount, keptWrite: amount }))],
   });
   process.on("message", () => {
     const { user, system } = process.cpuUsage();

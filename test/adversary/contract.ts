@@ -1,5 +1,6 @@
 import * as wire from "@quicrpc/core/generated";
 import { defineMethod, uncheckedCodec, bytesCodec, zodCodec } from "@quicrpc/core/generated";
+import { resumableCalls } from "@quicrpc/durable/generated";
 import type { Limits } from "@quicrpc/core";
 import { z } from "zod";
 
@@ -47,7 +48,12 @@ export const methods = {
   /** Takes a stream and never reads it. */
   unread: defineMethod(service, "client_stream", "unread", { id: 8, input: bytesCodec, output: any }),
   /** So many items of 1 KiB, and nothing more until the caller is gone. */
-  live: defineMethod(service, "server_stream", "live", { id: 12, input: count, output: bytesCodec, resumable: true }),
+  live: defineMethod(service, "server_stream", "live", {
+    id: 12,
+    input: count,
+    output: bytesCodec,
+    extension: resumableCalls,
+  }),
   /** Takes what a recursive schema has looked at. */
   tree: defineMethod(service, "unary", "tree", {
     id: 13,

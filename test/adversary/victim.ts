@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
+import { durableRouter } from "@quicrpc/durable/generated";
 import { createTopics } from "@quicrpc/topics";
 import { http2Transport } from "@quicrpc/fails-components";
 import { devCertificate, nodeCompressions, serve } from "@quicrpc/node";
@@ -33,49 +34,51 @@ async function kept(input: unknown, { signal }: { readonly signal: AbortSignal }
   }
 }
 
-const router = createRouter(methods, {
-  echo: (input) => input,
-  strict: ({ tags }) => tags.length,
-  tree: () => {},
-  texts: () => {},
-  bytes: (n) => new Uint8Array(n),
-  hang: async (_, { signal, metadata }) => {
-    handlers++;
-    metadata.get("tenant");
-    try {
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    } finally {
-      handlers--;
-    }
-  },
-  deaf: async () => {
-    handlers++;
-    await never();
-  },
-  note: () => {
-    throw new RpcError("failed_precondition", "the note was refused");
-  },
-  drop: () => {},
-  async *items(n) {
-    for (let i = 0; i < n; i++) yield new Uint8Array(1024);
-  },
-  keep: kept,
-  keepBytes: kept,
-  ignore: kept,
-  unread: async () => {
-    handlers++;
-    await never();
-  },
-  async *live(n, { signal }) {
-    handlers++;
-    try {
+const router = durableRouter(
+  createRouter(methods, {
+    echo: (input) => input,
+    strict: ({ tags }) => tags.length,
+    tree: () => {},
+    texts: () => {},
+    bytes: (n) => new Uint8Array(n),
+    hang: async (_, { signal, metadata }) => {
+      handlers++;
+      metadata.get("tenant");
+      try {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      } finally {
+        handlers--;
+      }
+    },
+    deaf: async () => {
+      handlers++;
+      await never();
+    },
+    note: () => {
+      throw new RpcError("failed_precondition", "the note was refused");
+    },
+    drop: () => {},
+    async *items(n) {
       for (let i = 0; i < n; i++) yield new Uint8Array(1024);
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    } finally {
-      handlers--;
-    }
-  },
-});
+    },
+    keep: kept,
+    keepBytes: kept,
+    ignore: kept,
+    unread: async () => {
+      handlers++;
+      await never();
+    },
+    async *live(n, { signal }) {
+      handlers++;
+      try {
+        for (let i = 0; i < n; i++) yield new Uint8Array(1024);
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      } finally {
+        handlers--;
+      }
+    },
+  }),
+);
 
 const { cert, key } = await devCertificate();
 const server = await serve({

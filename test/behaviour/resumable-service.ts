@@ -1,11 +1,12 @@
 import type { RpcError } from "@quicrpc/core";
 import { createRouter, defineMethod, type Router, uncheckedCodec } from "@quicrpc/core/generated";
+import { durableRouter, resumableCalls } from "@quicrpc/durable/generated";
 
 const service = { name: "test.v1.Resumable", id: 4721 };
 const number = uncheckedCodec<number>();
 const numbers = { input: number, output: number };
 /** Idempotent: a call is also begun again that its server may have seen, or not. */
-const resumed = { resumable: true, idempotent: true } as const;
+const resumed = { extension: resumableCalls, idempotent: true } as const;
 
 /** Streams of every kind that outlive their sessions. */
 export const resumable = {
@@ -28,24 +29,26 @@ export class Handlers {
   readonly router: Router;
 
   constructor() {
-    this.router = createRouter(resumable, {
-      count: (upTo, context) => {
-        context.trailers.set("sum", String((upTo * (upTo + 1)) / 2));
-        context.responseMetadata.set("asked", String(upTo));
-        return this.run(async function* () {
-          for (let i = 1; i <= upTo; i++) yield i;
-        });
-      },
-      collect: async (items) => {
-        const all: number[] = [];
-        for await (const item of this.run(() => items.values())) all.push(item);
-        return all;
-      },
-      echo: (items) =>
-        this.run(async function* () {
-          for await (const item of items) yield item;
-        }),
-    });
+    this.router = durableRouter(
+      createRouter(resumable, {
+        count: (upTo, context) => {
+          context.trailers.set("sum", String((upTo * (upTo + 1)) / 2));
+          context.responseMetadata.set("asked", String(upTo));
+          return this.run(async function* () {
+            for (let i = 1; i <= upTo; i++) yield i;
+          });
+        },
+        collect: async (items) => {
+          const all: number[] = [];
+          for await (const item of this.run(() => items.values())) all.push(item);
+          return all;
+        },
+        echo: (items) =>
+          this.run(async function* () {
+            for await (const item of items) yield item;
+          }),
+      }),
+    );
   }
 
   private async *run(items: () => AsyncIterable<number>): AsyncGenerator<number> {

@@ -4,6 +4,7 @@ import { createServer, type RequestListener, type Server as HttpServer } from "n
 import { type AddressInfo, connect as connectTcp } from "node:net";
 import type { Connection } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { durableRouter, resumableCalls } from "@quicrpc/durable/generated";
 import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
 import { connect, devCertificate, serve, type Server } from "@quicrpc/node";
 import { createReflection, createTimings } from "@quicrpc/services";
@@ -292,11 +293,11 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
   });
 
   it("marks what goes on after the loss of its session, and shows what it holds back of the sender", async () => {
-    const given = { id: 1, output: uncheckedCodec<string>(), resumable: true, idempotent: true } as const;
+    const given = { id: 1, output: uncheckedCodec<string>(), extension: resumableCalls, idempotent: true } as const;
     const tail = defineMethod({ name: "test.v1.Log", id: 4722 }, "server_stream", "tail", given);
     let go = (): void => {};
     const going = new Promise<void>((resolve) => (go = resolve));
-    const own = [createRouter({ tail }, { tail: () => lines(going) })];
+    const own = [durableRouter(createRouter({ tail }, { tail: () => lines(going) }))];
     const live = await serve({ listen: "tcp://127.0.0.1:0", routers: [...own, createReflection(own)] });
     await using carried = await connect(live.urls[0] as string);
     const shown = await serveStudio({ connection: carried, target: live.urls[0] as string });

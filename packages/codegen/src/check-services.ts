@@ -52,6 +52,7 @@ const DURABLE = "@quicrpc/durable";
 export function checkPackages(
   { schemaFile: file, services }: FileModel,
   output: string,
+  foreign: boolean,
   report: (diagnostic: Diagnostic) => void,
 ): void {
   const { resolve } = createRequire(join(dirname(output), "generated.js"));
@@ -63,12 +64,12 @@ export function checkPackages(
     }
   };
   for (const { name: service, methods, node } of services) {
-    const method = methods.find(({ once }) => once);
+    const method = methods.find(({ once, resumable }) => once || (resumable && !foreign));
     if (method === undefined || isInstalled(DURABLE) || !isInstalled("@quicrpc/core")) continue;
     report({
       ...(node === undefined ? { file } : sourcePlaceOf(node)),
       code: "missing-package",
-      message: `The code of ${method.name}, which is once, imports ${DURABLE}, which is not installed.`,
+      message: `The code of ${method.name}, which is ${method.once ? "once" : "resumable"}, imports ${DURABLE}, which is not installed.`,
       help: `Install the package: npm install ${DURABLE}.`,
       service,
       method: method.name,

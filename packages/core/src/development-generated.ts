@@ -67,7 +67,6 @@ export const defineMethod: typeof plain.defineMethod = checked(
     output: true,
     priority: true,
     readOnly: true,
-    resumable: true,
     via: true,
   },
 );

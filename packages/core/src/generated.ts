@@ -19,11 +19,6 @@ export {
   foreignUnaryCalls,
 } from "./client/foreign-calls.js";
 export { datagramCalls, notifyCalls } from "./client/notify.js";
-export {
-  resumableClientStreamCalls,
-  resumableDuplexCalls,
-  resumableServerStreamCalls,
-} from "./client/resumable-calls.js";
 export { serverStreamCalls } from "./client/server-stream.js";
 export { unaryCalls } from "./client/unary.js";
 export {

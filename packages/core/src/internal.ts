@@ -34,7 +34,7 @@ export { AnsweredCall } from "./client/unary.js";
 export { callWritable } from "./client/call-writable.js";
 export { FormatTable } from "./call/messages/session-format.js";
 export { scheduleAttempt } from "./call/next-attempt.js";
-export { type ItemTarget, sendItems, bytePieceOf, cut, MAX_PIECE } from "./call/items/send-items.js";
+export { type ItemTarget, SendFlow, sendItems, bytePieceOf, cut, MAX_PIECE } from "./call/items/send-items.js";
 export { type Attempt, cancelled, throwIfAborted, timeoutOf } from "./call/options.js";
 export { type Timers, watch as watchCall } from "./call/watch.js";
 export { fullName } from "./contract/descriptor.js";
@@ -124,7 +124,39 @@ export { isEndOfSession } from "./transport/close-codes.js";
 export { sourceOf } from "./transport/network-source.js";
 export { giveBuffer, takeBuffer } from "./wire/buffers.js";
 export { TurnPace } from "./turn-pace.js";
-export type { Frame } from "./wire/frame.js";
 export { FrameWriter } from "./wire/writer.js";
 export type { ChannelSettings } from "./transport/channel.js";
 export { whenTransportReady } from "./transport/when-ready.js";
+export * as FrameType from "./wire/frame-type.js";
+export * as StreamKind from "./wire/stream-kind.js";
+export type { AnyAnswer } from "./call/base-caller.js";
+export type {
+  AnswerCarrier,
+  CallChannel,
+  Carrier,
+  CarrierSettings,
+  IncomingCall,
+  RequestHandler,
+} from "./call/carrier.js";
+export type { Fault } from "./call/fault.js";
+export { IncomingCallStream } from "./call/incoming-stream.js";
+export { type ReceiveFlow, receiveFlowOf } from "./call/items/flow.js";
+export { sendHead } from "./call/messages/send-message.js";
+export { OutgoingCallStream, type StreamOpener } from "./call/outgoing-stream.js";
+export { Call } from "./client/call.js";
+export { OutgoingItems } from "./client/outgoing-items.js";
+export { codeNumber } from "./codes.js";
+export { ProtocolError } from "./errors.js";
+export type { Measured } from "./memory-budget.js";
+export { Reply, type ReplySettings } from "./server/reply.js";
+export { MethodTable } from "./server/router.js";
+export { Channel } from "./transport/channel.js";
+export type { SessionCompression } from "./transport/compression.js";
+export { expanded } from "./transport/expand.js";
+export { gatherFrames } from "./transport/gathering.js";
+export { Cursor } from "./wire/cursor.js";
+export { FLAG_COMPRESSED } from "./wire/frame.js";
+export { readOptionalHead } from "./wire/head.js";
+export { young } from "./young.js";
+export type { AttemptRequest } from "./server/router.js";
+export type { Frame } from "./wire/frame.js";

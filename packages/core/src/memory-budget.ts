@@ -4,8 +4,6 @@ import { RpcError } from "./errors.js";
 export const CALL_BYTES = 2048;
 /** Bytes charged for a stream of the peer, in addition to the bytes that wait on it. */
 export const STREAM_BYTES = 4096;
-/** Bytes charged for a resumable call, in addition to the call: for its stream, and for the state that outlives a session. */
-export const RESUMABLE_BYTES = 6144;
 
 /** Bytes charged for an unread item, in addition to its value: for its place in the queue. */
 export const ITEM_BYTES = 96;

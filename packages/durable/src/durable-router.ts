@@ -2,6 +2,8 @@ import type { Router } from "@quicrpc/core";
 import type { BoundMethod, IncomingContext, ServedExtension } from "@quicrpc/core/internal";
 import { inputFingerprint } from "./fingerprint.js";
 import { fingerprints, OnceService } from "./once-service.js";
+import { serveAttempt } from "./serve-attempt.js";
+import { ResumableCalls } from "./suspended-calls.js";
 
 const ONCE: ServedExtension = {
   onMessage(context, encoding, { bytes, position, end }) {
@@ -15,11 +17,13 @@ const ONCE: ServedExtension = {
  */
 export function durableRouter<Context>({ methods }: Router<Context>): Router<Context> {
   let own: OnceService | undefined;
+  const resumables = new ResumableCalls();
+  const resumable: ServedExtension = { serveAttempt: (attempt) => serveAttempt(attempt, resumables) };
   return {
     methods: methods.map((bound) => {
-      if (bound.method.extension?.name !== "once") return bound;
-      own ??= new OnceService();
-      return onceMethod(bound, own);
+      const { extension } = bound.method;
+      if (extension?.name === "resumable") return { ...bound, extension: resumable };
+      return extension?.name === "once" ? onceMethod(bound, (own ??= new OnceService())) : bound;
     }),
   };
 }

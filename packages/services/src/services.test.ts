@@ -2,6 +2,7 @@ import { createSession, type Router, type Session } from "@quicrpc/core";
 import { pack } from "@quicrpc/core/internal";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod } from "@quicrpc/core/generated";
+import { durableRouter, resumableCalls } from "@quicrpc/durable/generated";
 import { describe, expect, it } from "vitest";
 import { createHealthClient, createReflectionClient, reflectionMethods } from "./index.js";
 import { createHealth, watchHealth } from "./health.js";
@@ -97,10 +98,12 @@ describe("reflection", () => {
     const stream = defineMethod({ name: "demo.v1.News", id: 8 }, "server_stream", "news", {
       id: 1,
       output: codec,
-      resumable: true,
+      extension: resumableCalls,
     });
     const plain = defineMethod({ name: "demo.v1.News", id: 8 }, "server_stream", "olds", { id: 2, output: codec });
-    const router = createRouter({ stream, plain }, { stream: async function* () {}, plain: async function* () {} });
+    const router = durableRouter(
+      createRouter({ stream, plain }, { stream: async function* () {}, plain: async function* () {} }),
+    );
     const { services } = await createReflectionClient(client(router, createReflection([router]))).list();
     const [news, olds] = services[0]?.methods ?? [];
     expect([news?.resumable, olds?.resumable]).toEqual([true, undefined]);

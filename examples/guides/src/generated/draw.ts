@@ -3,7 +3,7 @@
 import {
   createRouter,
   describeMethod,
-  resumableDuplexCalls,
+  duplexCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -15,6 +15,7 @@ import {
   type ServiceIdentity,
   type StreamSource,
 } from "@quicrpc/core/generated";
+import { resumableCalls, durableRouter } from "@quicrpc/durable/generated";
 import { strokeCodec } from "./draw.codecs.js";
 // Links in comments lead there.
 /* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
@@ -36,11 +37,11 @@ const drawService: ServiceIdentity = {
 export const drawMethods: {
   readonly strokes: MethodDescriptor<"duplex", Stroke, Stroke, Stroke, Stroke>;
 } = {
-  strokes: describeMethod(drawService, resumableDuplexCalls, "strokes", {
+  strokes: describeMethod(drawService, duplexCalls, "strokes", {
     id: 1,
     input: strokeCodec,
     output: strokeCodec,
-    resumable: true,
+    extension: resumableCalls,
     fingerprint: 0xc937316b,
   }),
 };
@@ -53,7 +54,7 @@ export interface DrawHandlers<Context = unknown> {
 
 /** Makes the router that serves draw.v1.Draw by `handlers`. */
 export function createDrawRouter<Context = unknown>(handlers: DrawHandlers<Context>): Router<Context> {
-  return createRouter(drawMethods, handlers);
+  return durableRouter(createRouter(drawMethods, handlers));
 }
 
 /** A client of draw.v1.Draw. */

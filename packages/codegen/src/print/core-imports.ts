@@ -14,9 +14,6 @@ const CORE_VALUES: readonly string[] = [
   "cursorStreamCalls",
   "clientStreamCalls",
   "duplexCalls",
-  "resumableServerStreamCalls",
-  "resumableClientStreamCalls",
-  "resumableDuplexCalls",
   "foreignUnaryCalls",
   "foreignNotifyCalls",
   "foreignServerStreamCalls",
@@ -43,7 +40,7 @@ const CORE_TYPES: readonly string[] = [
 /** Modules from which generated files import names, with the values and types of each. */
 const MODULES: readonly (readonly [specifier: string, values: readonly string[], types: readonly string[]])[] = [
   ["@quicrpc/core/generated", CORE_VALUES, CORE_TYPES],
-  ["@quicrpc/durable/generated", ["onceCalls", "durableRouter"], []],
+  ["@quicrpc/durable/generated", ["onceCalls", "resumableCalls", "durableRouter"], []],
   ["@quicrpc/blobs/generated", ["blobCalls"], ["BlobSource", "ReceivedBlob"]],
   [
     "@quicrpc/topics/generated",

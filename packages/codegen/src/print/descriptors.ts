@@ -64,30 +64,27 @@ function descriptorType(method: MethodModel, names: TypeNames): string {
 }
 
 function descriptor(method: MethodModel, identity: string, names: TypeNames, foreign: boolean): string {
+  // A call without a session cannot outlive it.
+  const extension = method.once ? "onceCalls" : method.resumable && !foreign ? "resumableCalls" : undefined;
   const options = [
     `id: ${method.id}`,
     ...(method.input === undefined ? [] : [`input: ${codecName(method.input, names)}`]),
     ...(method.output === undefined ? [] : [`output: ${codecName(method.output, names)}`]),
     ...(method.readOnly ? ["readOnly: true"] : method.idempotent ? ["idempotent: true"] : []),
-    ...(method.once ? [`extension: ${names.core("onceCalls")}`] : []),
+    ...(extension === undefined ? [] : [`extension: ${names.core(extension)}`]),
     ...(method.blobs === undefined ? [] : [`blobs: ${callOf(names.core("blobCalls"), [json(method.blobs)])}`]),
     ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
     ...(method.delivery === undefined ? [] : [`delivery: ${quoted(method.delivery)}`]),
     ...(method.via === undefined ? [] : [`via: ${quoted(method.via)}`]),
     ...(method.cursor === undefined ? [] : [`cursor: ${json(method.cursor)}`]),
-    ...(method.resumable ? ["resumable: true"] : []),
     ...(method.errors.length === 0 ? [] : [errorsTable(method, names)]),
     ...(method.meta === undefined ? [] : [`meta: ${json(method.meta)}`]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
   const kind = method.cursor === undefined ? camelCase(method.kind) : "cursorStream";
-  const calling = foreign ? prefixed("foreign", kind) : (method.delivery ?? resumable(method, kind));
+  const calling = foreign ? prefixed("foreign", kind) : (method.delivery ?? kind);
   const first = [identity, names.core(`${calling}Calls`), quoted(method.name)];
   return callOf(names.core("describeMethod"), [...first, braced(options, ",", options.length > 2)]);
-}
-
-function resumable(method: MethodModel, kind: string): string {
-  return method.resumable ? prefixed("resumable", kind) : kind;
 }
 
 /** Returns `name` in camel case, after a prefix. */

@@ -82,7 +82,9 @@ function printRouter(service: ServiceModel, names: TypeNames, of: string): strin
   const make = names.core(withTopics ? "createTopicRouter" : "createRouter");
   const given = [tableName(service), "handlers", ...(withTopics ? ["topics"] : [])];
   const router = callOf(make, given);
-  const served = methods.some(({ once }) => once) ? callOf(names.core("durableRouter"), [router]) : router;
+  const served = methods.some(({ once, resumable }) => once || resumable)
+    ? callOf(names.core("durableRouter"), [router])
+    : router;
   return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`${withTopics ? " and `topics`" : ""}.`)}${block(head, [`return ${served};`])}\n`;
 }
 

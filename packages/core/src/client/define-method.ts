@@ -11,7 +11,6 @@ import { clientStreamCalls } from "./client-stream.js";
 import { cursorStreamCalls } from "./cursor-stream.js";
 import { duplexCalls } from "./duplex.js";
 import { datagramCalls, notifyCalls } from "./notify.js";
-import { resumableClientStreamCalls, resumableDuplexCalls, resumableServerStreamCalls } from "./resumable-calls.js";
 import { serverStreamCalls } from "./server-stream.js";
 import { unaryCalls } from "./unary.js";
 
@@ -23,15 +22,9 @@ const KINDS: { readonly [Kind in MethodKind]: Calling<Kind> } = {
   duplex: duplexCalls,
 };
 
-const RESUMABLE: { readonly [Kind in MethodKind]?: Calling<Kind> } = {
-  server_stream: resumableServerStreamCalls,
-  client_stream: resumableClientStreamCalls,
-  duplex: resumableDuplexCalls,
-};
-
 /**
  * Creates a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire format, `TypeError` for
- * an extension or for `resumable` of a method that does not stream or whose items have cursors.
+ * an extension that is for other kinds of methods, or for a method whose items have cursors.
  */
 export function defineMethod<
   Kind extends MethodKind,
@@ -46,7 +39,7 @@ export function defineMethod<
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result, Errors>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
-  const { id, delivery, cursor, extension, blobs, resumable } = options;
+  const { id, delivery, cursor, extension, blobs } = options;
   if (!isId(id, 1, 0x3fff) || !isId(service.id, 0, 0xffff))
     throw new RangeError(`an id is out of range: ${name} is ${id}, service ${service.name} is ${service.id}`);
   if (blobs !== undefined && kind !== "unary")
@@ -55,10 +48,9 @@ export function defineMethod<
     throw new TypeError(
       `${service.name}/${name} is ${kind}: ${extension.name} is for ${extension.kinds.join(", ")} methods`,
     );
-  const outliving = resumable === true ? RESUMABLE[kind] : undefined;
-  if (resumable === true && (outliving === undefined || cursor !== undefined))
-    throw new TypeError(`${service.name}/${name} cannot be resumable: that is for streams whose items have no cursors`);
-  const streams = outliving ?? (cursor === undefined ? KINDS[kind] : cursorStreamCalls);
+  if (extension !== undefined && cursor !== undefined)
+    throw new TypeError(`${service.name}/${name} cannot be ${extension.name}: its items have cursors`);
+  const streams = cursor === undefined ? KINDS[kind] : cursorStreamCalls;
   const calling = delivery === "datagram" ? datagramCalls : streams;
   return describeMethod(service, calling as Calling<Kind>, name, options);
 }

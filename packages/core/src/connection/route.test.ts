@@ -31,7 +31,6 @@ const methods = {
     output: uncheckedCodec<Entry>(),
     cursor: { field: "id", predecessor: "before" },
   }),
-  live: defineMethod(service, "server_stream", "live", { id: 2, output: number, resumable: true }),
   slow: defineMethod(service, "unary", "slow", { id: 3, output: number }),
 };
 
@@ -96,10 +95,6 @@ class Fleet {
     const [ours, theirs] = createMemoryPair();
     const router = createRouter(methods, {
       follow: (_, { resumeFrom, signal }) => this.read(Number(resumeFrom ?? 0), signal),
-      live: async function* (_, { signal }) {
-        yield 1;
-        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-      },
       slow: () => new Promise<number>((resolve) => (this.release = () => resolve(7))),
     });
     const session = createSession(theirs, { routers: [router], load: host.load, onError: () => {} });
@@ -371,41 +366,6 @@ it("a stage that is not known is passed over", async () => {
   await pass(1);
   expect(session.takesCalls).toBe(true);
   expect(connection.state).toEqual({ status: "ready" });
-});
-
-describe("a resumable call at the deadline of a server that ends", () => {
-  it("fails at once, and says that it goes on nowhere", async () => {
-    fleet.connect();
-    const items = connection.serverStream(methods.live, undefined).values();
-    expect((await meanwhile(items.next())).value).toBe(1);
-    void drain(A, { to: B, timeoutMs: 1000, final: true });
-    const failed = items.next().catch((error: unknown) => error);
-    await pass(1001);
-    expect(await failed).toMatchObject({
-      code: "unavailable",
-      message: expect.stringMatching(/cannot be resumed/) as string,
-      method: "test.v1.Moves/live",
-      hint: expect.stringContaining("cursors") as string,
-    });
-    expect(connection.state).toEqual({ status: "ready" });
-  });
-
-  it("goes on at the same server where only its session drained", async () => {
-    fleet.connect();
-    const items = connection.serverStream(methods.live, undefined).values();
-    expect((await meanwhile(items.next())).value).toBe(1);
-    void drain(A, { timeoutMs: 1000 });
-    let failure: unknown;
-    items.next().catch((error: unknown) => {
-      failure = error;
-    });
-    await pass(1001);
-    // Each session of this test is a server of its own, which does not know the call: it was asked.
-    await pass(1000);
-    expect(failure).toMatchObject({
-      message: expect.stringMatching(/may have run: this server does not have it/) as string,
-    });
-  });
 });
 
 const address = fc.constantFrom(A, B, C);

@@ -16,26 +16,14 @@ import { meanwhile, pass, startVirtualTime } from "../../test/virtual-time.js";
 const service = { name: "test.v1.Unstarted", id: 80 };
 const number = uncheckedCodec<number>();
 const methods = {
-  live: defineMethod(service, "server_stream", "live", { id: 1, output: number, resumable: true }),
   take: defineMethod(service, "client_stream", "take", { id: 2, input: number, output: number }),
   chat: defineMethod(service, "duplex", "chat", { id: 3, input: number, output: number }),
-  sum: defineMethod(service, "client_stream", "sum", { id: 4, input: number, output: number, resumable: true }),
 };
 const router = createRouter(methods, {
-  async *live(_, { signal }) {
-    yield 1;
-    if (signal.aborted) return;
-    await new Promise((resolve) => signal.addEventListener("abort", resolve));
-  },
   take: () => {
     throw new RpcError("aborted", "no more");
   },
   chat: (items) => items,
-  sum: async (items) => {
-    let sum = 0;
-    for await (const item of items) sum += item;
-    return sum;
-  },
 });
 
 let connection: Connection;
@@ -90,42 +78,6 @@ describe("the writer of a call that fails before it has a session", () => {
       },
     });
     expect(await codeOf(source.pipeTo(unconnected()))).toBe("deadline_exceeded");
-  });
-});
-
-it("a resumable call whose metadata is too large leaves no call in progress", async () => {
-  const session = await connected().ready();
-  for (let i = 0; i < 3; i++) {
-    const items = connection.serverStream(methods.live, undefined, { metadata: { large: "a".repeat(200_000) } });
-    expect(await codeOf(items.values().next())).toBe("resource_exhausted");
-  }
-  await pass(10);
-  expect(session.callsMade?.()).toBe(0);
-});
-
-describe("a resumable call on a session with interceptors", () => {
-  it("has its answer", async () => {
-    const items = connected(intercepted).serverStream(methods.live, undefined).values();
-    expect(await meanwhile(items.next())).toEqual({ value: 1, done: false });
-    await items.return?.();
-    expect(await meanwhile(connection.clientStream(methods.sum, [1, 2]))).toBe(3);
-    await pass(10);
-    expect(connection.session?.callsMade?.()).toBe(0);
-  });
-
-  it("ends with its deadline and its signal", async () => {
-    connected(intercepted);
-    const abort = new AbortController();
-    for (const [options, code] of [
-      [{ timeoutMs: 20 }, "deadline_exceeded"],
-      [{ signal: abort.signal }, "cancelled"],
-    ] as const) {
-      const items = connection.serverStream(methods.live, undefined, options).values();
-      await meanwhile(items.next());
-      const failed = codeOf(items.next());
-      if (code === "cancelled") abort.abort();
-      expect(await failed).toBe(code);
-    }
   });
 });
 

@@ -73,8 +73,6 @@ export interface MethodDescriptor<
   readonly via?: Via | undefined;
   /** The cursor fields of the items; undefined if items have no cursors. */
   readonly cursor?: ItemCursor | undefined;
-  /** Whether calls outlive the session that carries them, within the same server process. */
-  readonly resumable?: boolean | undefined;
   /** Declared errors by name; see `rpcError`. */
   readonly errors: Errors;
   /** Metadata from the schema, for the application. It is not sent. */
@@ -140,7 +138,6 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   readonly delivery?: "datagram";
   readonly via?: Via;
   readonly cursor?: ItemCursor;
-  readonly resumable?: boolean;
   readonly errors?: Errors;
   readonly meta?: MethodMeta;
 }
@@ -176,7 +173,6 @@ export function describeMethod<
     delivery,
     via,
     cursor,
-    resumable,
     meta,
   } = options;
   const { kind } = calling;
@@ -197,7 +193,6 @@ export function describeMethod<
     delivery,
     via,
     cursor,
-    resumable,
     meta,
     service,
   };

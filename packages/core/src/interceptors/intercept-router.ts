@@ -18,7 +18,7 @@ export function interceptRouter<Context>(
 }
 
 function intercept<Context>(
-  { method, handler, extension, resumables, authorize }: BoundMethod<Context>,
+  { method, handler, extension, authorize }: BoundMethod<Context>,
   interceptors: readonly Interceptor[],
 ): BoundMethod<Context> {
   const serve = async (call: InterceptedCall): Promise<InterceptedResponse> => {
@@ -39,7 +39,6 @@ function intercept<Context>(
       return outputs ?? output;
     },
     extension,
-    resumables,
     authorize:
       deciding.length === 0
         ? authorize

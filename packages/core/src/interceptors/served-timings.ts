@@ -30,13 +30,12 @@ export function timedRouter<Context>(
 }
 
 function timed<Context>(
-  { method, handler, extension, resumables, authorize }: BoundMethod<Context>,
+  { method, handler, extension, authorize }: BoundMethod<Context>,
   onTimings: (timings: ServedTimings, context: CallContext<Context>) => void,
 ): BoundMethod<Context> {
   return {
     method: measuredInput(method),
     extension,
-    resumables,
     authorize,
     handler: (input: unknown, context) => {
       const entered = performance.now();

@@ -20,7 +20,6 @@ import { listed } from "./listed.js";
 import { MisfitNotices } from "./misfit-notices.js";
 import { runNotification } from "./notification.js";
 import { Reply } from "./reply.js";
-import { serveAttempt } from "./resumable/serve-attempt.js";
 import type { BoundMethod, MethodTable, ReservedMethods } from "./router.js";
 import { serve, type ServerRequest } from "./serve.js";
 
@@ -176,9 +175,16 @@ class FrameRequest<Context> implements ServerRequest {
   }
 
   resume(context: IncomingContext<unknown>, resume: Uint8Array): void {
-    const { bound, settings } = this;
-    const attempt = { carrier: this.carrier as AnswerCarrier, callId: this.frame.callId, context, resume };
-    serveAttempt(attempt, bound, settings as DispatchSettings<unknown>, (own) => new Dispatcher(own));
+    const { bound, frame } = this;
+    const carrier = this.carrier as AnswerCarrier;
+    const settings = this.settings as DispatchSettings<unknown>;
+    const serveAttempt = bound.extension?.serveAttempt;
+    if (serveAttempt === undefined)
+      throw new RpcError("unimplemented", `calls of ${fullName(bound.method)} are not resumable here`, {
+        refused: true,
+      });
+    const dispatcher = (own: DispatchSettings<unknown>): RequestHandler => new Dispatcher(own);
+    serveAttempt({ carrier, callId: frame.callId, context, resume, bound, settings, dispatcher });
   }
 
   readMessage(): Cursor {

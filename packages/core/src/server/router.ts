@@ -3,8 +3,9 @@ import type { StreamSource } from "../call/items/send-items.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
 import { nearest } from "../nearest.js";
+import type { AnswerCarrier, RequestHandler } from "../call/carrier.js";
 import type { CallContext, IncomingContext } from "./context.js";
-import { ResumableCalls } from "./resumable/resumable-calls.js";
+import type { DispatchSettings } from "./dispatch.js";
 
 /** A value or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -37,6 +38,19 @@ export interface MessageBytes {
   readonly end: number;
 }
 
+/** A request with the field `resume`: one attempt of a call that outlives its session. */
+export interface AttemptRequest {
+  readonly carrier: AnswerCarrier;
+  readonly callId: number;
+  readonly context: IncomingContext<unknown>;
+  /** The field, whose content the extension defines. */
+  readonly resume: Uint8Array;
+  readonly bound: BoundMethod;
+  readonly settings: DispatchSettings<unknown>;
+  /** Creates a dispatcher that serves the call itself. */
+  readonly dispatcher: (own: DispatchSettings<unknown>) => RequestHandler;
+}
+
 /** The serving side of a call extension, in addition to the handler, which it may have wrapped. */
 export interface ServedExtension {
   /**
@@ -47,6 +61,8 @@ export interface ServedExtension {
   readonly onMessage?:
     | ((context: IncomingContext<unknown>, encoding: string, message: MessageBytes) => void)
     | undefined;
+  /** Serves an attempt, in place of the handler. Throws `RpcError` if it is refused at once. */
+  readonly serveAttempt?: ((attempt: AttemptRequest) => void) | undefined;
 }
 
 /** A method with its handler, as dispatch finds it. */
@@ -56,8 +72,6 @@ export interface BoundMethod<Context = unknown> {
   readonly handler: (input: any, context: CallContext<Context>) => unknown;
   /** The serving side of the method's extension. */
   readonly extension?: ServedExtension | undefined;
-  /** The calls of a resumable method. */
-  readonly resumables?: ResumableCalls | undefined;
   /**
    * Runs the interceptors that check permission, without the handler, for a request that is not a call, or whose input
    * cannot be read. Rejects if one of them refuses, or responds itself. Undefined if no interceptor checks permission.
@@ -87,7 +101,6 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
   methods: Methods,
   handlers: Handlers<Methods, Context>,
 ): Router<Context> {
-  let resumables: ResumableCalls | undefined;
   const bound = Object.entries(methods).map(([name, method]) => {
     const handler: unknown = handlers[name];
     if (typeof handler !== "function") {
@@ -98,10 +111,6 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
     }
     // Bound to their object, so that a class instance can serve.
     const serve = handler.bind(handlers) as BoundMethod["handler"];
-    if (method.resumable === true) {
-      resumables ??= new ResumableCalls();
-      return { method, handler: serve, resumables };
-    }
     return { method, handler: serve };
   });
   requireNoOthers(methods, handlers);

@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ProtocolError } from "../errors.js";
-import { Cursor } from "./cursor.js";
-import { decodeResume, encodeResume, type PieceFields, readPiece, writePiece } from "./piece.js";
-import { FrameWriter } from "./writer.js";
+import { Cursor, FrameWriter, ProtocolError } from "@quicrpc/core/internal";
+import { decodeResume, encodeResume, type PieceFields, readPiece, writePiece } from "./pieces.js";
 
 const bytesOf = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.replaceAll(" ", ""), "hex"));
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

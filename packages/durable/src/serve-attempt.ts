@@ -1,47 +1,37 @@
-import type { AnswerCarrier, RequestHandler } from "../../call/carrier.js";
-import { fullName } from "../../contract/descriptor.js";
-import { RpcError } from "../../errors.js";
-import { RESUMABLE_BYTES } from "../../memory-budget.js";
-import type { ChannelSettings } from "../../transport/channel.js";
-import { decodeResume } from "../../wire/piece.js";
-import { young } from "../../young.js";
-import { Admission, requireRoom } from "../admission.js";
-import type { IncomingContext } from "../context.js";
-import type { DispatchSettings } from "../dispatch.js";
-import { principalOf } from "../principal.js";
-import { type BoundMethod, MethodTable } from "../router.js";
-import { permit } from "../serve.js";
+import { RpcError } from "@quicrpc/core";
+import {
+  Admission,
+  type AttemptRequest,
+  type BoundMethod,
+  type ChannelSettings,
+  type DispatchSettings,
+  fullName,
+  type IncomingContext,
+  MethodTable,
+  permit,
+  principalOf,
+  requireRoom,
+  young,
+} from "@quicrpc/core/internal";
 import { MovingBudget } from "./moving-budget.js";
-import { ResumedCall } from "./resumed-call.js";
+import { decodeResume } from "./pieces.js";
+import { RESUMABLE_BYTES, ResumedCall } from "./resumed-call.js";
+import type { ResumableCalls } from "./suspended-calls.js";
 import { ServedAttempt } from "./served-attempt.js";
 
 const NO_PREFIX = new Uint8Array(0);
 const UNKNOWN_PRINCIPAL =
   "could not determine the principal of this call: give principal: (context) => context.connection.userId";
 
-/** A request that is an attempt of a resumable call. */
-export interface AttemptRequest {
-  readonly carrier: AnswerCarrier;
-  readonly callId: number;
-  readonly context: IncomingContext<unknown>;
-  /** Encoded `ResumeFields`. */
-  readonly resume: Uint8Array;
-}
-
 /**
  * Serves an attempt: begins its call, or continues the call that has its token. Throws `RpcError` if it is refused at
  * once.
- *
- * @param dispatcher creates the dispatcher that serves the call itself
  */
 export function serveAttempt(
-  { carrier, callId, context, resume }: AttemptRequest,
-  bound: BoundMethod,
-  settings: DispatchSettings<unknown>,
-  dispatcher: (own: DispatchSettings<unknown>) => RequestHandler,
+  { carrier, callId, context, resume, bound, settings, dispatcher }: AttemptRequest,
+  resumables: ResumableCalls,
 ): void {
-  const { method, resumables } = bound;
-  if (resumables === undefined) throw refusal("unimplemented", `calls of ${fullName(method)} are not resumable here`);
+  const { method } = bound;
   const { limits, budget, admission } = settings;
   const asked = decodeResume(resume);
   const fields = { ...asked, keepMs: Math.min(asked.keepMs, limits.maxResumeMs) };
@@ -53,7 +43,7 @@ export function serveAttempt(
     const objection = call.objection(fields);
     if (objection !== undefined) throw objection;
   } else if (call !== undefined) {
-    throw refusal("already_exists", "another call has this token");
+    throw new RpcError("already_exists", "another call has this token", { refused: true });
   }
   if (call === undefined) requireRoom(budget, RESUMABLE_BYTES, "the call");
   const attempt = new ServedAttempt(carrier, callId, method, settings);
@@ -120,7 +110,7 @@ function ownSettings(
   const { load } = settings.admission;
   const isRefusing = (): boolean => false;
   const admission = new Admission({ limits, loadShedder: undefined, load, onError, isRefusing, onIdle() {} });
-  const table = MethodTable.of<unknown>([{ methods: [{ method, handler, authorize }] }]);
+  const table = MethodTable.of<unknown>([{ methods: [{ method, handler, authorize, extension: {} }] }]);
   return { ...settings, table, admission, budget, compression: undefined };
 }
 
@@ -130,10 +120,6 @@ function unknown(): RpcError {
     "unavailable",
     `the call cannot be resumed, and may have run: this server does not have it: ${reason}`,
   );
-}
-
-function refusal(code: "unimplemented" | "already_exists", text: string): RpcError {
-  return new RpcError(code, text, { refused: true });
 }
 
 function hex(bytes: Uint8Array): string {

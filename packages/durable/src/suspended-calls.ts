@@ -1,7 +1,5 @@
-import { MemoryBudget } from "../../memory-budget.js";
-import { sourceOf } from "../../transport/network-source.js";
-import type { Limits } from "../../limits.js";
-import type { ServerLoad } from "../server-load.js";
+import type { Limits, ServerLoad } from "@quicrpc/core";
+import { MemoryBudget, sourceOf } from "@quicrpc/core/internal";
 import type { ResumedCall } from "./resumed-call.js";
 
 /** Suspended calls of one principal, or of one lost session. */

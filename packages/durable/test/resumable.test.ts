@@ -2,6 +2,7 @@ import { createConnection, createSession, interceptCaller, type Session } from "
 import { callTimings, timedRouter } from "@quicrpc/core/measure";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { durableRouter, resumableCalls } from "@quicrpc/durable/generated";
 import { expect, it } from "vitest";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -12,34 +13,36 @@ const methods = {
     id: 1,
     input: uncheckedCodec<number>(),
     output: uncheckedCodec<number>(),
-    resumable: true,
+    extension: resumableCalls,
   }),
   sum: defineMethod(service, "client_stream", "sum", {
     id: 2,
     input: uncheckedCodec<number>(),
     output: uncheckedCodec<number[]>(),
-    resumable: true,
+    extension: resumableCalls,
   }),
   echo: defineMethod(service, "duplex", "echo", {
     id: 3,
     input: uncheckedCodec<number>(),
     output: uncheckedCodec<number>(),
-    resumable: true,
+    extension: resumableCalls,
   }),
 };
-const router = createRouter(methods, {
-  count: async function* (upTo) {
-    for (let i = 0; i < upTo; i++) yield i;
-  },
-  sum: async (items) => {
-    const all: number[] = [];
-    for await (const item of items) all.push(item);
-    return all;
-  },
-  echo: async function* (items) {
-    for await (const item of items) yield item;
-  },
-});
+const router = durableRouter(
+  createRouter(methods, {
+    count: async function* (upTo) {
+      for (let i = 0; i < upTo; i++) yield i;
+    },
+    sum: async (items) => {
+      const all: number[] = [];
+      for await (const item of items) all.push(item);
+      return all;
+    },
+    echo: async function* (items) {
+      for await (const item of items) yield item;
+    },
+  }),
+);
 
 it.each([
   ["", router, []],

@@ -1,48 +1,55 @@
-import type { AnyAnswer, BaseCaller, Resumption } from "../call/base-caller.js";
-import type { Caller } from "../call/caller.js";
-import type { Carrier, CarrierSettings } from "../call/carrier.js";
-import { DurableStream } from "../call/durable/durable-stream.js";
-import type { ReceiveFlow } from "../call/items/flow.js";
-import { scheduleAttempt } from "../call/next-attempt.js";
-import type { CallOptions } from "../call/options.js";
-import { OutgoingCallStream, type StreamOpener } from "../call/outgoing-stream.js";
-import type { AnyMethod, MethodKind } from "../contract/descriptor.js";
-import { RpcError } from "../errors.js";
-import type { ClientLimits } from "../client-limits.js";
-import { MemoryBudget } from "../memory-budget.js";
-import { isEndOfSession } from "../transport/close-codes.js";
-import type { Cursor } from "../wire/cursor.js";
-import { encodeResume, TOKEN_BYTES } from "../wire/piece.js";
+import { type Caller, type CallOptions, RpcError } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import {
+  type AnyAnswer,
+  atEnd,
+  type BaseCaller,
+  type CallExtension,
+  callFailureOf as failureOf,
+  type Calling,
+  type CallingHost,
+  type Carrier,
+  type CarrierSettings,
+  type ClientLimits,
+  type Cursor,
+  followAnswer,
+  isEndOfSession,
+  MemoryBudget,
+  OutgoingCallStream,
+  type PendingCall,
+  type ReceiveFlow,
+  type Resumption,
+  scheduleAttempt,
+  type StreamOpener,
+  young,
+} from "@quicrpc/core/internal";
 import { type AttemptCall, attemptMethod, type AttemptOwner } from "./attempt-call.js";
-import type { Calling, CallingHost } from "./calling.js";
-import { clientStreamCalls } from "./client-stream.js";
-import { duplexCalls } from "./duplex.js";
-import { failureOf } from "./failure.js";
-import { atEnd, followAnswer, type PendingCall } from "./pending-call.js";
-import { serverStreamCalls } from "./server-stream.js";
-import { young } from "../young.js";
+import { DurableStream } from "./durable-stream.js";
+import { encodeResume, TOKEN_BYTES } from "./pieces.js";
 
 const NOTHING = new Uint8Array(0);
 /** Longest time for which a callee is asked to keep a call. */
 const MAX_KEEP_MS = 2 ** 31 - 1;
 
-/** Make calls that outlive the sessions that carry them, by the kind of their methods. */
-export const resumableServerStreamCalls: Calling<"server_stream"> = /* @__PURE__ */ around(serverStreamCalls);
-export const resumableClientStreamCalls: Calling<"client_stream"> = /* @__PURE__ */ around(clientStreamCalls);
-export const resumableDuplexCalls: Calling<"duplex"> = /* @__PURE__ */ around(duplexCalls);
-
-function around<Kind extends MethodKind>(calling: Calling<Kind>): Calling<Kind> {
-  return {
-    ...calling,
-    around(given, method, input, options) {
-      const caller = given as BaseCaller;
-      const own = options as CallOptions | undefined;
-      const { resumption } = caller;
-      if (resumption?.owner !== caller) return caller.begin(method, input, own);
-      return new ResumableCall(caller, resumption, calling, method, input, own).answer;
-    },
-  };
-}
+/** The extension of `resumable` methods: their calls outlive the sessions that carry them. */
+export const resumableCalls: CallExtension = {
+  name: "resumable",
+  kinds: ["server_stream", "client_stream", "duplex"],
+  servedBy: "durableRouter of @quicrpc/durable/generated",
+  calling: (code) => {
+    const calling = code as Calling;
+    return {
+      ...calling,
+      around(given, method, input, options) {
+        const caller = given as BaseCaller;
+        const own = options as CallOptions | undefined;
+        const { resumption } = caller;
+        if (resumption?.owner !== caller) return caller.begin(method, input, own);
+        return new ResumableCall(caller, resumption, calling, method, input, own).answer;
+      },
+    };
+  },
+};
 
 /** The stream of a resumable call, as the call sees it. */
 class DurableCallStream extends OutgoingCallStream {

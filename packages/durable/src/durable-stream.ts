@@ -1,9 +1,6 @@
-import { ProtocolError } from "../../errors.js";
-import type { DirectStream, DirectStreamHandler } from "../../transport/session.js";
-import type { Cursor } from "../../wire/cursor.js";
-import { type PieceFields, readPiece } from "../../wire/piece.js";
-import type { ReceiveFlow } from "../items/flow.js";
-import type { ItemFlow } from "../items/send-items.js";
+import { type Cursor, type ItemFlow, ProtocolError, type ReceiveFlow } from "@quicrpc/core/internal";
+import type { DirectStream, DirectStreamHandler } from "@quicrpc/core/transport";
+import { type PieceFields, readPiece } from "./pieces.js";
 import { RetainedBytes } from "./retained-bytes.js";
 
 /** If this many bytes are unacknowledged, a writer should wait. */

@@ -1,18 +1,25 @@
-import { DurableStream } from "../../call/durable/durable-stream.js";
-import { type Expiry, reminders } from "../../call/expiries.js";
-import { IncomingCallStream } from "../../call/incoming-stream.js";
-import type { ReceiveFlow } from "../../call/items/flow.js";
-import type { RequestHandler } from "../../call/carrier.js";
-import { codeNumber } from "../../codes.js";
-import { type Code, RpcError } from "../../errors.js";
-import { type MemoryBudget, RESUMABLE_BYTES } from "../../memory-budget.js";
-import { Channel, type ChannelSettings } from "../../transport/channel.js";
-import type { Cursor } from "../../wire/cursor.js";
-import type { ResumeFields } from "../../wire/piece.js";
-import * as StreamKind from "../../wire/stream-kind.js";
+import { type Code, RpcError } from "@quicrpc/core";
+import {
+  Channel,
+  type ChannelSettings,
+  codeNumber,
+  type Cursor,
+  type Expiry,
+  IncomingCallStream,
+  type MemoryBudget,
+  type ReceiveFlow,
+  reminders,
+  type RequestHandler,
+  StreamKind,
+} from "@quicrpc/core/internal";
+import { DurableStream } from "./durable-stream.js";
 import type { MovingBudget } from "./moving-budget.js";
-import type { ResumableCalls } from "./resumable-calls.js";
+import type { ResumeFields } from "./pieces.js";
 import type { ServedAttempt } from "./served-attempt.js";
+import type { ResumableCalls } from "./suspended-calls.js";
+
+/** Bytes charged for a resumable call, in addition to the call: for its stream, and for the state that outlives a session. */
+export const RESUMABLE_BYTES = 6144;
 
 /** The call's own stream on the serving side. */
 class ResumedStream extends IncomingCallStream {

@@ -1,9 +1,8 @@
 import { expect, it, vi } from "vitest";
-import { completeLimits } from "../../limits.js";
-import { MemoryBudget } from "../../memory-budget.js";
-import { ServerLoad } from "../server-load.js";
-import { ResumableCalls } from "./resumable-calls.js";
+import { ServerLoad } from "@quicrpc/core";
+import { completeLimits, MemoryBudget } from "@quicrpc/core/internal";
 import type { ResumedCall } from "./resumed-call.js";
+import { ResumableCalls } from "./suspended-calls.js";
 
 it("ends suspended calls if the server needs their memory", () => {
   const limits = completeLimits({ maxServerBytes: 30_000, maxSessionBytes: 10_000 });

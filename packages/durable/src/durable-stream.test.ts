@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { PieceFields } from "../../wire/piece.js";
 import { DurableStream, type Pipe } from "./durable-stream.js";
+import type { PieceFields } from "./pieces.js";
 
 it("a direction that was abandoned while nothing carried it says so, whatever the peer has received of it", () => {
   const stream = new DurableStream(undefined, () => {});

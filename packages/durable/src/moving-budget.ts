@@ -1,5 +1,5 @@
-import type { RpcError } from "../../errors.js";
-import { type Measured, MemoryBudget } from "../../memory-budget.js";
+import type { RpcError } from "@quicrpc/core";
+import { type Measured, MemoryBudget } from "@quicrpc/core/internal";
 
 /** Memory that one call holds, charged to the budget of its current holder: a session, or the calls that wait for one. */
 export class MovingBudget extends MemoryBudget {

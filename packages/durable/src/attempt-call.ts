@@ -1,19 +1,21 @@
-import type { Caller } from "../call/caller.js";
-import type { Carrier } from "../call/carrier.js";
-import { flushPieces, type Pipe, pieceCursor, sendPiece } from "../call/durable/pipe.js";
-import type { Fault } from "../call/fault.js";
-import type { ItemFlow } from "../call/items/send-items.js";
-import { type ReceiveFlow, receiveFlowOf } from "../call/items/flow.js";
-import type { CallOptions } from "../call/options.js";
-import type { AnyMethod } from "../contract/descriptor.js";
-import { describeMethod } from "../contract/descriptor.js";
-import { asError, RpcError } from "../errors.js";
-import type { Cursor } from "../wire/cursor.js";
-import type { Frame } from "../wire/frame.js";
-import type { PieceFields } from "../wire/piece.js";
-import { Call } from "./call.js";
-import type { Calling, CallingHost } from "./calling.js";
-import { OutgoingItems } from "./outgoing-items.js";
+import { type Caller, type CallOptions, RpcError } from "@quicrpc/core";
+import { type AnyMethod, describeMethod } from "@quicrpc/core/generated";
+import {
+  asError,
+  Call,
+  type Calling,
+  type CallingHost,
+  type Carrier,
+  type Cursor,
+  type Fault,
+  type Frame,
+  type ItemFlow,
+  OutgoingItems,
+  type ReceiveFlow,
+  receiveFlowOf,
+} from "@quicrpc/core/internal";
+import type { Pipe } from "./durable-stream.js";
+import { flushPieces, pieceCursor, type PieceFields, sendPiece } from "./pieces.js";
 
 /** A resumable call, as its attempts see it. */
 export interface AttemptOwner {

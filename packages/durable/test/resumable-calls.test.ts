@@ -1,33 +1,40 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { bytesCodec, uncheckedCodec } from "../call/messages/codec.js";
-import { type AttemptCall, attemptMethod, type AttemptOwner } from "../client/attempt-call.js";
-import { defineMethod } from "../client/define-method.js";
-import type { BaseCaller } from "../call/base-caller.js";
-import { RpcError } from "../errors.js";
-import type { Interceptor } from "../interceptors/interceptor.js";
-import { interceptRouter } from "../interceptors/intercept-router.js";
-import { DEFAULT_LIMITS, type Limits } from "../limits.js";
-import { RESUMABLE_BYTES } from "../memory-budget.js";
-import type { CallContext } from "../server/context.js";
-import { createRouter } from "../server/router.js";
-import { ServerLoad } from "../server/server-load.js";
-import { createSession } from "../session/create-session.js";
-import type { SessionOptions } from "../session/options.js";
-import type { Session } from "../session/session.js";
-import type { TransportSession } from "../transport/session.js";
-import { createMemoryPair } from "../transport/memory.js";
-import { encodeResume, type ResumeFields } from "../wire/piece.js";
-import { type Connection, type ConnectionOptions, createConnection } from "./connection.js";
-import { meanwhile, pass, startVirtualTime } from "../../test/virtual-time.js";
+import {
+  type CallContext,
+  type Connection,
+  createConnection,
+  createSession,
+  DEFAULT_LIMITS,
+  type Interceptor,
+  interceptRouter,
+  type Limits,
+  RpcError,
+  ServerLoad,
+  type Session,
+  type SessionOptions,
+} from "@quicrpc/core";
+import { bytesCodec, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { durableRouter, resumableCalls } from "../src/generated.js";
+import type { BaseCaller, ConnectionOptions } from "@quicrpc/core/internal";
+import { meanwhile, pass, startVirtualTime } from "../../core/test/virtual-time.js";
+import { RESUMABLE_BYTES } from "../src/resumed-call.js";
+import { createMemoryPair, type TransportSession } from "@quicrpc/core/transport";
+import { type AttemptCall, attemptMethod, type AttemptOwner } from "../src/attempt-call.js";
+import { encodeResume, type ResumeFields } from "../src/pieces.js";
 
 const service = { name: "test.v1.Resumable", id: 79 };
 const number = uncheckedCodec<number>();
 const methods = {
-  live: defineMethod(service, "server_stream", "live", { id: 1, output: number, resumable: true }),
-  take: defineMethod(service, "client_stream", "take", { id: 2, input: number, output: number, resumable: true }),
-  chat: defineMethod(service, "duplex", "chat", { id: 3, input: number, output: number, resumable: true }),
-  blobs: defineMethod(service, "server_stream", "blobs", { id: 4, output: bytesCodec, resumable: true }),
+  live: defineMethod(service, "server_stream", "live", { id: 1, output: number, extension: resumableCalls }),
+  take: defineMethod(service, "client_stream", "take", {
+    id: 2,
+    input: number,
+    output: number,
+    extension: resumableCalls,
+  }),
+  chat: defineMethod(service, "duplex", "chat", { id: 3, input: number, output: number, extension: resumableCalls }),
+  blobs: defineMethod(service, "server_stream", "blobs", { id: 4, output: bytesCodec, extension: resumableCalls }),
   plain: defineMethod(service, "server_stream", "plain", { id: 5, output: number }),
 };
 
@@ -84,28 +91,30 @@ class Server {
   /** Decides about each call and each resumption. */
   guard: Interceptor = (call, next) => next(call);
   private readonly options: SessionOptions;
-  readonly router = createRouter(methods, {
-    live: (_, { signal }) => this.run(signal, this.feed.read(signal)),
-    take: async (items, { signal }) => {
-      let sum = 0;
-      for await (const item of this.run(signal, items)) {
-        this.received.push(item);
-        sum += item;
-      }
-      return sum;
-    },
-    chat: (items, { signal }) => {
-      void (async () => {
-        for await (const item of items) {
+  readonly router = durableRouter(
+    createRouter(methods, {
+      live: (_, { signal }) => this.run(signal, this.feed.read(signal)),
+      take: async (items, { signal }) => {
+        let sum = 0;
+        for await (const item of this.run(signal, items)) {
           this.received.push(item);
-          await this.reading;
+          sum += item;
         }
-      })().catch(() => {});
-      return this.run(signal, this.feed.read(signal));
-    },
-    blobs: () => this.blobs(),
-    plain: () => [],
-  });
+        return sum;
+      },
+      chat: (items, { signal }) => {
+        void (async () => {
+          for await (const item of items) {
+            this.received.push(item);
+            await this.reading;
+          }
+        })().catch(() => {});
+        return this.run(signal, this.feed.read(signal));
+      },
+      blobs: () => this.blobs(),
+      plain: () => [],
+    }),
+  );
 
   private readonly guarded = interceptRouter(this.router, [(call, next) => this.guard(call, next)]);
 

@@ -1,16 +1,22 @@
-import type { AnswerCarrier, IncomingCall } from "../../call/carrier.js";
-import { flushPieces, pieceCursor, type Pipe, sendPiece } from "../../call/durable/pipe.js";
-import { type ReceiveFlow, receiveFlowOf } from "../../call/items/flow.js";
-import { SendFlow } from "../../call/items/send-items.js";
-import { sendHead } from "../../call/messages/send-message.js";
-import { type AnyMethod, fullName } from "../../contract/descriptor.js";
-import { type Code, RpcError } from "../../errors.js";
-import { gatherFrames } from "../../transport/gathering.js";
-import type { Frame } from "../../wire/frame.js";
-import type { PieceFields } from "../../wire/piece.js";
-import { Reply, type ReplySettings } from "../reply.js";
+import { type Code, RpcError } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import {
+  type AnswerCarrier,
+  type Frame,
+  FrameType,
+  fullName,
+  gatherFrames,
+  type IncomingCall,
+  type ReceiveFlow,
+  receiveFlowOf,
+  Reply,
+  type ReplySettings,
+  SendFlow,
+  sendHead,
+} from "@quicrpc/core/internal";
+import type { Pipe } from "./durable-stream.js";
+import { flushPieces, pieceCursor, type PieceFields, sendPiece } from "./pieces.js";
 import type { ResumedCall } from "./resumed-call.js";
-import * as FrameType from "../../wire/frame-type.js";
 
 /** One attempt of a resumable call, as its callee serves it. In this order: `enter`, then `end` or `refuse`. */
 export class ServedAttempt implements IncomingCall, Pipe {

@@ -1,6 +1,16 @@
-import { ProtocolError } from "../errors.js";
-import { Cursor } from "./cursor.js";
-import { FrameWriter } from "./writer.js";
+import {
+  type CallChannel,
+  type Channel,
+  Cursor,
+  expanded,
+  FLAG_COMPRESSED,
+  type Frame,
+  FrameType,
+  FrameWriter,
+  ProtocolError,
+  readOptionalHead,
+  type SessionCompression,
+} from "@quicrpc/core/internal";
 
 /**
  * An item of an attempt of a resumable call: a piece of the call's byte stream, and the state of the stream
@@ -90,4 +100,30 @@ export function decodeResume(raw: Uint8Array): ResumeFields {
     received: cursor.varint(),
     retained: cursor.varint(),
   };
+}
+
+/** Sends a piece as an item. Returns its number of bytes. */
+export function sendPiece(channel: Channel, id: number, fields: PieceFields, bytes: Uint8Array): number {
+  return channel.frame(FrameType.Item, id, (out, mark) => {
+    const start = out.position;
+    writePiece(out, fields, bytes);
+    channel.compression?.shrink(out, mark, start, undefined);
+  });
+}
+
+/** Flushes sent pieces. In a lane they wait for the end of the turn, like frames of other calls. */
+export function flushPieces({ single, channel }: CallChannel): void {
+  if (single) channel.flushNow();
+}
+
+/** Returns a cursor over the piece in an item's frame. Valid as long as the frame. */
+export function pieceCursor(
+  frame: Frame,
+  maxMetadataBytes: number,
+  compression: SessionCompression | undefined,
+): Cursor {
+  const { bytes, start, end } = frame;
+  const cursor = new Cursor(bytes, start, end);
+  readOptionalHead(frame, cursor, maxMetadataBytes);
+  return (frame.flags & FLAG_COMPRESSED) === 0 ? cursor : expanded(compression, cursor);
 }
