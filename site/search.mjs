@@ -47,7 +47,7 @@ export const SEARCH = {
   boostDocument: (id) =>
     /^\/(api|changelog)/.test(id)
       ? 0.1
-      : /^\/(options|cli|design|one-call|engine|compiled-codecs|performance|benchmarks|conformance|connect-conformance|interop|protocol|glossary|contributing|reporting|packages|examples)/.test(
+      : /^\/(options|cli|design|one-call|extensions|engine|compiled-codecs|performance|benchmarks|conformance|connect-conformance|interop|protocol|glossary|contributing|reporting|packages|examples)/.test(
             id,
           )
         ? 0.4

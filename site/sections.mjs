@@ -46,6 +46,7 @@ export const SECTIONS = [
     pages: [
       "design",
       "one-call",
+      "extensions",
       "engine",
       "compiled-codecs",
       "performance",

@@ -7,6 +7,7 @@ export type { ItemStream } from "./call/items/item-stream.js";
 export type { UnsharedBytes } from "./platform-types.js";
 export { type BlobFields, blobOptionsOf } from "./contract/blob-code.js";
 export type { CallOptions } from "./call/options.js";
+export { withCallOptions } from "./client/calling.js";
 export { clientStreamCalls } from "./client/client-stream.js";
 export { cursorStreamCalls, foreignCursorStreamCalls } from "./client/cursor-stream.js";
 export { defineMethod } from "./client/define-method.js";
@@ -34,6 +35,7 @@ export {
   type ServiceTooling,
   type Via,
 } from "./contract/descriptor.js";
+export type { CallExtension } from "./contract/extension.js";
 export type { DeclaredError } from "./contract/error-schema.js";
 export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
 export { type CursorOption, type ItemCursor, itemCursor } from "./contract/cursor.js";

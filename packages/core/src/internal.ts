@@ -85,7 +85,6 @@ export {
   type OnceStore,
 } from "./server/once-options.js";
 export { packDetails } from "./call/sent-fault.js";
-export type { CallExtension } from "./contract/extension.js";
 export { ServedCall, type ServedCallSettings } from "./server/served-call.js";
 export type { DispatchSettings, ErrorHook } from "./server/dispatch.js";
 export { permit, type RequestHead, serve, type ServerRequest } from "./server/serve.js";

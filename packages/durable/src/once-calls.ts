@@ -1,5 +1,5 @@
 import { type CallOptions, Metadata } from "@quicrpc/core";
-import type { BaseCaller, CallExtension } from "@quicrpc/core/internal";
+import { type CallExtension, withCallOptions } from "@quicrpc/core/generated";
 import { createOnceKey, FIRST, noteRepeated, ONCE_KEY } from "./once-key.js";
 
 /** The extension of `once` methods: each call has a key, and a repeated call with the key gets the first one's response. */
@@ -7,11 +7,7 @@ export const onceCalls: CallExtension = {
   name: "once",
   kinds: ["unary"],
   servedBy: "durableRouter of @quicrpc/durable/generated",
-  calling: (calling) => ({
-    ...calling,
-    around: (caller, method, input, options) =>
-      (caller as BaseCaller).begin(method, input, keyed(options as CallOptions | undefined)),
-  }),
+  calling: (calling) => withCallOptions(calling, keyed),
   onRepeat: noteRepeated,
 };
 

@@ -1,10 +1,9 @@
 import { type Caller, type CallOptions, RpcError } from "@quicrpc/core";
-import type { AnyMethod } from "@quicrpc/core/generated";
+import type { AnyMethod, CallExtension } from "@quicrpc/core/generated";
 import {
   type AnyAnswer,
   atEnd,
   type BaseCaller,
-  type CallExtension,
   callFailureOf as failureOf,
   type Calling,
   type CallingHost,

@@ -1,4 +1,4 @@
-import type { AnyAnswer } from "../call/base-caller.js";
+import type { AnyAnswer, BaseCaller } from "../call/base-caller.js";
 import type { Carrier, CarrierSettings } from "../call/carrier.js";
 import type { ExplainFault } from "../call/fault.js";
 import type { CallOptions } from "../call/options.js";
@@ -47,4 +47,16 @@ export function failedCall(method: AnyMethod, input: unknown, error: RpcError): 
 export interface Calling<Kind extends MethodKind = MethodKind> extends CallingCode<Kind> {
   /** Creates a call; `start` makes it, and receives the input again. A call that fails before needs it to stop its source. */
   create(method: AnyMethod, options: CallOptions | undefined, input: unknown): PendingCall;
+}
+
+/** Returns `calling` with the options of each call changed by `change`: the caller's side of an extension that does no more. */
+export function withCallOptions(
+  calling: CallingCode,
+  change: (options: CallOptions | undefined) => CallOptions,
+): CallingCode {
+  return {
+    ...calling,
+    around: (caller, method, input, options) =>
+      (caller as Pick<BaseCaller, "begin">).begin(method, input, change(options as CallOptions | undefined)),
+  };
 }
