@@ -1,5 +1,4 @@
-import { whenTransportReady } from "@quicrpc/core/internal";
-import { WEBSOCKET_PROTOCOL } from "@quicrpc/core/transport";
+import { WEBSOCKET_PROTOCOL, whenTransportReady } from "@quicrpc/core/transport";
 import type { PageTransportProvider } from "./transport.js";
 
 /** The name is the same over WebTransport. */

@@ -2,8 +2,7 @@ import { connect as connectHttp2, type ClientHttp2Session } from "node:http2";
 import { isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { http2Fetch, httpTransport } from "@quicrpc/http";
-import { requirePinned } from "@quicrpc/node/internal";
-import { hostOf, type TransportDialOptions, type TransportProvider } from "@quicrpc/node/transport";
+import { hostOf, requirePinned, type TransportDialOptions, type TransportProvider } from "@quicrpc/node/transport";
 
 const HTTPS_PORT = 443;
 

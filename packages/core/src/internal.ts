@@ -125,7 +125,6 @@ export { giveBuffer, takeBuffer } from "./wire/buffers.js";
 export { TurnPace } from "./turn-pace.js";
 export { FrameWriter } from "./wire/writer.js";
 export type { ChannelSettings } from "./transport/channel.js";
-export { whenTransportReady } from "./transport/when-ready.js";
 export * as FrameType from "./wire/frame-type.js";
 export * as StreamKind from "./wire/stream-kind.js";
 export type { AnyAnswer } from "./call/base-caller.js";

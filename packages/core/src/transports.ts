@@ -1,5 +1,6 @@
 // The entry for transports of your own: the interfaces of sessions and streams, and sessions over byte streams, sockets and ports.
 export type { TransportErrorInit } from "./transport-error.js";
+export { checkOptions } from "./check-options.js";
 export { createCallerSession, type ForeignClient } from "./session/caller-session.js";
 export {
   byteStreamTransport,
@@ -24,6 +25,7 @@ export type {
   WebTransportSession,
   WebTransportStream,
 } from "./transport/session.js";
+export { whenTransportReady } from "./transport/when-ready.js";
 export { webStreamTransport } from "./transport/web-byte-stream.js";
 export { webSocketTransport, type WebSocketLike } from "./transport/web-socket.js";
 export { WEBSOCKET_PROTOCOL } from "./transport/web-socket-protocol.js";

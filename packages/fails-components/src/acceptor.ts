@@ -9,8 +9,15 @@ import {
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { WEBTRANSPORT_STREAM_PROTOCOL } from "@quicrpc/core/transport";
-import { divert, firstCertificate, type AcceptedSocket, type HeldReads, holdReads } from "@quicrpc/node/internal";
-import type { WebAcceptor, WebProtocol } from "@quicrpc/node/transport";
+import {
+  type AcceptedSocket,
+  divert,
+  firstCertificate,
+  type HeldReads,
+  holdReads,
+  type WebAcceptor,
+  type WebProtocol,
+} from "@quicrpc/node/transport";
 import { containReads, pingWhileAlive, resetLater } from "./containment.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 import { FailsRequests } from "./requests.js";

@@ -1,6 +1,10 @@
 import type { PageTransportProvider } from "@quicrpc/browser";
-import { whenTransportReady } from "@quicrpc/core/internal";
-import { WEBTRANSPORT_STREAM_PROTOCOL, type WebTransportSession, oneStreamTransport } from "@quicrpc/core/transport";
+import {
+  oneStreamTransport,
+  WEBTRANSPORT_STREAM_PROTOCOL,
+  type WebTransportSession,
+  whenTransportReady,
+} from "@quicrpc/core/transport";
 
 /** A session of `@fails-components/webtransport` in a browser. */
 interface PonyfillSession extends WebTransportSession {

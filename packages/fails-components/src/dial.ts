@@ -1,8 +1,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { type DirectSession, WEBTRANSPORT_STREAM_PROTOCOL, oneStreamTransport } from "@quicrpc/core/transport";
-import { requirePinned } from "@quicrpc/node/internal";
-import { attempt, type TransportDialOptions } from "@quicrpc/node/transport";
+import { attempt, requirePinned, type TransportDialOptions } from "@quicrpc/node/transport";
 import { lettingGo } from "./requests.js";
 import { containReads, pingWhileAlive, refuseLateStreams } from "./containment.js";
 import {

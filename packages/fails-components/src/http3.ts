@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { ConnectionLimiter, connectionLimits, firstCertificate, type Listen } from "@quicrpc/node/internal";
-import type { Listener } from "@quicrpc/node/transport";
+import {
+  ConnectionLimiter,
+  connectionLimits,
+  firstCertificate,
+  type Listen,
+  type Listener,
+} from "@quicrpc/node/transport";
 import { FAILS_STREAMS, FAILS_WINDOWS, failsError, type FailsServer, loadFails } from "./package.js";
 import { FailsRequests } from "./requests.js";
 

@@ -1,5 +1,4 @@
-import { listenTwice, listenWeb } from "@quicrpc/node/internal";
-import type { ListenTransport } from "@quicrpc/node/transport";
+import { type ListenTransport, listenTwice, listenWeb } from "@quicrpc/node/transport";
 import { failsProtocol } from "./acceptor.js";
 import { listenFailsHttp3 } from "./http3.js";
 import { failsError, http3Problem } from "./package.js";

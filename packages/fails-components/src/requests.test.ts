@@ -1,7 +1,6 @@
 // The limiter of HTTP/3, over a stand-in for the package's server: quiche cannot be installed everywhere.
 import { DEFAULT_LIMITS } from "@quicrpc/core";
-import { ConnectionLimiter } from "@quicrpc/node/internal";
-import type { IncomingSession, ListenSettings } from "@quicrpc/node/transport";
+import { ConnectionLimiter, type IncomingSession, type ListenSettings } from "@quicrpc/node/transport";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { FailsAnswer, FailsServer, FailsServerSession } from "./package.js";
 import { FailsRequests } from "./requests.js";

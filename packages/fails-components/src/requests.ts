@@ -7,15 +7,13 @@ import {
   type ConnectionLimiter,
   headersOf,
   type HeldReads,
-  pathOf,
-  verifiedCertificate,
-} from "@quicrpc/node/internal";
-import {
   type IncomingPeer,
   type IncomingSession,
   type ListenSettings,
+  pathOf,
   type PendingConnection,
   placed,
+  verifiedCertificate,
 } from "@quicrpc/node/transport";
 import type { TLSSocket } from "node:tls";
 import { refuseLateStreams } from "./containment.js";

@@ -1,4 +1,4 @@
-import { checkOptions } from "@quicrpc/core/internal";
+import { checkOptions } from "@quicrpc/core/transport";
 import type { TransportCapabilities, TransportProvider } from "@quicrpc/node";
 
 /** Options of `failsTransport`. */

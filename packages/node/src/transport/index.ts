@@ -9,7 +9,6 @@ export type {
   WebProtocol,
 } from "./provider.js";
 export { type IncomingCallSource, callsOf } from "./calls.js";
-export type { PendingConnection } from "../listen/connection-limiter.js";
 export {
   type Admission,
   type IncomingSession,
@@ -17,6 +16,22 @@ export {
   type Listener,
   type ListenSettings,
   type ListenTarget,
+  type WebOffer,
   placed,
 } from "../listen/listener.js";
 export type { Peer, TransportKind } from "../peer.js";
+export { requirePinned } from "../dial/tls.js";
+export { type Listen, listenTwice } from "../listen/with-tcp.js";
+export { divert } from "../listen/divert.js";
+export {
+  ConnectionLimiter,
+  connectionLimits,
+  type ConnectionLimits,
+  type PendingConnection,
+} from "../listen/connection-limiter.js";
+export { type HeldReads, holdReads } from "../listen/held-reads.js";
+export type { AcceptedSocket, SocketName } from "../listen/socket-server.js";
+export { certificateRefusal, verifiedCertificate } from "../listen/client-certificate.js";
+export { firstCertificate } from "../listen/tls-settings.js";
+export { listenWeb } from "../listen/web.js";
+export { headersOf, pathOf } from "../peer.js";
