@@ -59,6 +59,13 @@ it("a session that ends before the server has taken it is told with its URL and 
   expect(error.cause).toBeInstanceOf(Error);
 });
 
+it.each(["tls", "ws", "wss"])("%s:// to a server of tcp:// says to check the scheme", async (scheme) => {
+  await using server = await serve({ listen: "tcp://127.0.0.1:0", routers: [] });
+  const error = await failure(dial(server.urls[0]?.replace("tcp", scheme) ?? ""));
+  expect(error).toBeInstanceOf(TransportError);
+  expect(error.hint).toContain("check the URL's scheme and port");
+});
+
 it("serve names code, URL, cause and what to do", async () => {
   const error = await failure(serve({ listen: [`tcp://127.0.0.1:${port}`], routers: [] }));
   expect(error).toBeInstanceOf(TransportError);

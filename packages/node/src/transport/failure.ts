@@ -125,6 +125,9 @@ function isClustered(): boolean {
   return (process.getBuiltinModule("node:cluster") as unknown as { readonly isWorker: boolean }).isWorker;
 }
 
+/** Errors of OpenSSL and of Node's HTTP parser for a response of another protocol. */
+const OTHER_PROTOCOL_CODES = /^(ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$|HPE_)/;
+
 /** OpenSSL's errors for certificate chains without a trusted root. */
 const UNTRUSTED_CODES = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
@@ -137,5 +140,6 @@ function hintFor(code: string, doing: Attempted["doing"], url: string): string |
   if (code === MISSING_ENGINE)
     return "use wss:// or tls://, which need no native engine, or HTTP with @quicrpc/http, or install an engine for this platform";
   if (doing === "listen on") return code === "EADDRINUSE" ? portInUseHint(url) : LISTENED[code];
+  if (OTHER_PROTOCOL_CODES.test(code)) return OTHER_PROTOCOL;
   return UNTRUSTED_CODES.test(code) ? UNTRUSTED : DIALLED[code];
 }
