@@ -63,7 +63,9 @@ export function asynchronous(schema: AnySchema): Unsupported | undefined {
     ...checks.flatMap(({ def: { fn, tx }, check }) => [fn, tx, check]),
   ];
   const isAsynchronous =
-    functions.some(isAsync) || checks.some(({ def, check }) => def.fn === undefined && callsAsync(check));
+    functions.some(isAsync) ||
+    // To inspect a function takes milliseconds: only these checks call a function of the author.
+    checks.some(({ def, check }) => def.check === "custom" && def.fn === undefined && callsAsync(check));
   if (!isAsynchronous) {
     return parts.map(asynchronous).find((each) => each !== undefined);
   }
@@ -74,7 +76,7 @@ export function asynchronous(schema: AnySchema): Unsupported | undefined {
 }
 
 interface CheckInternals {
-  readonly def: { readonly fn?: unknown; readonly tx?: unknown };
+  readonly def: { readonly check?: unknown; readonly fn?: unknown; readonly tx?: unknown };
   readonly check: unknown;
 }
 
