@@ -1,5 +1,4 @@
 // The entry for generated code, for methods written by hand, and for tools.
-export type { Any } from "./contract/any.js";
 export type { Caller, DuplexStream } from "./call/caller.js";
 export { bytesCodec, type Issue, uncheckedCodec, zodCodec, type ZodCodecOptions } from "./call/messages/codec.js";
 export type { StreamSource } from "./call/items/send-items.js";
@@ -23,6 +22,7 @@ export { datagramCalls, notifyCalls } from "./client/notify.js";
 export { serverStreamCalls } from "./client/server-stream.js";
 export { unaryCalls } from "./client/unary.js";
 export {
+  type Any,
   type AnyMethod,
   describeMethod,
   type MessageCodec,

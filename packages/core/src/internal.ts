@@ -6,10 +6,8 @@ export { createSession } from "./session/create-session.js";
 export { onAbort } from "./call/abort.js";
 export { Received } from "./call/messages/received.js";
 export { BLOB, type BlobCode, type BlobField, type BlobRules } from "./contract/blob-code.js";
-export { principalOf } from "./server/principal.js";
 export { fromBase64, toBase64 } from "./call/messages/base64.js";
-export { checked, checkOptions, type OptionNames } from "./check-options.js";
-export { flatOptions } from "./flat-options.js";
+export { checked, checkOptions, flatOptions, type OptionNames } from "./check-options.js";
 export { refusedOption, SESSION_NEEDS } from "./refused-option.js";
 export { type Backoff, backoffDelay, DEFAULT_BACKOFF } from "./backoff.js";
 export { sleep } from "./call/sleep.js";
@@ -54,7 +52,6 @@ export type { ItemIterator, UnsharedBytes } from "./platform-types.js";
 export { RetryBudget } from "./retry-budget.js";
 export type { ItemReceiver } from "./call/items/item-receiver.js";
 export type { ItemFlow } from "./call/items/send-items.js";
-export { listed } from "./server/listed.js";
 export { type DecodeBudget, decodeWithin } from "./msgpack/decode-within.js";
 export { expiries, type Expiry, reminders } from "./call/expiries.js";
 export { cutText } from "./wire/text.js";
@@ -63,7 +60,6 @@ export { CALLER_LIMITS, type CallerLimits } from "./caller-limits.js";
 export { FairQueue, hasShare } from "./fair-queue.js";
 export { type Link, LinkedSet } from "./linked-set.js";
 export { ITEM_BYTES, MemoryBudget } from "./memory-budget.js";
-export { ownTurn } from "./own-turn.js";
 export {
   Admission,
   callBytes,
@@ -74,7 +70,7 @@ export {
 } from "./server/admission.js";
 export { type UnauthenticatedPeer, Authentications } from "./server/authentications.js";
 export { type LoadSheddingOptions, OverloadGuard } from "./server/overload-guard.js";
-export { IncomingContext, type OnceIdentity, type PrincipalOf } from "./server/context.js";
+export { IncomingContext, type OnceIdentity, principalOf, type PrincipalOf } from "./server/context.js";
 export { type AllowedOrigins, PageGuard } from "./server/page-guard.js";
 export {
   type OnceClaim,
@@ -86,7 +82,7 @@ export {
 } from "./server/once-options.js";
 export { packDetails } from "./call/sent-fault.js";
 export { ServedCall, type ServedCallSettings } from "./server/served-call.js";
-export type { DispatchSettings, ErrorHook } from "./server/dispatch.js";
+export { type DispatchSettings, type ErrorHook, listed } from "./server/dispatch.js";
 export { permit, type RequestHead, serve, type ServerRequest } from "./server/serve.js";
 export { errorHook } from "./server/error-hook.js";
 export { asError, callFailure, forwardedFrom, untracedError } from "./errors.js";
@@ -122,7 +118,7 @@ export { type Deferred, deferred } from "./deferred.js";
 export { isEndOfSession } from "./transport/close-codes.js";
 export { sourceOf } from "./transport/network-source.js";
 export { giveBuffer, takeBuffer } from "./wire/buffers.js";
-export { TurnPace } from "./turn-pace.js";
+export { ownTurn, TurnPace } from "./turn-pace.js";
 export { FrameWriter } from "./wire/writer.js";
 export type { ChannelSettings } from "./transport/channel.js";
 export * as FrameType from "./wire/frame-type.js";

@@ -1,6 +1,6 @@
 import type { Router } from "@quicrpc/core";
 import type { BoundMethod, IncomingContext, ServedExtension } from "@quicrpc/core/internal";
-import { inputFingerprint } from "./fingerprint.js";
+import { inputFingerprint } from "./record.js";
 import { fingerprints, OnceService } from "./once-service.js";
 import { serveAttempt } from "./serve-attempt.js";
 import { ResumableCalls } from "./suspended-calls.js";

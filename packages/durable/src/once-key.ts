@@ -1,10 +1,11 @@
-import { type Metadata, RpcError } from "@quicrpc/core";
+import { type CallOptions, Metadata, RpcError } from "@quicrpc/core";
+import { type CallExtension, withCallOptions } from "@quicrpc/core/generated";
 
 /** Metadata key that identifies a call of a `once` method; over HTTP it is the header of that name. */
-export const ONCE_KEY = "idempotency-key";
+const ONCE_KEY = "idempotency-key";
 
 /** Follows the key in a call that is certainly the first one with it: no handler can have run with this key. */
-export const FIRST = ";first";
+const FIRST = ";first";
 
 const UUID_V7 = /^"?([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})"?(;first)?$/i;
 
@@ -50,7 +51,30 @@ export function readOnceKey(metadata: Metadata): ReceivedOnceKey {
 }
 
 /** Records that a call with the key may have reached a handler, so that later ones may be repetitions. */
-export function noteRepeated(metadata: Metadata): void {
+function noteRepeated(metadata: Metadata): void {
   const text = metadata.get(ONCE_KEY);
   if (text?.endsWith(FIRST) === true) metadata.set(ONCE_KEY, text.slice(0, -FIRST.length));
+}
+
+/** The extension of `once` methods: each call has a key, and a repeated call with the key gets the first one's response. */
+export const onceCalls: CallExtension = {
+  name: "once",
+  kinds: ["unary"],
+  servedBy: "durableRouter of @quicrpc/durable/generated",
+  calling: (calling) => withCallOptions(calling, keyed),
+  onRepeat: noteRepeated,
+};
+
+/** Returns call options with a key in the metadata: the existing one, `onceKey`, or a new one. */
+function keyed(options: CallOptions = {}): CallOptions {
+  let metadata: Metadata;
+  try {
+    metadata = new Metadata(options.metadata);
+    if (metadata.has(ONCE_KEY)) return options;
+    metadata.set(ONCE_KEY, options.onceKey ?? createOnceKey() + FIRST);
+  } catch {
+    // Encoding the metadata will fail the call.
+    return options;
+  }
+  return { ...options, metadata };
 }

@@ -12,12 +12,11 @@ import {
   principalOf,
   sleep,
 } from "@quicrpc/core/internal";
-import { mayBeSame } from "./fingerprint.js";
 import { Lease } from "./lease.js";
 import { MemoryOnceStore } from "./memory-once-store.js";
 import { expired, fromTheFuture, mismatch, unknownOutcome } from "./once-failure.js";
 import { createOnceKey, readOnceKey, type ReceivedOnceKey } from "./once-key.js";
-import { recordAnswer, recordError, replay } from "./record.js";
+import { mayBeSame, recordAnswer, recordError, replay } from "./record.js";
 
 const DEFAULTS = { recordForMs: 24 * 60 * 60 * 1000, leaseMs: 10_000, maxRecordBytes: 256 * 1024 } as const;
 /** Additional milliseconds for which records are kept, because servers' clocks differ. */

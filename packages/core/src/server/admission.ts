@@ -4,7 +4,7 @@ import { guarded } from "../guarded.js";
 import type { Limits } from "../limits.js";
 import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
 import { turnedAway } from "../transport/close-codes.js";
-import { immediate } from "../own-turn.js";
+import { immediate } from "../turn-pace.js";
 import type { ErrorHook } from "./dispatch.js";
 import type { ServerLoad } from "./server-load.js";
 

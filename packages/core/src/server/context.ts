@@ -5,7 +5,6 @@ import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
 import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import type { Awaitable } from "./router.js";
-import type { Identity } from "./identity.js";
 import { AnswerHeads } from "./answer-heads.js";
 import type { OnceSettings } from "./once-options.js";
 
@@ -236,5 +235,45 @@ export class IncomingContext<Context> implements CallContext<Context> {
   #heads(): AnswerHeads {
     this.answerHeads ??= new AnswerHeads(this.#settings.limits.maxMetadataBytes);
     return this.answerHeads;
+  }
+}
+
+/**
+ * Returns the principal of a call: the result of `principal`, or the connection value if it is a string; empty if
+ * callers are not distinguished.
+ *
+ * @param unknown message of the error that is thrown if the principal cannot be determined
+ */
+export function principalOf(principal: PrincipalOf<never> | undefined, context: CallContext, unknown: string): string {
+  if (principal !== undefined) return principal(context as CallContext<never>);
+  const { connection } = context;
+  if (connection === undefined) return "";
+  if (typeof connection === "string") return connection;
+  throw new Error(unknown);
+}
+
+/** The identity of a session's client, as it last proved it, for calls that started earlier. */
+export class Identity<Context> {
+  latest: Context;
+  private watchers: Set<() => void> | undefined = undefined;
+
+  constructor(first: Context) {
+    this.latest = first;
+  }
+
+  renew(connection: Context): void {
+    this.latest = connection;
+    if (this.watchers === undefined) return;
+    for (const watcher of this.watchers) watcher();
+  }
+
+  /** Calls `watcher` after each renewal. */
+  watch(watcher: () => void): void {
+    this.watchers ??= new Set();
+    this.watchers.add(watcher);
+  }
+
+  unwatch(watcher: () => void): void {
+    this.watchers?.delete(watcher);
   }
 }

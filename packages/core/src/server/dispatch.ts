@@ -16,7 +16,6 @@ import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import { type IncomingRequest, readRequest } from "../wire/request.js";
 import { type Admission, makeRoomToDecode } from "./admission.js";
 import type { ContextSettings, IncomingContext } from "./context.js";
-import { listed } from "./listed.js";
 import { MisfitNotices } from "./misfit-notices.js";
 import { runNotification } from "./notification.js";
 import { Reply } from "./reply.js";
@@ -224,4 +223,16 @@ class FrameRequest<Context> implements ServerRequest {
 
 function wrongKind(method: AnyMethod, called: string): RpcError {
   return new RpcError("unimplemented", `${fullName(method)} is ${method.kind} here, and was called by ${called}`);
+}
+
+/** Most names in a message. */
+const MAX_LISTED = 20;
+
+/**
+ * Returns the list of known names that is appended to a message about an unknown one; empty if there are none to show.
+ */
+export function listed(names: readonly string[]): string {
+  if (names.length === 0) return "";
+  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
+  return ` (there are ${names.slice(0, MAX_LISTED).join(", ")}${more})`;
 }

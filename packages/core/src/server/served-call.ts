@@ -8,7 +8,7 @@ import { streamsInput, streamsOutput } from "../contract/directions.js";
 import { asError, type Code, RpcError, untracedError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
-import { immediate } from "../own-turn.js";
+import { immediate } from "../turn-pace.js";
 import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
 import { type BoundMethod, refusing } from "./router.js";

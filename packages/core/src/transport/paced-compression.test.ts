@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import type { Compression } from "../contract/compression.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { MemoryBudget } from "../memory-budget.js";
-import { ownTurn } from "../own-turn.js";
+import { ownTurn } from "../turn-pace.js";
 import { FLAG_COMPRESSED } from "../wire/frame.js";
 import * as FrameType from "../wire/frame-type.js";
 import * as StreamKind from "../wire/stream-kind.js";
