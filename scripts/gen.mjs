@@ -12,6 +12,7 @@ const CONFIGS = [
   "examples/frameworks/quicrpc.config.ts",
   "packages/services/quicrpc.config.ts",
   "packages/http/test/quicrpc.config.ts",
+  "packages/grpc/test/quicrpc.config.ts",
   "packages/mcp/test/quicrpc.config.ts",
   "packages/studio/test/quicrpc.config.ts",
   "bench/quicrpc.config.ts",

@@ -14,6 +14,7 @@ export const packages = {
   "fails-components": { name: "@quicrpc/fails-components", imports: ["core", "node", "browser"] },
   http: { name: "@quicrpc/http", imports: ["blobs", "core"], anywhere: true },
   services: { name: "@quicrpc/services", imports: ["blobs", "core", "durable"], anywhere: true },
+  grpc: { name: "@quicrpc/grpc", imports: ["core", "http", "protobuf"], anywhere: true },
   mcp: { name: "@quicrpc/mcp", imports: ["core", "http", "services"] },
   otel: { name: "@quicrpc/otel", imports: ["core"], anywhere: true },
   nats: { name: "@quicrpc/nats", imports: ["core", "pool", "topics"] },

@@ -22,6 +22,7 @@ const LIMITS = {
   "@quicrpc/browser": 44,
   "@quicrpc/fails-components": 40,
   "@quicrpc/http": 475,
+  "@quicrpc/grpc": 25,
   "@quicrpc/mcp": 30,
   "@quicrpc/otel": 10,
   "@quicrpc/query": 13,

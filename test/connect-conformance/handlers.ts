@@ -26,7 +26,7 @@ function echoOf(type: string, request: UnaryRequest | StreamRequest): Any {
 }
 
 /** A value in the JSON of Protocol Buffers. */
-function plain(value: unknown): JsonValue {
+export function plain(value: unknown): JsonValue {
   return JSON.parse(
     JSON.stringify(value, (_, each: unknown) => {
       if (each instanceof Uint8Array) return Buffer.from(each).toString("base64");

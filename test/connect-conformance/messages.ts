@@ -131,6 +131,8 @@ const MESSAGES: Readonly<Record<string, Fields>> = {
     connect_get_info: [4, "ConformancePayload.ConnectGetInfo"],
   },
   "ConformancePayload.ConnectGetInfo": { query_params: [1, "Header[]"] },
+  /** The response of every method. */
+  Response: { payload: [1, "ConformancePayload"] },
   ConformancePayload: { data: [1, "bytes"], request_info: [2, "ConformancePayload.RequestInfo"] },
 };
 

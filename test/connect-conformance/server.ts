@@ -1,5 +1,6 @@
 // The server under test: reads its description from stdin, and writes its address to stdout.
 import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { grpc } from "@quicrpc/grpc";
 import { createFetchHandler, type HttpPeer, toNodeHandler } from "@quicrpc/http";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
@@ -9,6 +10,7 @@ import { createConformanceRouter } from "./generated/conformance.js";
 import { handlers } from "./handlers.js";
 import { readMessage, writeMessage } from "./framing.js";
 import { described } from "./messages.js";
+import { conformanceProtobuf } from "./protobuf.js";
 
 interface CompatRequest extends Message {
   readonly httpVersion: number;
@@ -26,13 +28,15 @@ const { httpVersion, useTls, messageReceiveLimit, serverCreds } = request;
 
 const handler = createFetchHandler<HttpPeer>({
   routers: [createConformanceRouter(handlers)],
+  extensions: [grpc(conformanceProtobuf)],
   authenticate: (peer) => peer,
   onError: (error, { method }) => console.error(method, error),
   ...(messageReceiveLimit > 0 && {
     limits: { maxFrameBytes: messageReceiveLimit, maxDecompressedBytes: messageReceiveLimit },
   }),
 });
-const listener = toNodeHandler(handler) as RequestListener;
+const nodeHandler = toNodeHandler(handler);
+const listener = nodeHandler as RequestListener;
 
 function serverOf(): Server {
   if (useTls && serverCreds !== undefined) {
@@ -40,7 +44,8 @@ function serverOf(): Server {
     const tls = { cert: Buffer.from(cert), key: Buffer.from(key), allowHTTP1: true };
     return createSecureServer(tls, listener as never);
   }
-  return httpVersion === HTTP_2 ? createH2cServer(listener as never) : createServer(listener);
+  if (httpVersion !== HTTP_2) return createServer(listener);
+  return createH2cServer().on("stream", nodeHandler.http2 as never);
 }
 
 const server = serverOf();

@@ -3,6 +3,7 @@ export { createFetchHandler, type FetchHandler, type RequestInfo } from "./serve
 export { docsPage, type DocsPageOptions } from "./server/docs-page.js";
 export type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./server/extension.js";
 export type { StoredUpload, UploadInfo, UploadStore } from "@quicrpc/blobs";
+export type { HttpProtocol } from "./server/protocol.js";
 export type { HttpPeer, HttpServiceOptions } from "./server/http-options.js";
 export {
   type Http2Stream,

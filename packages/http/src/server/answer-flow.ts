@@ -56,9 +56,9 @@ export class AnswerFlow implements ItemFlow {
   }
 
   /** Ends the body after all pieces are written. */
-  finish(): void {
-    if (this.tail === undefined) this.body?.end();
-    else void this.tail.then(() => this.body?.end());
+  finish(trailers?: Headers): void {
+    if (this.tail === undefined) this.body?.end(trailers);
+    else void this.tail.then(() => this.body?.end(trailers));
   }
 
   /** Called when the call has ended and its response is no longer wanted. */

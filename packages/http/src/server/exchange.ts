@@ -9,6 +9,8 @@ export interface AnswerHead {
   readonly fields: Readonly<Record<string, string>>;
   /** Metadata, and other fields with any name or value that HTTP allows. */
   readonly metadata?: Headers | undefined;
+  /** Whether trailers will follow the body. Only for exchanges that support them. */
+  readonly trailers?: boolean;
 }
 
 /** The body of a response that is sent in pieces. */
@@ -18,7 +20,8 @@ export interface AnswerBody {
   write(bytes: Uint8Array): void;
   /** Calls `resume` once when `ready`, or when the client has disconnected. */
   whenReady(resume: () => void): void;
-  end(): void;
+  /** @param trailers only if the head announced them */
+  end(trailers?: Headers): void;
 }
 
 /**
@@ -31,6 +34,8 @@ export interface HttpExchange {
   readonly target: string;
   /** The host and port that the client addressed. */
   readonly authority: string | undefined;
+  /** Whether the response may have trailers. Default: false. */
+  readonly supportsTrailers?: boolean;
   /** Whether it arrived over TLS. */
   readonly isSecure: boolean;
   /** Whether it is known to have arrived at a loopback address, as at a development server. */

@@ -116,7 +116,7 @@ export abstract class HttpCall extends ServedCall {
   }
 
   private outputCodec(): MessageCodec<unknown> | undefined {
-    return this.format.codecOf(this.method.output);
+    return this.format.codecOf(this.method.output, "output");
   }
 
   /** Response metadata set by the handler. */

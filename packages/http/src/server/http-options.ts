@@ -12,6 +12,7 @@ import type {
 } from "@quicrpc/core/internal";
 import type { OpenApiOptions } from "../openapi/source.js";
 import type { HttpExtension } from "./extension.js";
+import type { HttpProtocol } from "./protocol.js";
 
 /** The client of a call over HTTP, as passed to `authenticate`. */
 export interface HttpPeer {
@@ -94,10 +95,10 @@ export interface HttpServiceOptions<Context = unknown> {
    */
   readonly openApi?: boolean | OpenApiOptions;
   /**
-   * Extensions served next to the methods, each at its own path, to clients that may call
-   * `quicrpc.v1.Reflection/describe`. Default: none.
+   * Extensions: other protocols for the methods, such as `grpc()`, and pages next to the methods, each at its own path,
+   * for clients that may call `quicrpc.v1.Reflection/describe`. Default: none.
    */
-  readonly extensions?: readonly HttpExtension[];
+  readonly extensions?: readonly (HttpExtension | HttpProtocol)[];
   /** Maximum milliseconds until the only message of a request arrives, and each piece of an upload. Default: 60,000. */
   readonly maxBodyMs?: number;
   /** Returns the principal of a call and of its blobs, as for `serve`. Default: `connection`, if it is text. */

@@ -24,7 +24,7 @@ import type { HttpExchange } from "./exchange.js";
 import type { HttpCall } from "./http-call.js";
 import type { MessageFormat } from "./message-formats.js";
 import type { RequestBytes } from "./request-bytes.js";
-import { type ReadingLimits, readingWithin, RequestReader } from "./request-reader.js";
+import { type ReadingLimits, readingWithin, RequestReader, STREAM_CODING_HEADER } from "./request-reader.js";
 import type { RequestInProgress } from "./requests-in-progress.js";
 import type { Bound, Match } from "./routes.js";
 import { StreamCall } from "./stream-call.js";
@@ -114,17 +114,26 @@ export class HttpRequest implements ServerRequest {
   /** Names of the compressions that the client supports. Default: the compression of its request. */
   get accepts(): string | undefined {
     const { exchange } = this;
-    const { framing, query } = this.match;
+    const { framing, query, protocol } = this.match;
     if (framing === "stream") {
-      return exchange.header("connect-accept-encoding") ?? exchange.header("connect-content-encoding");
+      const accepted = protocol?.acceptHeader ?? "connect-accept-encoding";
+      return exchange.header(accepted) ?? exchange.header(this.codingHeader);
     }
     return exchange.header("accept-encoding") ?? query?.get("compression") ?? exchange.header("content-encoding");
   }
 
+  /** Header that names the compression of messages in envelopes. */
+  get codingHeader(): string {
+    return this.match.protocol?.codingHeader ?? STREAM_CODING_HEADER;
+  }
+
   /** Reads the fields that precede authentication. Throws `RpcError`. */
   begin(): void {
-    requireVersion(this.exchange.header(VERSION_HEADER));
-    const timeoutMs = readTimeout(this.exchange.header(TIMEOUT_HEADER));
+    const { exchange } = this;
+    const { protocol } = this.match;
+    if (protocol === undefined) requireVersion(exchange.header(VERSION_HEADER));
+    const timeoutMs =
+      protocol === undefined ? readTimeout(exchange.header(TIMEOUT_HEADER)) : protocol.timeoutOf(exchange);
     if (timeoutMs !== undefined) this.timeoutMs = Math.min(timeoutMs, this.limits.maxTimeoutMs);
   }
 
@@ -141,14 +150,15 @@ export class HttpRequest implements ServerRequest {
   readHead(): RequestHead {
     const { exchange, format } = this;
     const { method } = this.bound;
+    const { protocol } = this.match;
     this.blobs = method.blobs && this.caller && this.shared.blobs.of(method, this.caller.requester());
     // Before anything is read: throws if the messages do not support this format.
-    format.codecOf(method.output);
-    this.codec = this.blobs === undefined ? format.codecOf(method.input) : this.blobs.inputCodec(format);
+    format.codecOf(method.output, "output");
+    this.codec = this.blobs === undefined ? format.codecOf(method.input, "input") : this.blobs.inputCodec(format);
     this.format = this.blobs?.answerFormat(format) ?? format;
     return {
       timeoutMs: this.remainingMs,
-      metadata: () => readHeaders(exchange.headers),
+      metadata: () => protocol?.metadataOf(exchange) ?? readHeaders(exchange.headers),
       from: this.from(),
     };
   }
@@ -172,7 +182,7 @@ export class HttpRequest implements ServerRequest {
     const { framing, query } = this.match;
     const limits = readingWithin(shared.reading, this.remainingMs);
     this.reader = new RequestReader(exchange, this.budget, limits, shared.readers);
-    const bytes = await this.reader.read(framing, query);
+    const bytes = await this.reader.read(framing, query, this.codingHeader);
     return { bytes, position: 0, end: bytes.length };
   }
 
@@ -212,6 +222,7 @@ export class HttpRequest implements ServerRequest {
   }
 
   private newCall(context: IncomingContext<unknown> | undefined, bytes: number): HttpCall {
-    return new CALLS[this.match.framing](this, context, bytes);
+    const { framing, protocol } = this.match;
+    return protocol?.answer(this, context, bytes) ?? new CALLS[framing](this, context, bytes);
   }
 }

@@ -25,6 +25,7 @@ import type { HttpCall } from "./http-call.js";
 import { HttpRequest, type SharedSettings } from "./http-request.js";
 import type { HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
+import type { HttpProtocol, ProtocolRoutes } from "./protocol.js";
 import { RequestReader, usualReading } from "./request-reader.js";
 import { RequestAuthentication } from "./request-authentication.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
@@ -62,6 +63,7 @@ export class HttpService<Context> {
   private readonly describing: Bound<Context>;
   /** Handlers of extensions, by path. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
+  private readonly protocols: readonly ProtocolRoutes[];
   private readonly callers: CallerSettings;
   private draining = false;
 
@@ -89,12 +91,18 @@ export class HttpService<Context> {
     this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
     const host: ExtensionHost = { router: combineRouters(routers), limits, prefix, onError };
     const wrong = extensions.findIndex(
-      (extension: Partial<HttpExtension> | null) => typeof extension?.start !== "function",
+      (each: Partial<HttpExtension & HttpProtocol> | null) =>
+        typeof each?.start !== "function" && typeof each?.serve !== "function",
     );
     if (wrong !== -1) {
-      throw new TypeError(`extensions[${wrong}] is not an extension: pass what mcp(), studio() or docsPage() returns`);
+      const known = "mcp(), studio(), docsPage() or grpc()";
+      throw new TypeError(`extensions[${wrong}] is not an extension: pass what ${known} returns`);
     }
-    this.extensions = new Map(extensions.map((extension) => [prefix + extension.path, extension.start(host)]));
+    const find = (name: string): Bound<unknown> | undefined => this.routes.named(name) as Bound<unknown> | undefined;
+    this.protocols = extensions.flatMap((each) => ("serve" in each ? [each.serve({ prefix, find })] : []));
+    this.extensions = new Map(
+      extensions.flatMap((each) => ("start" in each ? [[prefix + each.path, each.start(host)] as const] : [])),
+    );
     this.pages = new PageAccess(options, onError);
     this.guard = loadShedding && new OverloadGuard(loadShedding);
     const loadShedder = this.guard ?? options.loadShedder;
@@ -146,7 +154,8 @@ export class HttpService<Context> {
   owns(target: string): boolean {
     const { path } = splitTarget(target);
     const isCalled = this.routes.find(path) !== undefined || this.shared.blobs.match(target) !== undefined;
-    return isCalled || this.document?.path === path || this.extensions.has(path);
+    if (isCalled || this.document?.path === path || this.extensions.has(path)) return true;
+    return this.protocols.some((protocol) => protocol.owns(path));
   }
 
   /** Answers a request. Never throws. */
@@ -182,6 +191,10 @@ export class HttpService<Context> {
   private serve(exchange: HttpExchange): Promise<void> | undefined {
     const target = this.shared.blobs.match(exchange.target);
     if (target !== undefined) return this.transfer(exchange, target);
+    for (const protocol of this.protocols) {
+      const found = protocol.match(exchange);
+      if (found !== undefined) return found === "answered" ? undefined : this.take(exchange, found);
+    }
     const match = this.routes.match(exchange);
     return match && this.take(exchange, match as Match<unknown>);
   }

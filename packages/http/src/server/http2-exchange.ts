@@ -35,7 +35,11 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
   readonly state: { readonly state?: number | undefined };
   read(bytes: number): Uint8Array | null;
   unshift(piece: Uint8Array): void;
-  respond(fields: Record<string, string | string[] | number>, options?: { readonly endStream?: boolean }): void;
+  respond(
+    fields: Record<string, string | string[] | number>,
+    options?: { readonly endStream?: boolean; readonly waitForTrailers?: boolean },
+  ): void;
+  sendTrailers(fields: Record<string, string | string[]>): void;
   end(body?: Uint8Array | string): unknown;
   close(code: number): void;
   destroy(error?: Error): unknown;
@@ -56,6 +60,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
   onEnd: (() => void) | undefined = undefined;
   readonly request: Http2Stream;
+  readonly supportsTrailers: boolean = true;
   readonly target: string;
   private readonly named: string | undefined;
   /** Response fields added by the server that carries the stream. */
@@ -162,15 +167,25 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
 
   open(head: AnswerHead): AnswerBody {
     const { isGone } = this;
-    if (!isGone) this.request.respond(this.fieldsOf(head));
+    if (!isGone) {
+      const waitForTrailers = head.trailers === true;
+      this.request.respond(this.fieldsOf(head), waitForTrailers ? { waitForTrailers } : undefined);
+    }
     return this.bodyInPieces(isGone);
   }
 
   private bodyInPieces(isGone: boolean = false): NodeAnswerBody {
-    return new NodeAnswerBody(this.request, isGone, this.isSecure, () => {
-      if (this.request.readableEnded) return;
-      this.request.resume();
-      whenFinished(this.request, () => this.endRequest());
+    const stream = this.request;
+    const onEnded = (): void => {
+      if (stream.readableEnded) return;
+      stream.resume();
+      whenFinished(stream, () => this.endRequest());
+    };
+    return new NodeAnswerBody(stream, isGone, this.isSecure, onEnded, (trailers) => {
+      // After the last byte of the body.
+      stream.on("wantTrailers", () => {
+        if (!stream.destroyed) stream.sendTrailers(trailers);
+      });
     });
   }
 

@@ -98,7 +98,7 @@ export async function envelopeMessageOf(
   if ((flags & FLAG_END) !== 0) throw new RpcError("invalid_argument", "a request has no message at its end");
   if ((flags & ENVELOPE_COMPRESSED) === 0) return bytes;
   if (compression === undefined) {
-    throw new RpcError("internal", "a message is compressed, and connect-content-encoding does not say how");
+    throw new RpcError("internal", "a message is compressed, and the request does not say how");
   }
   return bytes.length === 0 ? bytes : compression.decompress(bytes, maxBytes, hold, "maxDecompressedBytes");
 }

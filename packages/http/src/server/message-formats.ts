@@ -3,12 +3,14 @@ import { jsonCodecOf } from "../json/json-codec.js";
 
 /** An encoding of messages, by its name in content types. */
 export interface MessageFormat {
-  readonly name: "json" | "msgpack";
+  readonly name: "json" | "msgpack" | "proto";
   /**
    * Returns the codec of a message; undefined for none. Throws `RpcError` `unimplemented` if the messages do not
    * support this format.
+   *
+   * @param role the message's place in the method, for formats in which a schema may have several forms
    */
-  codecOf(codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined;
+  codecOf(codec: MessageCodec<unknown> | undefined, role: "input" | "output"): MessageCodec<unknown> | undefined;
   /** Encodes a message as text, if the format is text. Throws as `encode` of the codec does. */
   textOf?(codec: MessageCodec<unknown>, value: unknown): string;
 }

@@ -57,6 +57,7 @@ export interface NodeResponse extends NodeWritable {
   writeHead(status: number, headers: Record<string, string | string[]>): unknown;
   flushHeaders(): void;
   end(body?: Uint8Array | string): unknown;
+  addTrailers?(trailers: Record<string, string | string[]>): void;
   destroy(): unknown;
 }
 
@@ -129,6 +130,10 @@ export class NodeExchange extends NodeInput implements HttpExchange {
 
   get authority(): string | undefined {
     return this.named ?? this.header(":authority") ?? this.header("host");
+  }
+
+  get supportsTrailers(): boolean {
+    return this.request.httpVersionMajor === 2 && this.response.addTrailers !== undefined;
   }
 
   get isSecure(): boolean {
@@ -205,12 +210,13 @@ export class NodeExchange extends NodeInput implements HttpExchange {
 
   private bodyInPieces(isGone: boolean = false): NodeAnswerBody {
     const { request, response } = this;
-    return new NodeAnswerBody(response, isGone, this.isSecure, () => {
+    const onEnded = (): void => {
       if (!this.isIncomplete) return;
       request.resume();
       // Over HTTP/2, Node reports the end of a response in this form only after the request has ended too.
       whenFinished((request.stream as NodeWritable | undefined) ?? response, () => this.endRequest());
-    });
+    };
+    return new NodeAnswerBody(response, isGone, this.isSecure, onEnded, (trailers) => response.addTrailers?.(trailers));
   }
 
   cutOff(error: RpcError): void {

@@ -274,13 +274,22 @@ export class NodeAnswerBody implements AnswerBody {
   /** Whether the response ends after the gathered pieces are written. */
   private ending = false;
   private readonly isSecure: boolean;
+  private readonly sendTrailers: ((trailers: Record<string, string | string[]>) => void) | undefined;
 
   /**
    * @param isSecure whether the connection is encrypted
    * @param onEnded called once the whole response was passed to the platform
+   * @param sendTrailers passes trailers to the platform, before the end
    */
-  constructor(response: NodeWritable, closed: boolean, isSecure: boolean, onEnded: () => void) {
+  constructor(
+    response: NodeWritable,
+    closed: boolean,
+    isSecure: boolean,
+    onEnded: () => void,
+    sendTrailers?: (trailers: Record<string, string | string[]>) => void,
+  ) {
     this.response = response;
+    this.sendTrailers = sendTrailers;
     this.onEnded = onEnded;
     this.closed = closed;
     this.isSecure = isSecure;
@@ -314,8 +323,10 @@ export class NodeAnswerBody implements AnswerBody {
     else this.resume = resume;
   }
 
-  end(): void {
+  end(trailers?: Headers): void {
     if (this.closed) return;
+    if (trailers !== undefined)
+      this.sendTrailers?.(headerFieldsOf({ status: 0, fields: {}, metadata: trailers }, undefined));
     this.ending = true;
     this.flush();
   }

@@ -20,6 +20,9 @@ export interface ReadingLimits {
   readonly late: () => RpcError;
 }
 
+/** Header that names the compression of messages in the streams of the Connect protocol. */
+export const STREAM_CODING_HEADER = "connect-content-encoding";
+
 const DEFAULT_BODY_MS = 60_000;
 
 /** Returns the limits of messages without an earlier deadline. */
@@ -47,6 +50,7 @@ export class RequestReader {
   private readonly exchange: HttpExchange;
   private readonly limits: ReadingLimits;
   private readonly held: RequestBytes;
+  private codingHeader = STREAM_CODING_HEADER;
   /** Reason why the message is no longer wanted. */
   private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
@@ -73,7 +77,12 @@ export class RequestReader {
   }
 
   /** Reads the message. Rejects with an `RpcError`, or with any other error of the body. */
-  async read(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
+  async read(
+    framing: Framing,
+    query: URLSearchParams | undefined,
+    codingHeader: string = STREAM_CODING_HEADER,
+  ): Promise<Uint8Array> {
+    this.codingHeader = codingHeader;
     const place = this.readers.add(this);
     try {
       const isPlain =
@@ -162,7 +171,7 @@ export class RequestReader {
 
   private async ofEnvelope(): Promise<Uint8Array> {
     const { exchange, limits } = this;
-    const coding = codingNamed(exchange.header("connect-content-encoding"), CODINGS);
+    const coding = codingNamed(exchange.header(this.codingHeader), CODINGS);
     this.body = exchange.body?.getReader();
     let only: Uint8Array | undefined;
     for await (const envelope of readEnvelopes(this.body, limits.maxBytes, (change) => this.hold(change))) {

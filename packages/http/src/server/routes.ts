@@ -6,6 +6,7 @@ import { readContentType } from "../protocol/read-content-type.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
 import { type HttpExchange, isGet, splitTarget } from "./exchange.js";
 import { EVENT_STREAM, EVENTS_FIELDS, LAST_EVENT_ID } from "./event-call.js";
+import type { CallProtocol } from "./protocol.js";
 import { FORMAT_NAMES, formatNamed, JSON_FORMAT, type MessageFormat } from "./message-formats.js";
 import { explainMethod, explainUnserved } from "./pages.js";
 
@@ -29,12 +30,21 @@ export class Match<Context> {
   readonly framing: Framing;
   /** The query of a GET request; undefined if the message is in the body. */
   readonly query: URLSearchParams | undefined;
+  /** Undefined for the Connect protocol. */
+  readonly protocol: CallProtocol | undefined;
 
-  constructor(bound: Bound<Context>, format: MessageFormat, framing: Framing, query?: URLSearchParams) {
+  constructor(
+    bound: Bound<Context>,
+    format: MessageFormat,
+    framing: Framing,
+    query?: URLSearchParams,
+    protocol?: CallProtocol,
+  ) {
     this.bound = bound;
     this.format = format;
     this.framing = framing;
     this.query = query;
+    this.protocol = protocol;
   }
 }
 

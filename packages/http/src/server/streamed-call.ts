@@ -4,10 +4,16 @@ import { AnswerFlow } from "./answer-flow.js";
 import type { AnswerBody } from "./exchange.js";
 import { HttpCall } from "./http-call.js";
 
-/** A call with a response in pieces. Subclasses frame its messages and its end. */
-export abstract class HttpStreamedCall extends HttpCall {
+/**
+ * A call with a response in pieces. Subclasses frame its messages and its end.
+ *
+ * @typeParam Ending what follows the last message: bytes, or trailers
+ */
+export abstract class HttpStreamedCall<Ending = Uint8Array> extends HttpCall {
   protected readonly answerFlow: AnswerFlow = new AnswerFlow(this.unsent);
   private body: AnswerBody | undefined = undefined;
+  /** Whether trailers follow the body. */
+  protected readonly trailers: boolean = false;
 
   get flow(): ItemFlow {
     return this.answerFlow;
@@ -27,7 +33,7 @@ export abstract class HttpStreamedCall extends HttpCall {
 
   end(): void {
     if (this.over) return;
-    let last: Uint8Array;
+    let last: Ending;
     try {
       this.begin();
       last = this.ending(undefined);
@@ -58,14 +64,19 @@ export abstract class HttpStreamedCall extends HttpCall {
 
   protected abstract sendMessage(message: Uint8Array): void;
 
-  /** Returns the bytes after the last message. Throws `RpcError` for trailers that cannot be sent. */
-  protected abstract ending(error: RpcError | undefined): Uint8Array;
+  /** Returns what follows the last message. Throws `RpcError` for trailers that cannot be sent. */
+  protected abstract ending(error: RpcError | undefined): Ending;
 
-  /** Returns the bytes after the last message of a failed call, without trailers that cannot be sent. */
-  protected abstract endingOf(error: RpcError): Uint8Array;
+  /** Returns what follows the last message of a failed call, without trailers that cannot be sent. */
+  protected abstract endingOf(error: RpcError): Ending;
 
   /** Sends the result of `ending`, and ends the body. */
-  protected abstract sendEnding(bytes: Uint8Array): void;
+  protected abstract sendEnding(ending: Ending): void;
+
+  /** Whether the head was sent. */
+  protected get hasBegun(): boolean {
+    return this.body !== undefined;
+  }
 
   /** Sends the head, unless it has been sent. Throws `RpcError` for metadata that headers cannot carry. */
   protected begin(): void {
@@ -77,7 +88,7 @@ export abstract class HttpStreamedCall extends HttpCall {
   }
 
   private beginWith(metadata: Headers | undefined): void {
-    this.body = this.exchange.open({ status: 200, fields: this.fields(), metadata });
+    this.body = this.exchange.open({ status: 200, fields: this.fields(), metadata, trailers: this.trailers });
     this.answerFlow.start(this.body);
   }
 }

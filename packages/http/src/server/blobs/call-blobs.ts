@@ -11,7 +11,7 @@ import {
   type OffersBlobs,
   type ReadBlob,
 } from "@quicrpc/blobs/internal";
-import { blobCodec, type BlobNames, referencesIn } from "../../protocol/blob-messages.js";
+import { blobCodec, type BlobFormat, type BlobNames, referencesIn } from "../../protocol/blob-messages.js";
 import type { MessageFormat } from "../message-formats.js";
 import type { Bound } from "../routes.js";
 import { NO_REFERENCE, Reading } from "./reading.js";
@@ -50,8 +50,10 @@ export class CallBlobs {
   /** Returns the codec of the call's input; undefined if it has none. */
   inputCodec(format: MessageFormat): MessageCodec<unknown> | undefined {
     const { input = [] } = this.method.blobs?.fields ?? {};
-    const codec = format.codecOf(this.method.input);
-    return codec === undefined || input.length === 0 ? codec : blobCodec(codec, format.name, input, this.sent);
+    const codec = format.codecOf(this.method.input, "input");
+    return codec === undefined || input.length === 0
+      ? codec
+      : blobCodec(codec, format.name as BlobFormat, input, this.sent);
   }
 
   /** Returns the format of the call's response. */
@@ -60,7 +62,8 @@ export class CallBlobs {
     if (output.length === 0) return format;
     return {
       name: format.name,
-      codecOf: (codec) => codec && blobCodec(format.codecOf(codec) ?? codec, format.name, output, this.answerNames),
+      codecOf: (codec, role) =>
+        codec && blobCodec(format.codecOf(codec, role) ?? codec, format.name as BlobFormat, output, this.answerNames),
     };
   }
 

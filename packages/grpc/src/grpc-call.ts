@@ -1,0 +1,73 @@
+import type { RpcError } from "@quicrpc/core";
+import { CODINGS, EnvelopeCall, writeEnvelope } from "@quicrpc/http/internal";
+import { setStatus } from "./status.js";
+
+/** Compressions that requests may use. */
+const ACCEPTED = ["identity", ...CODINGS.map(({ name }) => name)].join(",");
+
+/** Returns a new object with the fields that begin every response. */
+export function headFields(contentType: string | undefined): Record<string, string> {
+  return { "content-type": contentType ?? "application/grpc", "grpc-accept-encoding": ACCEPTED };
+}
+
+/** A call of a gRPC client, whose response ends with trailers. */
+export class GrpcCall extends EnvelopeCall<Headers> {
+  protected override readonly trailers: boolean = true;
+
+  protected fields(): Readonly<Record<string, string>> {
+    const fields = headFields(this.exchange.header("content-type"));
+    if (this.compression !== undefined) fields["grpc-encoding"] = this.compression.name;
+    return fields;
+  }
+
+  protected ending(error: RpcError | undefined): Headers {
+    // Throws if the trailers are too large.
+    this.context?.answerHeads?.last(error);
+    return this.withMetadata(() => this.withStatus(this.headersOf(this.trailersOf(error)), error));
+  }
+
+  protected endingOf(error: RpcError): Headers {
+    return this.sparing(
+      error,
+      () => this.ending(error),
+      () => this.withStatus(new Headers(), error),
+    );
+  }
+
+  protected sendEnding(trailers: Headers): void {
+    this.answerFlow.finish(trailers);
+  }
+
+  /** Sends the error as a head without a body, after which clients may call again, unless the head was needed before. */
+  protected override sendError(error: RpcError): void {
+    // Clients take all metadata of such a head for trailers.
+    if (this.hasBegun || this.saidMetadata.size > 0) super.sendError(error);
+    else this.exchange.respond({ status: 200, fields: this.fields(), metadata: this.endingOf(error) });
+  }
+
+  private withStatus(trailers: Headers, error: RpcError | undefined): Headers {
+    // These names belong to the protocol.
+    const reserved = Array.from(trailers.keys()).filter((name) => name.startsWith("grpc-"));
+    for (const name of reserved) trailers.delete(name);
+    if (error === undefined) setStatus(trailers, undefined);
+    else {
+      const { message, details } = this.errorJson(error);
+      setStatus(trailers, error, message, details);
+    }
+    return trailers;
+  }
+}
+
+/** Flag of the envelope with the trailers of gRPC-Web. */
+const TRAILERS = 0x80;
+
+/** A call of a gRPC-Web client, whose response ends with trailers in its body. */
+export class GrpcWebCall extends GrpcCall {
+  protected override readonly trailers: boolean = false;
+
+  protected override sendEnding(trailers: Headers): void {
+    const lines = Array.from(trailers, ([name, value]) => `${name}: ${value}\r\n`).join("");
+    this.answerFlow.write(writeEnvelope({ flags: TRAILERS, bytes: new TextEncoder().encode(lines) }));
+    this.answerFlow.finish();
+  }
+}

@@ -1,0 +1,148 @@
+import { Metadata, RpcError } from "@quicrpc/core";
+import { streamsInput, streamsOutput } from "@quicrpc/core/internal";
+import {
+  type Bound,
+  type CallProtocol,
+  type Framing,
+  type HttpExchange,
+  Match,
+  type MessageFormat,
+  type ProtocolHost,
+  type ProtocolRoutes,
+  readHeaders,
+  splitTarget,
+} from "@quicrpc/http/internal";
+import type { HttpProtocol } from "@quicrpc/http";
+import { protobufCodec, type ProtobufMethod, type ProtobufService } from "@quicrpc/protobuf";
+import { GrpcCall, GrpcWebCall, headFields } from "./grpc-call.js";
+import { setStatus } from "./status.js";
+
+/**
+ * Serves services to gRPC and gRPC-Web clients, and to Connect clients with protobuf, at the port of the other clients: pass the result as one of the
+ * `extensions` of `serve` or `createFetchHandler`. gRPC needs HTTP/2.
+ *
+ * @param services from the generated files, such as `arith.protobuf.ts`
+ *
+ * @example
+ * await serve({ url: "https://localhost:4433", routers: [createArithRouter(handlers)], extensions: [grpc(arithProtobuf)] });
+ */
+export function grpc(...services: readonly ProtobufService[]): HttpProtocol {
+  return { serve: (host) => new GrpcRoutes(services, host) };
+}
+
+/** A method with the codecs of its messages. */
+interface Route {
+  readonly bound: Bound<unknown>;
+  readonly format: MessageFormat;
+  readonly isStream: boolean;
+}
+
+/** Content types of the Connect protocol with protobuf. */
+const CONNECT: ReadonlyMap<string, Framing> = new Map([
+  ["application/proto", "unary"],
+  ["application/connect+proto", "stream"],
+]);
+
+/** The start of content types, "-web" for gRPC-Web, and the encoding of messages. */
+const CONTENT_TYPE = /^application\/grpc(-web)?(?:\+([a-z0-9.-]+))?$/;
+
+class GrpcRoutes implements ProtocolRoutes {
+  private readonly routes: ReadonlyMap<string, Route>;
+
+  constructor(services: readonly ProtobufService[], host: ProtocolHost) {
+    this.routes = new Map(services.flatMap((service) => routesOf(service, host)));
+  }
+
+  owns(path: string): boolean {
+    return this.routes.has(path);
+  }
+
+  match(exchange: HttpExchange): Match<unknown> | "answered" | undefined {
+    const type = exchange.header("content-type");
+    if (type?.startsWith("application/") !== true || (exchange.method !== "POST" && !isGrpc(type))) return undefined;
+    const base = type.toLowerCase().split(";")[0]?.trim() ?? "";
+    const { path } = splitTarget(exchange.target);
+    const route = this.routes.get(path);
+    const framing = CONNECT.get(base);
+    if (framing !== undefined) {
+      const isServed = route !== undefined && (framing === "stream") === route.isStream;
+      return isServed ? new Match(route.bound, route.format, framing) : undefined;
+    }
+    if (!isGrpc(base)) return undefined;
+    const [matched, web, codec = "proto"] = CONTENT_TYPE.exec(base) ?? [];
+    if (matched === undefined || codec !== "proto") {
+      const accepted = "application/grpc, application/grpc+proto, application/grpc-web, application/grpc-web+proto";
+      const fields = { "accept-post": accepted };
+      return answerText(exchange, 415, `${JSON.stringify(type.slice(0, 200))} is not one of ${accepted}`, fields);
+    }
+    if (exchange.method !== "POST") return answerText(exchange, 405, "gRPC calls are POST requests", { allow: "POST" });
+    if (web === undefined && exchange.supportsTrailers !== true)
+      return answerText(exchange, 505, "gRPC needs HTTP/2 here: call over HTTP/2, or use gRPC-Web");
+    if (route === undefined) return answerUnknown(exchange, path);
+    return new Match(route.bound, route.format, "stream", undefined, web === undefined ? GRPC : GRPC_WEB);
+  }
+}
+
+function isGrpc(type: string): boolean {
+  return type.startsWith("application/grpc");
+}
+
+/** Returns the routes of a service: each method by its name in the `.proto` file, and by its name in the schema. */
+function routesOf(service: ProtobufService, host: ProtocolHost): [path: string, route: Route][] {
+  return Object.entries(service.methods).flatMap(([key, method]) => {
+    const bound = host.find(`${service.name}/${key}`);
+    if (bound === undefined) {
+      throw new TypeError(`grpc() has the service ${service.name}, but no router has its method ${key}`);
+    }
+    const isStream = streamsInput(bound.method) || streamsOutput(bound.method);
+    const route = { bound, format: formatOf(bound, method), isStream };
+    return [...new Set([method.name, key])].map((name): [string, Route] => [`/${service.name}/${name}`, route]);
+  });
+}
+
+function formatOf({ method }: Bound<unknown>, protobuf: ProtobufMethod): MessageFormat {
+  const input = method.input && protobufCodec(method.input, protobuf.input);
+  const output = method.output && protobufCodec(method.output, protobuf.output);
+  return { name: "proto", codecOf: (_, role) => (role === "input" ? input : output) };
+}
+
+const GRPC: CallProtocol = {
+  codingHeader: "grpc-encoding",
+  acceptHeader: "grpc-accept-encoding",
+  timeoutOf: (exchange) => readTimeout(exchange.header("grpc-timeout")),
+  metadataOf: ({ headers }) =>
+    new Metadata(Array.from(readHeaders(headers)).filter(([key]) => !key.startsWith("grpc-"))),
+  answer: (...given) => new GrpcCall(...given),
+};
+
+const GRPC_WEB: CallProtocol = { ...GRPC, answer: (...given) => new GrpcWebCall(...given) };
+
+/** Milliseconds of the units of `grpc-timeout`. */
+const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+
+function readTimeout(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const [, digits, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(value) ?? [];
+  const factor = UNITS[unit];
+  if (digits !== undefined && factor !== undefined) return Math.ceil(Number(digits) * factor);
+  throw new RpcError("invalid_argument", "grpc-timeout is not a number of at most 8 digits and a unit");
+}
+
+/** Answers a call of a method that is not served. */
+function answerUnknown(exchange: HttpExchange, path: string): "answered" {
+  const error = new RpcError("unimplemented", `${path.slice(0, 200)} is not served by gRPC here`);
+  const metadata = new Headers();
+  setStatus(metadata, error, error.message);
+  exchange.respond({ status: 200, fields: headFields(exchange.header("content-type")), metadata });
+  return "answered";
+}
+
+function answerText(
+  exchange: HttpExchange,
+  status: number,
+  text: string,
+  fields: Readonly<Record<string, string>> = {},
+): "answered" {
+  exchange.respond({ status, fields: { "content-type": "text/plain; charset=utf-8", ...fields } }, `${text}\n`);
+  return "answered";
+}

@@ -1,0 +1,2 @@
+// Services for gRPC clients.
+export { grpc } from "./grpc.js";

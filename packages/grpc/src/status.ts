@@ -1,0 +1,67 @@
+import type { RpcError } from "@quicrpc/core";
+import { codeNumber } from "@quicrpc/core/internal";
+import { readBase64, unpadded } from "@quicrpc/http/internal";
+import { writeBytes, writeInt32, writeMessage, writeString } from "@quicrpc/protobuf/generated";
+
+/** Most characters of the details in a header: many clients refuse headers of more than 8 KiB. */
+const MAX_DETAILS = 6144;
+const LEVELS = 2;
+
+/** A detail of an error: a protobuf message. */
+export interface StatusDetail {
+  /** Full name of its type. */
+  readonly type: string;
+  /** Its bytes in base64. */
+  readonly value: string;
+}
+
+/** Adds the end of a call to its trailers. */
+export function setStatus(
+  trailers: Headers,
+  error: RpcError | undefined,
+  message: string = "",
+  details: readonly StatusDetail[] = [],
+): void {
+  trailers.set("grpc-status", String(error === undefined ? 0 : codeNumber(error.code)));
+  if (message !== "") trailers.set("grpc-message", percentEncoded(message));
+  if (error === undefined || details.length === 0) return;
+  const status = unpadded(statusBytes(codeNumber(error.code), message, details));
+  // The code and the message are worth more than the details.
+  if (status.length <= MAX_DETAILS) trailers.set("grpc-status-details-bin", status);
+}
+
+const encoder = new TextEncoder();
+
+/** Encodes the UTF-8 bytes of a text that are not printable ASCII, and "%". */
+function percentEncoded(text: string): string {
+  let encoded = "";
+  for (const byte of encoder.encode(text)) {
+    const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
+    encoded += isPlain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  }
+  return encoded;
+}
+
+/** Returns a `google.rpc.Status`. */
+function statusBytes(code: number, message: string, details: readonly StatusDetail[]): Uint8Array {
+  const room = details.reduce((sum, { type, value }) => sum + type.length * 3 + value.length + 64, 64);
+  const bytes = new Uint8Array(room + message.length * 3);
+  bytes[0] = 8;
+  let p = writeInt32(bytes, 1, code);
+  bytes[p] = 18;
+  p = writeString(bytes, p + 1, message);
+  for (const detail of details) {
+    bytes[p] = 26;
+    p = writeMessage(bytes, p + 1, detail, writeAny, LEVELS);
+  }
+  return bytes.subarray(0, p);
+}
+
+/** Writes a `google.protobuf.Any`. */
+function writeAny(b: Uint8Array, p: number, value: unknown): number {
+  const { type, value: base64 } = value as StatusDetail;
+  b[p] = 10;
+  const q = writeString(b, p + 1, `type.googleapis.com/${type}`);
+  b[q] = 18;
+  return writeBytes(b, q + 1, readBase64(base64) ?? new Uint8Array(0));
+}

@@ -1,0 +1,3 @@
+import { defineConfig } from "quicrpc";
+
+export default defineConfig({ include: "*.service.ts", proto: "proto" });

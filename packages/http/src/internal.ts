@@ -1,0 +1,11 @@
+// For the packages of this repository only: exempt from semantic versioning, any release may change or remove these names.
+export { readBase64, unpadded } from "./protocol/base64.js";
+export { readHeaders } from "./protocol/headers.js";
+export { writeEnvelope } from "./protocol/envelope.js";
+export { EnvelopeCall } from "./server/envelope-call.js";
+export { type HttpExchange, splitTarget } from "./server/exchange.js";
+export { CODINGS } from "./server/http-call.js";
+export type { HttpRequest } from "./server/http-request.js";
+export type { MessageFormat } from "./server/message-formats.js";
+export type { CallProtocol, HttpProtocol, ProtocolHost, ProtocolRoutes } from "./server/protocol.js";
+export { type Bound, type Framing, Match } from "./server/routes.js";

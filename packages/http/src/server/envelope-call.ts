@@ -1,0 +1,54 @@
+import type { ItemReceiver } from "@quicrpc/core/internal";
+import type { ContentCoding } from "../protocol/compression.js";
+import { ENVELOPE_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
+import { CODINGS } from "./http-call.js";
+import { InputReader } from "./input-reader.js";
+import { HttpStreamedCall } from "./streamed-call.js";
+
+/** A call whose messages, in both directions, are in envelopes. */
+export abstract class EnvelopeCall<Ending> extends HttpStreamedCall<Ending> {
+  private reader: InputReader | undefined = undefined;
+  protected readonly compression: ContentCoding | undefined = this.coding;
+
+  protected sendResult(value: unknown): void {
+    const message = this.encoded(value);
+    const last = this.ending(undefined);
+    this.begin();
+    this.sendMessage(message);
+    this.sendEnding(last);
+  }
+
+  protected override startItems(input: ItemReceiver): void {
+    const { exchange, settings, format, context, request } = this;
+    const codec = format.codecOf(context?.method.input, "input");
+    const coding = exchange.header(request.codingHeader);
+    const reader = new InputReader(input, { codec, coding, settings, known: CODINGS });
+    this.reader = reader;
+    reader.read(exchange.body).then(
+      () => (this.inputEnded = true),
+      (error: unknown) => {
+        if (!reader.stopped) this.refuseItem(this.request.explain(error));
+      },
+    );
+  }
+
+  protected override stopItems(): void {
+    this.reader?.stop();
+  }
+
+  protected sendMessage(message: Uint8Array): void {
+    this.send(0, message);
+  }
+
+  protected send(flags: number, message: Uint8Array): void {
+    const coding = this.codingFor(message.length);
+    if (coding === undefined) this.answerFlow.write(writeEnvelope({ flags, bytes: message }));
+    else {
+      const compressing = coding.compress(message);
+      this.answerFlow.writeLater(
+        compressing.then((bytes) => writeEnvelope({ flags: flags | ENVELOPE_COMPRESSED, bytes })),
+        (error) => this.tellHook(error),
+      );
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// The suite's messages in protobuf, whose numbers are the suite's. The library of others reads and writes them: the
+// suite is about what is around messages.
+import { fromBinary, fromJson, type JsonObject, toBinary, toJson } from "@bufbuild/protobuf";
+import type { ProtobufMessage, ProtobufMethod, ProtobufService } from "@quicrpc/protobuf";
+import { plain } from "./handlers.js";
+import { described, registry } from "./messages.js";
+
+function messageOf(name: string): ProtobufMessage {
+  const type = described(name);
+  return {
+    name: type.typeName,
+    read(r, end) {
+      const bytes = r.bytes.subarray(r.position, end);
+      r.position = end;
+      return valueOf(toJson(type, fromBinary(type, bytes), { registry }) as JsonObject);
+    },
+    write(b, p, value) {
+      const bytes = toBinary(type, fromJson(type, plain(value), { registry }));
+      if (p + bytes.length <= b.length) b.set(bytes, p);
+      return p + bytes.length;
+    },
+  };
+}
+
+/** Makes the bytes of a request of its JSON. */
+function valueOf(json: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(json), (key, value: unknown) => {
+    if (key !== "requestData" && key !== "responseData") return value;
+    const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
+    return Array.isArray(value) ? value.map(bytesOf) : bytesOf(value as string);
+  }) as JsonObject;
+}
+
+function methodOf(name: string): ProtobufMethod {
+  return { name, input: messageOf(`${name}Request`), output: messageOf("Response") };
+}
+
+export const conformanceProtobuf: ProtobufService = {
+  name: "connectrpc.conformance.v1.ConformanceService",
+  methods: Object.fromEntries(
+    "Unary IdempotentUnary ServerStream ClientStream BidiStream Unimplemented"
+      .split(" ")
+      .map((name) => [name, methodOf(name)]),
+  ),
+};
