@@ -15,11 +15,14 @@ import {
 import type { HttpProtocol } from "@quicrpc/http";
 import { protobufCodec, type ProtobufMethod, type ProtobufService } from "@quicrpc/protobuf";
 import { GrpcCall, GrpcWebCall, headFields } from "./grpc-call.js";
+import { HEALTH, health } from "./health.js";
 import { setStatus } from "./status.js";
 
 /**
  * Serves services to gRPC and gRPC-Web clients, and to Connect clients with protobuf, at the port of the other clients: pass the result as one of the
  * `extensions` of `serve` or `createFetchHandler`. gRPC needs HTTP/2.
+ *
+ * If the routers include that of `createHealth`, it also answers health checks of gRPC.
  *
  * @param services from the generated files, such as `arith.protobuf.ts`
  *
@@ -50,7 +53,11 @@ class GrpcRoutes implements ProtocolRoutes {
   private readonly routes: ReadonlyMap<string, Route>;
 
   constructor(services: readonly ProtobufService[], host: ProtocolHost) {
-    this.routes = new Map(services.flatMap((service) => routesOf(service, host)));
+    const isChecked = host.find(`${HEALTH}/check`) !== undefined;
+    this.routes = new Map([
+      ...(isChecked ? routesOf(health, host, HEALTH) : []),
+      ...services.flatMap((service) => routesOf(service, host)),
+    ]);
   }
 
   owns(path: string): boolean {
@@ -87,16 +94,24 @@ function isGrpc(type: string): boolean {
   return type.startsWith("application/grpc");
 }
 
-/** Returns the routes of a service: each method by its name in the `.proto` file, and by its name in the schema. */
-function routesOf(service: ProtobufService, host: ProtocolHost): [path: string, route: Route][] {
+/**
+ * Returns the routes of a service: each method by its name in the `.proto` file, and by its name in the schema.
+ *
+ * @param name name of the service whose methods answer
+ */
+function routesOf(
+  service: ProtobufService,
+  host: ProtocolHost,
+  name: string = service.name,
+): [path: string, route: Route][] {
   return Object.entries(service.methods).flatMap(([key, method]) => {
-    const bound = host.find(`${service.name}/${key}`);
+    const bound = host.find(`${name}/${key}`);
     if (bound === undefined) {
       throw new TypeError(`grpc() has the service ${service.name}, but no router has its method ${key}`);
     }
     const isStream = streamsInput(bound.method) || streamsOutput(bound.method);
     const route = { bound, format: formatOf(bound, method), isStream };
-    return [...new Set([method.name, key])].map((name): [string, Route] => [`/${service.name}/${name}`, route]);
+    return [...new Set([method.name, key])].map((each): [string, Route] => [`/${service.name}/${each}`, route]);
   });
 }
 

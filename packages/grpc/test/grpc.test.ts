@@ -11,6 +11,7 @@ import {
 import { load } from "@grpc/proto-loader";
 import { rpcError, RpcError } from "@quicrpc/core";
 import { createFetchHandler, type HttpServiceOptions, toNodeHandler, withConnectDetails } from "@quicrpc/http";
+import { createHealth } from "@quicrpc/services";
 import { createServer, type Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -235,6 +236,31 @@ describe("gRPC", () => {
     expect((await unary((done) => caller.say({ text: "a" }, given, {}, done))).value).toEqual({ text: "a" });
     caller.close();
     guarded.server.close();
+  });
+
+  test("health checks are answered by createHealth", async () => {
+    const health = createHealth({ "test.v1.Echo": "not_serving" });
+    const checked = await serve({ routers: [createEchoRouter(handlers), health.router] });
+    const caller = await stubFor(checked.port);
+    const same = (bytes: Buffer): Buffer => bytes;
+    const check = (service: string): Promise<Buffer | number> =>
+      new Promise((resolve) => {
+        const request = Buffer.from(service === "" ? "" : `\n${String.fromCharCode(service.length)}${service}`);
+        caller.makeUnaryRequest("/grpc.health.v1.Health/Check", same, same, request, (error, answer) =>
+          resolve(error?.code ?? answer ?? Buffer.alloc(0)),
+        );
+      });
+    expect(await check("")).toEqual(Buffer.from([8, 1]));
+    expect(await check("test.v1.Echo")).toEqual(Buffer.from([8, 2]));
+    expect(await check("other")).toBe(status.NOT_FOUND);
+    const watch = caller.makeServerStreamRequest("/grpc.health.v1.Health/Watch", same, same, Buffer.alloc(0));
+    const changes = watch[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    expect((await changes.next()).value).toEqual(Buffer.from([8, 1]));
+    health.shutdown();
+    expect((await changes.next()).value).toEqual(Buffer.from([8, 2]));
+    watch.on("error", () => {}).cancel();
+    caller.close();
+    checked.server.close();
   });
 
   test("a service without a router is refused at start", () => {

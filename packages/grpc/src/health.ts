@@ -1,0 +1,46 @@
+import type { ProtobufMethod, ProtobufService } from "@quicrpc/protobuf";
+import { Enumeration, readString, readTag, skipField } from "@quicrpc/protobuf/generated";
+
+/** The service that answers health checks of gRPC. */
+export const HEALTH = "quicrpc.v1.Health";
+
+const status = new Enumeration([
+  ["serving", 1],
+  ["not_serving", 2],
+  ["unknown", 3],
+]);
+
+/** The messages of both methods: `{ string service = 1; }` and `{ ServingStatus status = 1; }`. */
+const MESSAGES: Pick<ProtobufMethod, "input" | "output"> = {
+  input: {
+    name: "grpc.health.v1.HealthCheckRequest",
+    read(r, end, depth) {
+      let service = "";
+      while (r.position < end) {
+        const tag = readTag(r, end);
+        if (tag === 10) service = readString(r, end);
+        else skipField(r, tag, end, depth);
+      }
+      return { service };
+    },
+    write() {
+      throw new TypeError("health requests are only read");
+    },
+  },
+  output: {
+    name: "grpc.health.v1.HealthCheckResponse",
+    read() {
+      throw new TypeError("health responses are only written");
+    },
+    write(b, p, value) {
+      b[p] = 8;
+      return status.write(b, p + 1, (value as { readonly status: string }).status);
+    },
+  },
+};
+
+/** `quicrpc.v1.Health` as gRPC clients know it. */
+export const health: ProtobufService = {
+  name: "grpc.health.v1.Health",
+  methods: { check: { name: "Check", ...MESSAGES }, watch: { name: "Watch", ...MESSAGES } },
+};
