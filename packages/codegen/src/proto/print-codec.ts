@@ -262,9 +262,15 @@ class Printer {
     return block(head, [...check, ...lines, "return p;"]);
   }
 
-  /** Returns the statements that write a union: as its first option that matches. */
+  /**
+   * Returns the statements that write a union: as its first option that matches, of objects the one with most fields.
+   * Checks of the options are not run here. The receiver tries all options with what it gets, so more is never wrong.
+   */
   #writeChoice(places: readonly Place[], message: ProtoMessage): string[] {
-    const tries = places.map((place, index) => {
+    const others = places.filter((place) => fieldCount(place) === undefined);
+    const objects = places.filter((place) => fieldCount(place) !== undefined);
+    objects.sort((a, b) => (fieldCount(b) ?? 0) - (fieldCount(a) ?? 0));
+    const tries = [...others, ...objects].map((place, index) => {
       const lines = this.#write(place, message, "value", "return ");
       if (index === places.length - 1) return lines.join("\n");
       const made = `pb.attempt(() => {\n  ${lines.join("\n").replaceAll("\n", "\n  ")}\n})`;
@@ -315,6 +321,11 @@ class Printer {
       isNested ? `pb.writeMessage(b, ${at}, ${value}, ${write}, depth)` : `${write}(b, ${at}, ${value})`,
     );
   }
+}
+
+/** Returns the number of fields of an object; undefined for another value. */
+function fieldCount({ field: { type } }: Place): number | undefined {
+  return type.kind === "message" && type.form.kind === "fields" ? type.fields.length : undefined;
 }
 
 /** Returns the statements that write a tag, and what `write` writes at the position after it. */

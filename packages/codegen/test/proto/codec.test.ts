@@ -118,6 +118,16 @@ test.skipIf(BUF === undefined).each(Array.from({ length: BATCHES }, (_, batch) =
   },
 );
 
+test.skipIf(BUF === undefined)("options of a union that differ in checks lose no fields", async () => {
+  const source = "z.union([z.object({ a: z.email() }), z.object({ a: z.string(), b: z.int() }), z.string()])";
+  const { compiled } = await compile("options", [{ source, valid: fc.constant(undefined) }]);
+  const { codec } = compiled[0] ?? {};
+  for (const value of [{ a: "x", b: 1 }, { a: "ada@example.com" }, { a: "x", b: 0 }, "text"]) {
+    const bytes = codec && encode(codec, value);
+    expect(bytes && codec.decode(bytes, 0, bytes.length)).toEqual(value);
+  }
+});
+
 function outcome(run: () => unknown): unknown {
   try {
     return run();
