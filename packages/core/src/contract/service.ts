@@ -23,7 +23,8 @@ export interface RpcOptions<
   readonly readOnly?: boolean;
   /**
    * Whether each call takes effect once: it has a key, and a repeated call with this key receives the first one's
-   * response. Only for methods whose input and output are single messages. Default false.
+   * response. Only for methods whose input and output are single messages; generated code imports `@quicrpc/durable`.
+   * Default false.
    */
   readonly once?: boolean;
   /** Priority: calls have their own streams, which are sent before streams of a lower number. Default: none. */
@@ -43,8 +44,8 @@ export interface RpcOptions<
   readonly cursor?: CursorOption;
   /**
    * Whether streaming calls outlive the session that carries them. Both sides wait until the client has reconnected to
-   * the same server process, and the call continues. Handlers and callers need no code for it (docs/durable.md).
-   * Default false.
+   * the same server process, and the call continues. Handlers and callers need no code for it (docs/durable.md);
+   * generated code imports `@quicrpc/durable`. Default false.
    */
   readonly resumable?: boolean;
   /** Metadata for interceptors on both sides, reflection and documentation: plain JSON. Default: none. */
