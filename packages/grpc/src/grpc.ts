@@ -65,9 +65,9 @@ class GrpcRoutes implements ProtocolRoutes {
   }
 
   match(exchange: HttpExchange): Match<unknown> | "answered" | undefined {
-    const type = exchange.header("content-type");
+    const type = exchange.header("content-type")?.toLowerCase();
     if (type?.startsWith("application/") !== true || (exchange.method !== "POST" && !isGrpc(type))) return undefined;
-    const base = type.toLowerCase().split(";")[0]?.trim() ?? "";
+    const base = type.split(";")[0]?.trim() ?? "";
     const { path } = splitTarget(exchange.target);
     const route = this.routes.get(path);
     const framing = CONNECT.get(base);

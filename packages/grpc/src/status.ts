@@ -3,8 +3,11 @@ import { codeNumber } from "@quicrpc/core/internal";
 import { readBase64, unpadded } from "@quicrpc/http/internal";
 import { writeBytes, writeInt32, writeMessage, writeString } from "@quicrpc/protobuf/generated";
 
-/** Most characters of the details in a header: many clients refuse headers of more than 8 KiB. */
-const MAX_DETAILS = 6144;
+/**
+ * Most characters of a message and its details in headers: many clients refuse headers of more than 8 KiB, and Node
+ * closes the connection at 64 KiB.
+ */
+const MAX_STATUS = 6144;
 const LEVELS = 2;
 
 /** A detail of an error: a protobuf message. */
@@ -23,33 +26,40 @@ export function setStatus(
   details: readonly StatusDetail[] = [],
 ): void {
   trailers.set("grpc-status", String(error === undefined ? 0 : codeNumber(error.code)));
-  if (message !== "") trailers.set("grpc-message", percentEncoded(message));
-  if (error === undefined || details.length === 0) return;
-  const status = unpadded(statusBytes(codeNumber(error.code), message, details));
+  if (error === undefined) return;
+  const utf8 = encoder.encode(message);
+  const encoded = percentEncoded(utf8);
+  if (encoded !== "") trailers.set("grpc-message", encoded);
+  if (details.length === 0) return;
+  const status = unpadded(statusBytes(codeNumber(error.code), utf8, details));
   // The code and the message are worth more than the details.
-  if (status.length <= MAX_DETAILS) trailers.set("grpc-status-details-bin", status);
+  if (encoded.length + status.length <= MAX_STATUS) trailers.set("grpc-status-details-bin", status);
 }
 
 const encoder = new TextEncoder();
 
-/** Encodes the UTF-8 bytes of a text that are not printable ASCII, and "%". */
-function percentEncoded(text: string): string {
+/** Encodes the bytes of a text that are not printable ASCII, and "%". Cuts the text before a character that exceeds `MAX_STATUS`. */
+function percentEncoded(utf8: Uint8Array): string {
   let encoded = "";
-  for (const byte of encoder.encode(text)) {
+  let start = 0;
+  for (const byte of utf8) {
+    const isContinuation = (byte & 0xc0) === 0x80;
+    if (!isContinuation) start = encoded.length;
     const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
     encoded += isPlain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+    if (encoded.length > MAX_STATUS) return encoded.slice(0, start);
   }
   return encoded;
 }
 
 /** Returns a `google.rpc.Status`. */
-function statusBytes(code: number, message: string, details: readonly StatusDetail[]): Uint8Array {
+function statusBytes(code: number, message: Uint8Array, details: readonly StatusDetail[]): Uint8Array {
   const room = details.reduce((sum, { type, value }) => sum + type.length * 3 + value.length + 64, 64);
-  const bytes = new Uint8Array(room + message.length * 3);
+  const bytes = new Uint8Array(room + message.length);
   bytes[0] = 8;
   let p = writeInt32(bytes, 1, code);
   bytes[p] = 18;
-  p = writeString(bytes, p + 1, message);
+  p = writeBytes(bytes, p + 1, message);
   for (const detail of details) {
     bytes[p] = 26;
     p = writeMessage(bytes, p + 1, detail, writeAny, LEVELS);

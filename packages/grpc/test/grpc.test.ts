@@ -47,6 +47,8 @@ interface EchoStub extends Client {
 }
 
 let cancelled: (() => void) | undefined;
+/** Message of the errors that `fail` throws. */
+let plainMessage = "there is none";
 const handlers: EchoHandlers = {
   say(item, context) {
     context.responseMetadata.append("x-head", "head");
@@ -74,7 +76,7 @@ const handlers: EchoHandlers = {
   async *fail({ how }) {
     if (how === "late") yield { text: "first", count: 1 };
     if (how === "declared") throw rpcError(echoMethods.fail, "TOO_MANY", { most: 3 }, { message: "at most 3: ü %\n" });
-    throw withConnectDetails(new RpcError("not_found", "there is none"), [
+    throw withConnectDetails(new RpcError("not_found", plainMessage), [
       { type: "google.protobuf.Any", value: Uint8Array.of(10, 1, 97) },
     ]);
   },
@@ -200,6 +202,20 @@ describe("gRPC", () => {
     expect(details).toEqual(Buffer.concat([message, head, Buffer.from([18, 3, 10, 1, 97])]));
   });
 
+  test.each([
+    ["too long for headers", `a${"é".repeat(30_000)}`, `a${"é".repeat(1023)}`],
+    ["not well-formed", "half \ud800 of a pair", "half \ufffd of a pair"],
+  ])("an error keeps its code if its message is %s", async (_, message, received) => {
+    plainMessage = message;
+    try {
+      const calls = [stub.fail({ how: "HOW_LATE" }), stub.fail({ how: "HOW_PLAIN" })];
+      for (const { error } of await Promise.all(calls.map(failureOf)))
+        expect(error).toMatchObject({ code: status.NOT_FOUND, details: received });
+    } finally {
+      plainMessage = "there is none";
+    }
+  });
+
   test("deadlines are those of the caller", async () => {
     const { error } = await failureOf(stub.repeat({ text: "", count: -1 }, { deadline: Date.now() + 50 }));
     expect(error?.code).toBe(status.DEADLINE_EXCEEDED);
@@ -285,6 +301,11 @@ describe("requests that are not calls", () => {
     ["gRPC without HTTP/2", { type: "application/grpc" }, 505],
     ["another verb", { method: "PUT" }, 405],
   ])("%s", async (_, init, expected) => expect((await request(init)).status).toBe(expected));
+
+  test("content types may be in upper case", async () => {
+    const { status: code, headers } = await request({ type: "Application/GRPC-Web" });
+    expect([code, headers.get("grpc-status")]).toEqual([200, "12"]);
+  });
 
   test("unknown methods end with a status", async () => {
     const { status: code, headers } = await request({ path: "/test.v1.Echo/Other" });
