@@ -111,7 +111,7 @@ function ownSettings(
   const isRefusing = (): boolean => false;
   const admission = new Admission({ limits, loadShedder: undefined, load, onError, isRefusing, onIdle() {} });
   const table = MethodTable.of<unknown>([{ methods: [{ method, handler, authorize, extension: {} }] }]);
-  return { ...settings, table, admission, budget, compression: undefined };
+  return { ...settings, table, admission, itemsOf: settings.admission, budget, compression: undefined };
 }
 
 function unknown(): RpcError {

@@ -126,7 +126,7 @@ describe("options that are none are refused, with the name that was probably mea
     ],
     [
       "serve",
-      "extensions[0] is not an extension: pass what mcp(), studio() or docsPage() returns",
+      "extensions[0] is not an extension: pass what mcp(), studio(), docsPage() or grpc() returns",
       { listen: "http://127.0.0.1:0", extensions: [{}] },
     ],
     [

@@ -56,7 +56,11 @@ export function withCallOptions(
 ): CallingCode {
   return {
     ...calling,
-    around: (caller, method, input, options) =>
-      (caller as Pick<BaseCaller, "begin">).begin(method, input, change(options as CallOptions | undefined)),
+    around(caller, method, input, options) {
+      const changed = change(options as CallOptions | undefined);
+      return calling.around === undefined
+        ? (caller as Pick<BaseCaller, "begin">).begin(method, input, changed)
+        : calling.around(caller, method, input, changed);
+    },
   };
 }

@@ -24,7 +24,7 @@ const KINDS: { readonly [Kind in MethodKind]: Calling<Kind> } = {
 
 /**
  * Creates a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire format, `TypeError` for
- * an extension that is for other kinds of methods, or for a method whose items have cursors.
+ * an extension that is for other kinds of methods, or together with blobs or with items that have cursors.
  */
 export function defineMethod<
   Kind extends MethodKind,
@@ -48,6 +48,8 @@ export function defineMethod<
     throw new TypeError(
       `${service.name}/${name} is ${kind}: ${extension.name} is for ${extension.kinds.join(", ")} methods`,
     );
+  if (extension !== undefined && blobs !== undefined)
+    throw new TypeError(`${service.name}/${name} cannot be ${extension.name}: its messages have blobs`);
   if (extension !== undefined && cursor !== undefined)
     throw new TypeError(`${service.name}/${name} cannot be ${extension.name}: its items have cursors`);
   const streams = cursor === undefined ? KINDS[kind] : cursorStreamCalls;

@@ -44,6 +44,8 @@ export interface DispatchSettings<Context> extends ContextSettings<Context> {
   readonly schemas: SchemaHandshake;
   readonly onError: ErrorHook;
   readonly admission: Admission;
+  /** The session whose share of the items of a turn its calls use. Default: that of `admission`. */
+  readonly itemsOf?: Admission | undefined;
   readonly budget: MemoryBudget;
   /** Name of the peer: its address or URL, if it is known. */
   readonly peer: string | undefined;
@@ -189,7 +191,9 @@ class FrameRequest<Context> implements ServerRequest {
   readMessage(): Cursor {
     const { cursor } = this;
     if ((this.frame.flags & FLAG_COMPRESSED) === 0 || this.bound.method.input === undefined) return cursor;
-    makeRoomToDecode(this.settings.budget, cursor.end - cursor.position);
+    const { budget } = this.settings;
+    makeRoomToDecode(budget, cursor.end - cursor.position);
+    if (budget.room <= 0) throw budget.refusal("the message", true);
     return expanded(this.settings.compression, cursor);
   }
 

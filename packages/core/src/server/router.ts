@@ -54,7 +54,8 @@ export interface AttemptRequest {
 /** The serving side of a call extension, in addition to the handler, which it may have wrapped. */
 export interface ServedExtension {
   /**
-   * Called with the bytes of a call's message after they were decoded, and before the handler runs.
+   * Called with the bytes of a call's message after they were decoded, and before the handler runs. Not called for methods
+   * without input.
    *
    * @param encoding name of the encoding of messages, such as "msgpack"
    */

@@ -36,6 +36,8 @@ export interface ServedCallSettings {
   readonly budget: MemoryBudget;
   /** Client id, if several clients share the limiter. */
   readonly client?: string | undefined;
+  /** The session whose share of the items of a turn the call uses. Default: the client, or the session of `admission`. */
+  readonly itemsOf?: Admission | undefined;
 }
 
 /**
@@ -65,7 +67,7 @@ export abstract class ServedCall implements ItemTarget {
   private onOutlived: (() => void) | undefined = undefined;
   /** Decides about the caller of a call whose items cannot be read. */
   private authorize: BoundMethod["authorize"] = undefined;
-  /** Items that the call may send in this turn. */
+  /** Items that the call may send before it waits for a turn again. */
   private share = TURN_ITEMS;
   /** Removes a call that waits for its turn from the queue. */
   private unwait: (() => void) | undefined = undefined;
@@ -86,10 +88,13 @@ export abstract class ServedCall implements ItemTarget {
   abstract item(item: unknown): void;
 
   turn(): Promise<void> | undefined {
-    if (itemsLeft-- > 0 && this.share-- > 0) return undefined;
-    const { client, admission } = this.settings;
-    const source = client ?? admission;
-    waiting.set(source, (waiting.get(source) ?? 0) + 1);
+    if (itemsLeft > 0 && this.share >= 1) {
+      itemsLeft--;
+      this.share--;
+      return undefined;
+    }
+    const { client, admission, itemsOf = client ?? admission } = this.settings;
+    waiting.set(itemsOf, (waiting.get(itemsOf) ?? 0) + 1);
     nextTurn ??= new Promise((resolve) => {
       immediate(() => {
         itemsLeft = TURN_ITEMS;
@@ -100,7 +105,7 @@ export abstract class ServedCall implements ItemTarget {
     });
     return nextTurn.then((all) => {
       // The first item needs no turn.
-      this.share = TURN_ITEMS / all.size / (all.get(source) as number) - 1;
+      this.share = TURN_ITEMS / all.size / (all.get(itemsOf) as number) - 1;
     });
   }
 

@@ -103,9 +103,10 @@ export class ServerLoad implements ServerBudget {
    */
   makeRoomFor(asking: MemoryBudget): boolean {
     this.measure();
-    while (this.room < 0) {
+    for (let { room } = this; room < 0; ) {
       const largest = this.#largest(asking) ?? this.#largestOfOthers(asking);
       if (largest === undefined) return false;
+      room += largest.value.budget.held;
       this.#evict(largest);
     }
     return true;

@@ -121,7 +121,9 @@ impl Reactor {
 
     pub fn on_timer(self: &Rc<Self>, outermost: bool) {
         self.with_driver(|driver| driver.disarmed());
-        self.with(Endpoint::timeouts);
+        if self.with(Endpoint::timeouts).is_some_and(|datagrams| datagrams > 0) {
+            self.with_driver(|driver| driver.received());
+        }
         self.pump(outermost);
     }
 

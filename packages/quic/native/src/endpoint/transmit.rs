@@ -112,10 +112,10 @@ impl Endpoint {
 
     /// Runs the timers that are due, after receiving what has arrived: if the thread was blocked, an answer may wait in
     /// the socket, and a timer that it stops must not send its packet again.
-    pub fn timeouts(&mut self) {
-        if self.timers.first().is_some_and(|&(at, _)| at <= Instant::now()) {
-            self.receive();
-        }
+    /// Returns the number of datagrams that it received.
+    pub fn timeouts(&mut self) -> usize {
+        let is_due = self.timers.first().is_some_and(|&(at, _)| at <= Instant::now());
+        let datagrams = if is_due { self.receive() } else { 0 };
         let now = Instant::now();
         self.copies.send(now, &mut self.socket);
         self.memory_trim.run(now);
@@ -144,5 +144,6 @@ impl Endpoint {
             }
             self.schedule(index);
         }
+        datagrams
     }
 }
