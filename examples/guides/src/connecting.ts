@@ -87,7 +87,7 @@ export async function connectByLine(openLine: (path: string) => Promise<Duplex>)
   const serial: TransportProvider = {
     name: "a serial line",
     schemes: ["serial:"],
-    abilities: { sessions: true },
+    capabilities: { sessions: true },
     dial: async ({ pathname }) => {
       const line = await openLine(pathname); // a stream.Duplex
       return nodeStreamTransport({ readable: line, writable: line }, "client");

@@ -8,7 +8,7 @@ export function inProcess(): TransportProvider {
   return {
     name: "this process",
     schemes: ["here:"],
-    abilities: { sessions: true, streams: true, datagrams: true },
+    capabilities: { sessions: true, streams: true, datagrams: true },
     dial: async ({ host }) => {
       const accept = listening.get(host);
       if (accept === undefined) throw new Error(`nobody listens on here://${host}`);

@@ -3,7 +3,7 @@ import type { ForeignClient } from "@quicrpc/core/transport";
 import { ifAllowed } from "./policy.js";
 import type { HttpProvider, HttpSettings, OfSessions } from "./transport.js";
 
-const OVER_HTTP = { name: "HTTP", abilities: {} } as const;
+const OVER_HTTP = { name: "HTTP", capabilities: {} } as const;
 
 /** Path of the request that checks whether the server is reachable. */
 const PING = "quicrpc.v1.Http/ping";

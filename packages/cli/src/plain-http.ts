@@ -14,7 +14,7 @@ export function plainHttp(): TransportProvider {
   const plain = httpTransport();
   return {
     ...plain,
-    abilities: { ...plain.abilities, tls: true },
+    capabilities: { ...plain.capabilities, tls: true },
     dial: (url, options) => {
       if (options.ca === undefined && options.serverCertificateHashes === undefined) return plain.dial(url, options);
       const fetch = http2Fetch((origin, sessionOptions = {}) =>

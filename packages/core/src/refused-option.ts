@@ -1,13 +1,13 @@
 /**
- * An option that needs an ability of the transport: the option, the ability, what a transport without it lacks, and
+ * An option that needs a capability of the transport: the option, the capability, what a transport without it lacks, and
  * optionally what to use instead.
  */
-export type OptionNeed = readonly [option: string, ability: string, lack: string, instead?: string];
+export type OptionNeed = readonly [option: string, capability: string, lack: string, instead?: string];
 
-/** The abilities of a transport that options may need. Those not named are missing. */
+/** The capabilities of a transport that options may need. Those not named are missing. */
 interface AbleTransport {
   readonly name: string;
-  readonly abilities: object;
+  readonly capabilities: object;
 }
 
 /** Needs of the options of a client session, on every platform. */
@@ -28,12 +28,12 @@ export const SESSION_NEEDS: readonly OptionNeed[] = [
  */
 export function refusedOption(
   url: string,
-  { name, abilities }: AbleTransport,
+  { name, capabilities }: AbleTransport,
   options: object,
   needs: readonly OptionNeed[],
 ): string | undefined {
   const given = options as Readonly<Record<string, unknown>>;
-  const able = abilities as Readonly<Record<string, unknown>>;
+  const able = capabilities as Readonly<Record<string, unknown>>;
   // Without iterators, because each dial comes through here.
   const refused = needs.find((need) => isGiven(given[need[0]]) && able[need[1]] !== true);
   if (refused === undefined) return undefined;

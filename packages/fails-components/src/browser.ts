@@ -13,7 +13,7 @@ interface PonyfillSession extends WebTransportSession {
 
 type Ponyfill = new (url: string, options: object) => PonyfillSession;
 
-/** URL that the package connects to when it is loaded, to detect the browser's abilities. */
+/** URL that the package connects to when it is loaded, to detect the browser's capabilities. */
 const PROBE = "https://example.com:23333/test";
 /**
  * Flow-control window in bytes. It must exceed what a session has in flight: with the package's small defaults, a

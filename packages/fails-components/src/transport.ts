@@ -12,7 +12,7 @@ export interface FailsTransportOptions {
 }
 
 /** All calls of a session share one byte stream with the protocol's own flow control. */
-const ABILITIES: TransportCapabilities = {
+const CAPABILITIES: TransportCapabilities = {
   sessions: true,
   headers: true,
   tls: true,
@@ -32,7 +32,7 @@ export function failsTransport(options: FailsTransportOptions = {}): TransportPr
   return {
     name: "@fails-components/webtransport",
     schemes: ["https:"],
-    abilities: ABILITIES,
+    capabilities: CAPABILITIES,
     defaultPort: 443,
     dial: async (url, options) => (await import("./dial.js")).dialFails(url, options, httpVersion),
     listen: async (...given) => (await import("./listen.js")).listenFails(httpVersion, ...given),
@@ -47,7 +47,7 @@ export function http2Transport(): TransportProvider {
   return {
     name: "WebTransport over HTTP/2",
     schemes: [],
-    abilities: ABILITIES,
+    capabilities: CAPABILITIES,
     webProtocol: async (...given) => (await import("./acceptor.js")).failsProtocol(...given),
   };
 }

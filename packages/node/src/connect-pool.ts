@@ -45,7 +45,8 @@ export async function connectPool<Context = unknown>(
   const dialOptions = { ...rest, timeoutMs };
   const named = isDns ? { serverName: targets.serverName, ...dialOptions } : dialOptions;
   const hasTls = (target: string): boolean =>
-    providerFor(transportUrl(target, "dial", rest.transports).protocol, "dial", rest.transports).abilities.tls === true;
+    providerFor(transportUrl(target, "dial", rest.transports).protocol, "dial", rest.transports).capabilities.tls ===
+    true;
   const pool = createPool(
     isDns ? targets.resolve : targets,
     async (target, dialSignal) =>

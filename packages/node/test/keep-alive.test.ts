@@ -23,7 +23,7 @@ const asked: unknown[] = [];
 const provider: TransportProvider = {
   name: "a test",
   schemes: ["asked:"],
-  abilities: { sessions: true, streams: true },
+  capabilities: { sessions: true, streams: true },
   dial: async (_url, { transport }) => {
     asked.push(transport);
     throw Object.assign(new Error("there is none"), { permanent: true });

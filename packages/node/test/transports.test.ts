@@ -47,7 +47,7 @@ function inProcess(): TransportProvider {
   return {
     name: "this process",
     schemes: ["here:"],
-    abilities: { sessions: true, streams: true, datagrams: true },
+    capabilities: { sessions: true, streams: true, datagrams: true },
     dial: async ({ host }) => {
       const [client, server] = createMemoryPair();
       const limiter = doors.get(host);
@@ -121,7 +121,7 @@ describe("a transport of the application's own", () => {
 const jsonOverHttp: TransportProvider = {
   name: "JSON over HTTP",
   schemes: ["http:"],
-  abilities: { streams: true, datagrams: true, headers: true },
+  capabilities: { streams: true, datagrams: true, headers: true },
   defaultPort: 80,
   dial: async (url, { credentials = "" }) => {
     let end!: (end: { closeCode: number; reason: string; error: undefined }) => void;

@@ -13,8 +13,8 @@ export interface HttpTransport {
   readonly name: string;
   readonly schemes: readonly string[];
   readonly defaultPort: number;
-  /** Requests have header fields. Abilities that `fetch` itself provides, such as TLS, are not listed. */
-  readonly abilities: { readonly streams: true; readonly headers: true };
+  /** Requests have header fields. Capabilities that `fetch` itself provides, such as TLS, are not listed. */
+  readonly capabilities: { readonly streams: true; readonly headers: true };
   /**
    * Creates a session, for the option `transports` of `connect` in Node and `fallback.http` in browsers. Sends nothing
    * before the first call.
@@ -45,7 +45,7 @@ export function httpTransport(options: HttpOptions = {}): HttpTransport {
     name: "HTTP",
     schemes: ["https:", "http:"],
     defaultPort: 443,
-    abilities: { streams: true, headers: true },
+    capabilities: { streams: true, headers: true },
     caller: (url) => open(new URL(url, globalThis.location?.href)),
     async dial(url, { limits, headers, credentials } = {}) {
       return open(url, {

@@ -30,7 +30,7 @@ export class RequestAuthentication<Context> {
   async run(exchange: HttpExchange, method: string, timeoutMs: number = Infinity): Promise<Context> {
     try {
       const address = requestAddressOf(exchange, this.options);
-      return await this.authentications.run(applicantOf(exchange, address, method, timeoutMs, this.limits));
+      return await this.authentications.run(peerOf(exchange, address, method, timeoutMs, this.limits));
     } catch (error) {
       if (error instanceof RpcError) throw error;
       this.onError(error, { method: "authenticate" });
@@ -41,7 +41,7 @@ export class RequestAuthentication<Context> {
   }
 }
 
-function applicantOf(
+function peerOf(
   exchange: HttpExchange,
   address: string | undefined,
   method: string,

@@ -62,7 +62,7 @@ export interface HttpSettings<Context> {
   readonly once: OnceOptions<Context> | undefined;
   readonly principal: PrincipalOf<Context> | undefined;
   readonly host: { readonly optionsOf: string; readonly addressOf: (request: unknown) => string | undefined };
-  readonly authentications: { run(applicant: UnauthenticatedPeer<HttpCaller>): Promise<Context> } | undefined;
+  readonly authentications: { run(peer: UnauthenticatedPeer<HttpCaller>): Promise<Context> } | undefined;
 }
 
 /** The part of `@quicrpc/http` used here. */

@@ -11,7 +11,7 @@ const OVER_TLS: TransportCapabilities = { ...WITH_TLS, proxyHeader: true };
 const quicProvider: TransportProvider = {
   name: "QUIC",
   schemes: ["quic:"],
-  abilities: { ...OVER_QUIC, earlyData: true },
+  capabilities: { ...OVER_QUIC, earlyData: true },
   dial: dialQuic,
   listen: listenQuic,
 };
@@ -20,7 +20,7 @@ const quicProvider: TransportProvider = {
 const webTransportProvider: TransportProvider = {
   name: "WebTransport",
   schemes: ["https:"],
-  abilities: { ...OVER_QUIC, headers: true },
+  capabilities: { ...OVER_QUIC, headers: true },
   defaultPort: 443,
   dial: dialWebTransportSession,
   listen: listenWebTransport,
@@ -33,7 +33,7 @@ const webTransportProvider: TransportProvider = {
 const tlsProvider: TransportProvider = {
   name: "TLS",
   schemes: ["tls:"],
-  abilities: OVER_TLS,
+  capabilities: OVER_TLS,
   dial: async (...args) => (await import("../dial/sockets.js")).dialTls(...args),
   listen: async (...args) => [await (await import("../listen/sockets.js")).listenTls(...args)],
 };
@@ -42,7 +42,7 @@ const tlsProvider: TransportProvider = {
 const tcpProvider: TransportProvider = {
   name: "TCP",
   schemes: ["tcp:"],
-  abilities: OVER_TCP,
+  capabilities: OVER_TCP,
   dial: async (...args) => (await import("../dial/sockets.js")).dialTcp(...args),
   listen: async (...args) => [await (await import("../listen/sockets.js")).listenTcp(...args)],
 };
@@ -51,7 +51,7 @@ const tcpProvider: TransportProvider = {
 const unixProvider: TransportProvider = {
   name: "a Unix socket",
   schemes: ["unix:"],
-  abilities: { sessions: true },
+  capabilities: { sessions: true },
   dial: async (...args) => (await import("../dial/sockets.js")).dialUnix(...args),
   listen: async (...args) => [await (await import("../listen/sockets.js")).listenUnix(...args)],
 };
@@ -60,7 +60,7 @@ const unixProvider: TransportProvider = {
 const webSocketProvider: TransportProvider = {
   name: "WebSocket over TLS",
   schemes: ["wss:"],
-  abilities: { ...OVER_TLS, headers: true },
+  capabilities: { ...OVER_TLS, headers: true },
   defaultPort: 443,
   dial: async (...args) => (await import("../dial/web-socket.js")).dialWebSocket(...args),
   listen: async (...args) => [await (await import("../listen/web.js")).listenWss(...args)],
@@ -70,7 +70,7 @@ const webSocketProvider: TransportProvider = {
 const plainWebSocketProvider: TransportProvider = {
   name: "WebSocket without TLS",
   schemes: ["ws:"],
-  abilities: { ...OVER_TCP, headers: true },
+  capabilities: { ...OVER_TCP, headers: true },
   defaultPort: 80,
   dial: async (...args) => (await import("../dial/web-socket.js")).dialWebSocket(...args),
   listen: async (...args) => [await (await import("../listen/web.js")).listenWs(...args)],
@@ -80,7 +80,7 @@ const plainWebSocketProvider: TransportProvider = {
 export const plainHttpProvider: TransportProvider = {
   name: "HTTP without TLS",
   schemes: ["http:"],
-  abilities: { proxyHeader: true },
+  capabilities: { proxyHeader: true },
   defaultPort: 80,
   listen: async (...args) => [await (await import("../listen/web.js")).listenHttp(...args)],
 };

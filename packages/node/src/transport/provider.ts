@@ -6,7 +6,7 @@ import type { IncomingSession, Listener, ListenSettings, ListenTarget } from "..
 import type { AcceptedSocket } from "../listen/socket-server.js";
 import type { TransportDialOptions } from "./dialling.js";
 
-/** Abilities of a transport's sessions; omitted abilities are not supported. Options that need a missing ability are refused. */
+/** Capabilities of a transport's sessions; omitted capabilities are not supported. Options that need a missing capability are refused. */
 export interface TransportCapabilities {
   /** Both sides can call. Without it only the client can, and a client's option `routers` is refused. */
   readonly sessions?: boolean;
@@ -36,7 +36,7 @@ export interface TransportProvider {
   readonly name: string;
   /** Supported URL schemes with colons: `["wss:"]`. */
   readonly schemes: readonly string[];
-  readonly abilities: TransportCapabilities;
+  readonly capabilities: TransportCapabilities;
   /** Port of a URL without one. Default 4433. */
   readonly defaultPort?: number;
   /**

@@ -6,7 +6,7 @@ import type { TransportCapabilities, TransportProvider } from "./provider.js";
 
 type DialOption = keyof Omit<TransportDialOptions, "credentials">;
 
-/** Abilities required by options that only Node clients have. */
+/** Capabilities required by options that only Node clients have. */
 const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportCapabilities, string])[] = [
   ["routers", "sessions", "only lets the client make calls"],
   ["headers", "headers", "has no header fields"],
@@ -38,20 +38,20 @@ export function requireListenable(
   { tls, clientCertificates, earlyData, trustedProxies, web }: ListenSettings,
 ): void {
   for (const { scheme, provider } of targets) {
-    const { name, abilities } = provider;
-    if (abilities.tls === true && tls === undefined) {
+    const { name, capabilities } = provider;
+    if (capabilities.tls === true && tls === undefined) {
       throw new TypeError(
         `serve() requires the option tls for ${scheme}//: { cert, key }, or devCertificate() for development`,
       );
     }
     if (clientCertificates === undefined || clientCertificates.required === false) continue;
-    if (abilities.clientCertificates === true) continue;
+    if (capabilities.clientCertificates === true) continue;
     throw new TypeError(
       `clientCertificates are required, but ${scheme}// cannot request them: ${name} has none. { required: false } accepts clients without one`,
     );
   }
-  const able = (ability: keyof TransportCapabilities): boolean =>
-    targets.some(({ provider }) => provider.abilities[ability] === true);
+  const able = (capability: keyof TransportCapabilities): boolean =>
+    targets.some(({ provider }) => provider.capabilities[capability] === true);
   if (earlyData && !able("earlyData")) throw new TypeError("the option earlyData requires a quic:// listener");
   if (web.http !== undefined && !targets.some(({ scheme }) => WITH_HTTP.has(scheme))) {
     throw new TypeError(
