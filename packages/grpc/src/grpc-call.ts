@@ -1,4 +1,4 @@
-import type { RpcError } from "@quicrpc/core";
+import { Metadata, type RpcError } from "@quicrpc/core";
 import { CODINGS, EnvelopeCall, writeEnvelope } from "@quicrpc/http/internal";
 import { setStatus } from "./status.js";
 
@@ -18,6 +18,11 @@ export class GrpcCall extends EnvelopeCall<Headers> {
     const fields = headFields(this.exchange.header("content-type"));
     if (this.compression !== undefined) fields["grpc-encoding"] = this.compression.name;
     return fields;
+  }
+
+  /** Leaves out names of the protocol, in the head and in the trailers. */
+  protected override headersOf(metadata: Metadata): Headers {
+    return super.headersOf(new Metadata([...metadata].filter(([name]) => !name.startsWith("grpc-"))));
   }
 
   protected ending(error: RpcError | undefined): Headers {
@@ -46,9 +51,6 @@ export class GrpcCall extends EnvelopeCall<Headers> {
   }
 
   private withStatus(trailers: Headers, error: RpcError | undefined): Headers {
-    // These names belong to the protocol.
-    const reserved = Array.from(trailers.keys()).filter((name) => name.startsWith("grpc-"));
-    for (const name of reserved) trailers.delete(name);
     if (error === undefined) setStatus(trailers, undefined);
     else {
       const { message, details } = this.errorJson(error);

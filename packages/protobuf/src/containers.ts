@@ -1,5 +1,5 @@
-import { count, misfit, placesWith, setOf as setOfValues } from "@quicrpc/core/generated";
-import { mapOf as mapOfEntries, tableValues } from "@quicrpc/core/internal";
+import { misfit, placesWith, setOf as setOfValues } from "@quicrpc/core/generated";
+import { mapOf as mapOfEntries } from "@quicrpc/core/internal";
 
 type Entries = readonly (readonly [key: unknown, value: unknown])[];
 
@@ -18,13 +18,11 @@ export function toRecord(entries: Entries): Record<string, unknown> {
 
 /** Returns a Map with these entries. */
 export function toMap(entries: Entries): Map<unknown, unknown> {
-  count(tableValues(entries.length));
   return mapOfEntries(entries) ?? misfit();
 }
 
 /** Returns a Set of these values. */
 export function toSet(values: readonly unknown[]): Set<unknown> {
-  count(tableValues(values.length));
   return setOfValues(values) ?? misfit();
 }
 

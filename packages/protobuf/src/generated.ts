@@ -1,5 +1,6 @@
 // The entry for generated code. Not for use by hand: it changes with the generator.
 export type { ProtobufService } from "./service.js";
+export { requireFields, writeOption } from "./choice.js";
 export { toMap, toRecord, toSet, toTuple } from "./containers.js";
 export { Enumeration } from "./enumeration.js";
 export { readAny, readTimestamp, writeAny, writeTimestamp } from "./known.js";
@@ -26,7 +27,6 @@ export {
 } from "./reader.js";
 export {
   arrayOf,
-  attempt,
   isEmpty,
   mapEntries,
   recordEntries,

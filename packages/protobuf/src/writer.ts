@@ -1,8 +1,7 @@
 // Writers take the buffer, the position and the value, and return the position after it. Nothing is written beyond the
 // buffer: a position past its end tells how much room is needed. For a value of another type they throw the mismatch
 // error.
-import { MAX_DEPTH, misfit, sentBytes, writeUtf8 } from "@quicrpc/core/generated";
-import { isMisfit } from "@quicrpc/core/internal";
+import { isPlainObject, MAX_DEPTH, misfit, sentBytes, writeUtf8 } from "@quicrpc/core/generated";
 
 export type WriteScalar = (b: Uint8Array, p: number, value: unknown) => number;
 export type WriteMessage = (b: Uint8Array, p: number, value: unknown, depth: number) => number;
@@ -146,24 +145,18 @@ export function writePacked(b: Uint8Array, p: number, values: Iterable<unknown>,
   return withLength(b, p, q);
 }
 
-/** Returns the result of `write`, or undefined if the value does not match: another option of the union may. */
-export function attempt(write: () => number): number | undefined {
-  try {
-    return write();
-  } catch (error) {
-    if (!isMisfit(error)) throw error;
-    return undefined;
-  }
-}
-
 /** Requires an object with fields. */
 export function requireObject(value: unknown): void {
   if (typeof value !== "object" || value === null || Array.isArray(value)) misfit();
 }
 
-/** Returns an array, as the functions that follow return what else is sent as a list. */
-export function arrayOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : misfit();
+/**
+ * Returns an array, as the functions that follow return what else is sent as a list.
+ *
+ * @param most number of items of a tuple
+ */
+export function arrayOf(value: unknown, most: number = Number.POSITIVE_INFINITY): readonly unknown[] {
+  return Array.isArray(value) && value.length <= most ? value : misfit();
 }
 
 export function setValues(value: unknown): unknown[] {
@@ -175,8 +168,7 @@ export function mapEntries(value: unknown): [unknown, unknown][] {
 }
 
 export function recordEntries(value: unknown): [string, unknown][] {
-  requireObject(value);
-  return Object.entries(value as object);
+  return isPlainObject(value) ? Object.entries(value) : misfit();
 }
 
 /** Requires one of the values of a literal. */

@@ -11,7 +11,7 @@ const drawingServiceAddRequestStatusEnum = new pb.Enumeration([
 ]);
 
 function readDrawingServiceAddRequest(r, end, depth) {
-  pb.countFields(5);
+  pb.countFields(21);
   let f1 = "";
   let f2;
   let f3;

@@ -28,5 +28,14 @@ export function fieldsOfObject(node: SchemaNode): FieldSource[] {
   if (typeof node.others !== "string") {
     throw new UnmappableError(node, "an object with undeclared keys", "Declare the fields, or add a z.record.");
   }
+  if (Object.hasOwn(node.fields, "__proto__")) {
+    throw new UnmappableError(node, "a field named __proto__", "Give it another name.");
+  }
   return fieldsOf(node).map(({ name, node: field }) => ({ key: name, object: node, field }));
+}
+
+/** Returns true if an object, or an intersection of objects, refuses undeclared keys. */
+export function isStrict(node: SchemaNode): boolean {
+  if (node.kind === "intersection") return [node.left, node.right].every((side) => isStrict(valueOf(side).node));
+  return node.kind === "object" && node.others === "strict";
 }

@@ -17,7 +17,7 @@ import {
   type TaggedField,
 } from "./model.js";
 import { enumType } from "./enums.js";
-import { fieldsOfObject } from "./fields.js";
+import { fieldsOfObject, isStrict } from "./fields.js";
 import { defaultJsonName, distinctNames, elementName, snakeCase, typeName } from "./names.js";
 import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
 import { commonScalar, commonType, isTexts, numericMembers, scalar, simpleType } from "./scalars.js";
@@ -267,7 +267,9 @@ export class PackageMessages {
 
   /** @param without a field to leave out: the discriminator of a union */
   #fill(message: ProtoMessage, node: SchemaNode, without?: string): void {
-    const fields = fieldsOfObject(node).filter(({ key }) => key !== without);
+    const declared = fieldsOfObject(node);
+    message.form = { kind: "fields", keys: declared.map(({ key }) => key), isStrict: isStrict(node) };
+    const fields = declared.filter(({ key }) => key !== without);
     const keys = fields.map(({ key }) => key);
     const entries = fields.flatMap(({ key, object, field: node }): Entry[] =>
       at(key, () => {

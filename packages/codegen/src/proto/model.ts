@@ -47,8 +47,8 @@ export function single(type: ProtoType): SingleType {
 
 /** What a message stands for in the schema. */
 export type MessageForm =
-  /** An object with its fields. */
-  | { readonly kind: "fields" }
+  /** An object with its fields: `keys` are those that its schema declares, and it refuses others if it `isStrict`. */
+  | { readonly kind: "fields"; readonly keys: readonly string[]; readonly isStrict: boolean }
   /** A tuple; the last field may be the rest. */
   | { readonly kind: "tuple" }
   /** The value of its only field. */
@@ -110,7 +110,7 @@ export function newMessage(path: readonly string[]): ProtoMessage {
     path,
     docs: undefined,
     fields: [],
-    form: { kind: "fields" },
+    form: { kind: "fields", keys: [], isStrict: false },
     oneof: undefined,
     numbers: { kind: "fields", numbers: new Map(), removed: new Map() },
     removed: { numbers: [], names: [] },
@@ -184,6 +184,15 @@ export function namesIn(type: Declared): string[] {
 /** Returns true for values that are messages on the wire: their fields may be absent without a label. */
 export function isMessage(type: ProtoType): boolean {
   return type.kind === "message" || (type.kind === "known" && type.name !== "google.protobuf.NullValue");
+}
+
+/** Adds to `messages` the messages inside `message`. */
+export function addInside({ fields }: ProtoMessage, messages: Set<ProtoMessage>): void {
+  for (const { type } of fields) {
+    if (type.kind !== "message" || messages.has(type)) continue;
+    messages.add(type);
+    addInside(type, messages);
+  }
 }
 
 /** Returns a type's name in its package. */

@@ -8,6 +8,7 @@ import { arrayOf, assignment, block, braced, callOf } from "../print/syntax.js";
 import { keyText, property, quoted } from "../print/text.js";
 import { joinParts, jsDoc } from "../print/writer.js";
 import {
+  addInside,
   type Declared,
   fullName,
   isMessage,
@@ -16,11 +17,10 @@ import {
   type ProtoEnum,
   type ProtoField,
   type ProtoMessage,
-  type ProtoScalar,
   type ProtoService,
   type ProtoType,
-  type SingleType,
 } from "./model.js";
+import { functionName, initialOf, isSent, type Place, tagged, tagOf, wireOf } from "./print-field.js";
 
 /** Returns the text of the file with the readers and writers of the services' messages. */
 export function printProtobuf({ schemaFile, services }: FileModel, protos: ReadonlyMap<string, ProtoService>): string {
@@ -33,13 +33,8 @@ export function printProtobuf({ schemaFile, services }: FileModel, protos: Reado
   return joinParts([headerFor(basename(schemaFile)) + UNCHECKED, imports, ...printer.types(), ...constants]);
 }
 
-/** A field as the functions of its message handle it. */
-interface Place {
-  readonly field: ProtoField;
-  /** Name of the variable with its value. */
-  readonly name: string;
-  readonly isInOneof: boolean;
-}
+/** Fields that take as much memory as a short list. */
+const LIST_FIELDS = 16;
 
 class Printer {
   readonly #names = new Map<Declared, string>();
@@ -47,9 +42,13 @@ class Printer {
   readonly #queue: Declared[] = [];
   /** The messages of the entries of maps, by field. */
   readonly #entries = new Map<ProtoField, ProtoMessage>();
+  /** The messages that are options of a union, or inside one. */
+  readonly #inUnions = new Set<ProtoMessage>();
 
   service(name: string, prefix: string, { methods }: ProtoService): string {
     const packageName = packageNameOf(name);
+    const messages = new Set(methods.flatMap(({ input, output }) => [input, output]));
+    for (const each of messages) addInside(each, each.form.kind === "choice" ? this.#inUnions : messages);
     const message = (type: ProtoMessage): string =>
       braced([
         `name: ${quoted(fullName(packageName, type.path))}`,
@@ -136,6 +135,7 @@ class Printer {
   #reader(message: ProtoMessage): string {
     const places = this.#places(message);
     const isEntry = message.form.kind === "pair" && message.fields.every(({ node }) => node === undefined);
+    const lists = places.filter(({ field }) => field.label === "repeated" || field.label === "map").length;
     const variables = places.map((place) => {
       const initial = initialOf(place, isEntry);
       return initial === undefined ? `let ${place.name};` : `let ${place.name} = ${initial};`;
@@ -143,7 +143,7 @@ class Printer {
     const cases = places.flatMap((place) => this.#cases(place, message));
     const end = "default: pb.skipField(r, tag, end, depth);";
     return block(`function read${this.#name(message)}(r, end, depth)`, [
-      `pb.countFields(${places.length});`,
+      `pb.countFields(${places.length + lists * LIST_FIELDS});`,
       ...variables,
       ...(message.oneof === undefined ? [] : ["let choice = 0;"]),
       block("while (r.position < end)", ["const tag = pb.readTag(r, end);", block("switch (tag)", [...cases, end])]),
@@ -237,7 +237,7 @@ class Printer {
     const places = this.#places(message);
     const head = `function write${this.#name(message)}(b, p, value, depth)`;
     const { form } = message;
-    if (form.kind === "choice") return block(head, this.#writeChoice(places, message));
+    if (form.kind === "choice") return this.#choiceWriter(places, message, head);
     if (form.kind === "tagged") {
       const cases = places.map((place) => {
         const tag = form.tags.get(place.field.key);
@@ -246,38 +246,37 @@ class Printer {
       const of = block(`switch (${property("value", form.key)})`, [...cases, "default: return pb.misfit();"]);
       return block(head, ["pb.requireObject(value);", of]);
     }
-    const check =
-      form.kind === "fields" ? ["pb.requireObject(value);"] : form.kind === "tuple" ? ["pb.arrayOf(value);"] : [];
+    const name = `keysOf${this.#name(message)}`;
+    const keys = form.kind === "fields" && this.#inUnions.has(message) ? arrayOf(form.keys.map(quoted)) : undefined;
+    const isRest = ({ field }: Place): boolean => field.label === "repeated" && field.key === "rest";
+    const check: string[] = [];
+    if (form.kind === "tuple") check.push(`pb.arrayOf(value${places.some(isRest) ? "" : `, ${places.length}`});`);
+    if (form.kind === "fields") {
+      const isKnown = keys !== undefined;
+      check.push(isKnown ? `pb.requireFields(value, ${name}, ${form.isStrict});` : "pb.requireObject(value);");
+    }
     const lines = places.flatMap((place, index) => {
       const { field, name } = place;
-      const isRest = form.kind === "tuple" && field.key === "rest" && field.label === "repeated";
       const source = {
         fields: property("value", field.key),
-        tuple: isRest ? `value.slice(${index})` : `value[${index}]`,
+        tuple: isRest(place) ? `value.slice(${index})` : `value[${index}]`,
         pair: `value[${index}]`,
         value: "value",
       }[form.kind];
       return [`const ${name} = ${source};`, ...this.#writeField(place, message)];
     });
-    return block(head, [...check, ...lines, "return p;"]);
+    const table = keys === undefined ? "" : `const ${name} = new Set(${keys});\n\n`;
+    return table + block(head, [...check, ...lines, "return p;"]);
   }
 
-  /**
-   * Returns the statements that write a union: as its first option that matches, of objects the one with most fields.
-   * Checks of the options are not run here. The receiver tries all options with what it gets, so more is never wrong.
-   */
-  #writeChoice(places: readonly Place[], message: ProtoMessage): string[] {
-    const others = places.filter((place) => fieldCount(place) === undefined);
-    const objects = places.filter((place) => fieldCount(place) !== undefined);
-    objects.sort((a, b) => (fieldCount(b) ?? 0) - (fieldCount(a) ?? 0));
-    const tries = [...others, ...objects].map((place, index) => {
-      const lines = this.#write(place, message, "value", "return ");
-      if (index === places.length - 1) return lines.join("\n");
-      const made = `pb.attempt(() => {\n  ${lines.join("\n").replaceAll("\n", "\n  ")}\n})`;
-      const result = `q${place.field.number}`;
-      return `const ${result} = ${made};\nif (${result} !== undefined) return ${result};`;
-    });
-    return tries.length === 0 ? ["return pb.misfit();"] : tries;
+  /** Returns the table of the functions that write the options of a union, and the function that writes it. */
+  #choiceWriter(places: readonly Place[], message: ProtoMessage, head: string): string {
+    const name = `optionsOf${this.#name(message)}`;
+    const options = places.map((place) =>
+      block("(b, p, value, depth) =>", this.#write(place, message, "value", "return ")),
+    );
+    const table = `const ${name} = ${arrayOf(options, true)};\n\n`;
+    return table + block(head, [`return pb.writeOption(b, p, value, depth, ${name});`]);
   }
 
   /** Returns the statements that write a field with its tag, unless its message leaves it out. */
@@ -321,75 +320,4 @@ class Printer {
       isNested ? `pb.writeMessage(b, ${at}, ${value}, ${write}, depth)` : `${write}(b, ${at}, ${value})`,
     );
   }
-}
-
-/** Returns the number of fields of an object; undefined for another value. */
-function fieldCount({ field: { type } }: Place): number | undefined {
-  return type.kind === "message" && type.form.kind === "fields" ? type.fields.length : undefined;
-}
-
-/** Returns the statements that write a tag, and what `write` writes at the position after it. */
-function tagged(number: number, wire: number, result: string, write: (at: string) => string): string[] {
-  const bytes: number[] = [];
-  for (let rest = tagOf(number, wire); ; rest = Math.floor(rest / 128)) {
-    bytes.push((rest % 128) + (rest >= 128 ? 128 : 0));
-    if (rest < 128) break;
-  }
-  const stores = bytes.map((byte, index) => `b[${index === 0 ? "p" : `p + ${index}`}] = ${byte};`);
-  return [...stores, `${result}${write(`p + ${bytes.length}`)};`];
-}
-
-function tagOf(number: number, wire: number): number {
-  return number * 8 + wire;
-}
-
-function wireOf(type: ProtoType): number {
-  if (type.kind !== "scalar") return isMessage(type) ? 2 : 0;
-  return { string: 2, bytes: 2, double: 1, float: 5 }[type.name as string] ?? 0;
-}
-
-const KNOWN = {
-  "google.protobuf.NullValue": "Null",
-  "google.protobuf.Timestamp": "Timestamp",
-  "google.protobuf.Value": "Any",
-} as const;
-
-/** Returns the end of the names of the functions that read and write a type. */
-function functionName(type: Exclude<ProtoType, Declared>): string {
-  if (type.kind === "known") return KNOWN[type.name];
-  if (type.name === "int64" && type.isBig !== true) return "Int";
-  return type.name.charAt(0).toUpperCase() + type.name.slice(1);
-}
-
-/** Returns the initial value of the variable of a field; undefined for none. */
-function initialOf({ field, isInOneof }: Place, isEntry: boolean): string | undefined {
-  if (field.label === "repeated" || field.label === "map") return "[]";
-  const { type } = field;
-  if (isInOneof || type.kind === "message" || isMessage(type) || (field.label === "optional" && !isEntry))
-    return undefined;
-  if (type.kind === "enum") {
-    if (type.isNumbered) return "0";
-    const zero = type.values.find(({ number }) => number === 0);
-    return zero && quoted(zero.key);
-  }
-  return type.kind === "known" ? "null" : defaultOf(type);
-}
-
-function defaultOf({ name, isBig = false }: ProtoScalar): string {
-  if (name === "string") return '""';
-  if (name === "bool") return "false";
-  if (name === "bytes") return "new Uint8Array(0)";
-  return isBig ? "0n" : "0";
-}
-
-/** Returns the condition under which a field is sent; undefined if it always is. */
-function isSent(field: SingleType): ((name: string) => string) | undefined {
-  const { type, absent } = field;
-  if (absent !== undefined) return (name) => `${name} !== ${absent}`;
-  if (field.label === "optional" || type.kind === "message" || isMessage(type)) return undefined;
-  if (type.kind === "enum") return type.isNumbered ? (name) => `${name} !== 0` : undefined;
-  if (type.kind === "known") return (name) => `${name} !== null`;
-  if (type.name === "bytes") return (name) => `!pb.isEmpty(${name})`;
-  if (type.name === "double" || type.name === "float") return (name) => `!Object.is(${name}, 0)`;
-  return (name) => `${name} !== ${defaultOf(type)}`;
 }

@@ -56,13 +56,13 @@ export function valueOf(node: SchemaNode): Value {
     case "exactOptional":
     case "default":
     case "prefault":
+    case "caught":
       return { ...valueOf(node.inner), isOptional: true };
     case "nullable":
       return { ...valueOf(node.inner), isNullable: true };
     case "nonOptional":
       return { ...valueOf(node.inner), isOptional: false };
     case "frozen":
-    case "caught":
       return valueOf(node.inner);
     case "refined": {
       const value = valueOf(node.inner);

@@ -83,7 +83,7 @@ describe("a field", () => {
     ["z.string().optional()", "optional string a = 1;"],
     ["z.string().nullable()", "optional string a = 1;"],
     ["z.string().default('x')", "optional string a = 1;"],
-    ["z.string().catch('x')", "string a = 1;"],
+    ["z.string().catch('x')", "optional string a = 1;"],
     ["z.string().transform(Number)", "string a = 1;"],
     ["z.preprocess(String, z.string())", "string a = 1;"],
     ["z.preprocess(Number, z.int32())", "double a = 1;"],
@@ -181,6 +181,7 @@ describe("a field", () => {
     ["z.looseObject({ b: z.int() })", "an object with undeclared keys"],
     ["z.looseRecord(z.string().regex(/^b/), z.int())", "a loose record"],
     ["z.custom<string>((a) => a === 1)", "a value that only the schema's own code knows"],
+    ["z.object({ ['__proto__']: z.int() })", "a field named __proto__"],
     ["z.never().optional()", "a value that only the schema's own code knows"],
     [
       "z.intersection(z.object({ b: z.int() }), z.record(z.string(), z.int()))",

@@ -1,0 +1,85 @@
+import { quoted } from "../print/text.js";
+import {
+  type Declared,
+  isMessage,
+  type ProtoField,
+  type ProtoScalar,
+  type ProtoType,
+  type SingleType,
+} from "./model.js";
+
+/** A field as the functions of its message handle it. */
+export interface Place {
+  readonly field: ProtoField;
+  /** Name of the variable with its value. */
+  readonly name: string;
+  readonly isInOneof: boolean;
+}
+
+/** Returns the statements that write a tag, and what `write` writes at the position after it. */
+export function tagged(number: number, wire: number, result: string, write: (at: string) => string): string[] {
+  const bytes: number[] = [];
+  for (let rest = tagOf(number, wire); ; rest = Math.floor(rest / 128)) {
+    bytes.push((rest % 128) + (rest >= 128 ? 128 : 0));
+    if (rest < 128) break;
+  }
+  const stores = bytes.map((byte, index) => `b[${index === 0 ? "p" : `p + ${index}`}] = ${byte};`);
+  return [...stores, `${result}${write(`p + ${bytes.length}`)};`];
+}
+
+/** Returns the tag of a field: its number, and `wire`, how its value is encoded. */
+export function tagOf(number: number, wire: number): number {
+  return number * 8 + wire;
+}
+
+/** Returns how a value is encoded, as a tag has it. */
+export function wireOf(type: ProtoType): number {
+  if (type.kind !== "scalar") return isMessage(type) ? 2 : 0;
+  return { string: 2, bytes: 2, double: 1, float: 5 }[type.name as string] ?? 0;
+}
+
+const KNOWN = {
+  "google.protobuf.NullValue": "Null",
+  "google.protobuf.Timestamp": "Timestamp",
+  "google.protobuf.Value": "Any",
+} as const;
+
+/** Returns the end of the names of the functions that read and write a type. */
+export function functionName(type: Exclude<ProtoType, Declared>): string {
+  if (type.kind === "known") return KNOWN[type.name];
+  if (type.name === "int64" && type.isBig !== true) return "Int";
+  return type.name.charAt(0).toUpperCase() + type.name.slice(1);
+}
+
+/** Returns the initial value of the variable of a field; undefined for none. */
+export function initialOf({ field, isInOneof }: Place, isEntry: boolean): string | undefined {
+  if (field.label === "repeated" || field.label === "map") return "[]";
+  const { type } = field;
+  if (isInOneof || type.kind === "message" || isMessage(type) || (field.label === "optional" && !isEntry))
+    return undefined;
+  if (type.kind === "enum") {
+    if (type.isNumbered) return "0";
+    const zero = type.values.find(({ number }) => number === 0);
+    return zero && quoted(zero.key);
+  }
+  return type.kind === "known" ? "null" : defaultOf(type);
+}
+
+function defaultOf({ name, isBig = false }: ProtoScalar): string {
+  if (name === "string") return '""';
+  if (name === "bool") return "false";
+  if (name === "bytes") return "new Uint8Array(0)";
+  return isBig ? "0n" : "0";
+}
+
+/** Returns the condition under which a field is sent; undefined if it always is. */
+export function isSent(field: SingleType): ((name: string) => string) | undefined {
+  const { type, absent } = field;
+  if (absent !== undefined) return (name) => `${name} !== ${absent}`;
+  if (field.label === "optional" || type.kind === "message" || isMessage(type)) return undefined;
+  if (type.kind === "enum") return type.isNumbered ? (name) => `${name} !== 0` : undefined;
+  if (type.kind === "known") return (name) => `${name} !== null`;
+  if (type.name === "bytes") return (name) => `!pb.isEmpty(${name})`;
+  if (type.name === "double" || type.name === "float") return (name) => `!Object.is(${name}, 0)`;
+  return (name) => `${name} !== ${defaultOf(type)}`;
+}
