@@ -47,12 +47,21 @@ export function checkServices(
 }
 
 const DURABLE = "@quicrpc/durable";
+const PROTOBUF = "@quicrpc/protobuf";
 
-/** Reports methods whose generated code imports a package that is not installed where core is. */
+/** What is generated, as far as it decides which packages the code imports. */
+export interface Generated {
+  /** Whether only the code of HTTP clients is generated, which resumes no calls. */
+  readonly foreign: boolean;
+  /** Whether `.proto` files are written, with the readers and writers of their messages. */
+  readonly proto: boolean;
+}
+
+/** Reports services whose generated code imports a package that is not installed where core is. */
 export function checkPackages(
   { schemaFile: file, services }: FileModel,
   output: string,
-  foreign: boolean,
+  { foreign, proto }: Generated,
   report: (diagnostic: Diagnostic) => void,
 ): void {
   const { resolve } = createRequire(join(dirname(output), "generated.js"));
@@ -63,16 +72,23 @@ export function checkPackages(
       return false;
     }
   };
+  if (!isInstalled("@quicrpc/core")) return;
   for (const { name: service, methods, node } of services) {
+    const at = node === undefined ? { file } : sourcePlaceOf(node);
+    const missing = (importer: string, name: string, method?: string): void =>
+      report({
+        ...at,
+        code: "missing-package",
+        message: `${importer} imports ${name}, which is not installed.`,
+        help: `Install the package: npm install ${name}.`,
+        service,
+        ...(method === undefined ? {} : { method }),
+      });
     const method = methods.find(({ once, resumable }) => once || (resumable && !foreign));
-    if (method === undefined || isInstalled(DURABLE) || !isInstalled("@quicrpc/core")) continue;
-    report({
-      ...(node === undefined ? { file } : sourcePlaceOf(node)),
-      code: "missing-package",
-      message: `The code of ${method.name}, which is ${method.once ? "once" : "resumable"}, imports ${DURABLE}, which is not installed.`,
-      help: `Install the package: npm install ${DURABLE}.`,
-      service,
-      method: method.name,
-    });
+    if (method !== undefined && !isInstalled(DURABLE)) {
+      const kind = method.once ? "once" : "resumable";
+      missing(`The code of ${method.name}, which is ${kind},`, DURABLE, method.name);
+    }
+    if (proto && !isInstalled(PROTOBUF)) missing(`The code that reads and writes ${service} in protobuf`, PROTOBUF);
   }
 }

@@ -137,8 +137,8 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const isWanted = ({ schemaFile }: FileModel): boolean => only.has(schemaFile);
   const models = packages.flatMap((each) => each.models);
   checkServices(models, lock ?? EMPTY_LOCK, isWanted, report);
-  for (const model of models.filter(isWanted))
-    checkPackages(model, outputOf(model.schemaFile), target === "http-client", report);
+  const generated = { foreign: target === "http-client", proto: options.proto !== undefined };
+  for (const model of models.filter(isWanted)) checkPackages(model, outputOf(model.schemaFile), generated, report);
   const proto =
     options.proto === undefined || diagnostics.length > 0 ? undefined : await protoOf(models, lock, cwd, complete);
   for (const problem of proto?.problems ?? []) report(problem);

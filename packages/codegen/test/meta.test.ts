@@ -42,25 +42,34 @@ test("once is in descriptors and documents", async () => {
   expect(text("openapi.json").match(/"name": "Idempotency-Key"/g)).toHaveLength(1);
 });
 
-test("a once method of a project without @quicrpc/durable is reported with the package to install", async () => {
-  const elsewhere = mkdtempSync(join(tmpdir(), "quicrpc-durable-"));
+test.each([
+  ["@quicrpc/durable", "a once method", "{ once: true }", {}, "The code of a, which is once,"],
+  [
+    "@quicrpc/protobuf",
+    "a .proto file",
+    "{}",
+    { proto: "proto" },
+    "The code that reads and writes demo.v1.One in protobuf",
+  ],
+])("a project without %s that has %s is told to install it", async (name, _, method, options, importer) => {
+  const elsewhere = mkdtempSync(join(tmpdir(), "quicrpc-missing-"));
   try {
     const modules = join(elsewhere, "node_modules");
     mkdirSync(join(modules, "@quicrpc"), { recursive: true });
-    for (const name of ["@quicrpc/core", "zod"])
-      symlinkSync(fileURLToPath(new URL(`../../../node_modules/${name}`, import.meta.url)), join(modules, name));
+    for (const each of ["@quicrpc/core", "zod"])
+      symlinkSync(fileURLToPath(new URL(`../../../node_modules/${each}`, import.meta.url)), join(modules, each));
     const file = join(elsewhere, "one.service.ts");
     writeFileSync(
       file,
-      `import { rpc, service } from "@quicrpc/core";\nexport const One = service("demo.v1.One", { a: rpc({ once: true }) });\n`,
+      `import { rpc, service } from "@quicrpc/core";\nexport const One = service("demo.v1.One", { a: rpc(${method}) });\n`,
     );
-    const { diagnostics, files } = await generate({ files: [file], cwd: elsewhere });
+    const { diagnostics, files } = await generate({ files: [file], cwd: elsewhere, ...options });
     expect(files).toEqual([]);
     expect(diagnostics).toMatchObject([
       {
         code: "missing-package",
-        message: "The code of a, which is once, imports @quicrpc/durable, which is not installed.",
-        help: "Install the package: npm install @quicrpc/durable.",
+        message: `${importer} imports ${name}, which is not installed.`,
+        help: `Install the package: npm install ${name}.`,
       },
     ]);
   } finally {
