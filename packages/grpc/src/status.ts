@@ -31,9 +31,10 @@ export function setStatus(
   const encoded = percentEncoded(utf8);
   if (encoded !== "") trailers.set("grpc-message", encoded);
   if (details.length === 0) return;
-  const status = unpadded(statusBytes(codeNumber(error.code), utf8, details));
+  const status = detailsText(codeNumber(error.code), utf8, details);
   // The code and the message are worth more than the details.
-  if (encoded.length + status.length <= MAX_STATUS) trailers.set("grpc-status-details-bin", status);
+  if (status !== undefined && encoded.length + status.length <= MAX_STATUS)
+    trailers.set("grpc-status-details-bin", status);
 }
 
 const encoder = new TextEncoder();
@@ -50,6 +51,15 @@ function percentEncoded(utf8: Uint8Array): string {
     if (encoded.length > MAX_STATUS) return encoded.slice(0, start);
   }
   return encoded;
+}
+
+/** Returns a `google.rpc.Status` in base64; undefined if a detail has no form in protobuf. */
+function detailsText(code: number, message: Uint8Array, details: readonly StatusDetail[]): string | undefined {
+  try {
+    return unpadded(statusBytes(code, message, details));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns a `google.rpc.Status`. */

@@ -217,8 +217,10 @@ describe("gRPC", () => {
   });
 
   test("deadlines are those of the caller", async () => {
+    const ended = new Promise<void>((resolve) => (cancelled = resolve));
     const { error } = await failureOf(stub.repeat({ text: "", count: -1 }, { deadline: Date.now() + 50 }));
     expect(error?.code).toBe(status.DEADLINE_EXCEEDED);
+    await ended;
   });
 
   test("a cancelled call ends in its handler", async () => {
