@@ -176,7 +176,7 @@ export const QUESTIONS = [
   { asked: "swagger", answers: ["/openapi#openapi-and-json-by-the-schema"] },
   { asked: "wireshark", answers: ["/monitoring#monitoring"] },
   { asked: "debug logs", answers: ["/monitoring#monitoring"] },
-  { asked: "proto file", answers: ["/grpc#protobuf-proto-files-from-schemas"] },
+  { asked: "proto file", answers: ["/grpc#grpc-and-proto-files"] },
   { asked: "eslint generated code", answers: ["/start#3-generate"] },
   { asked: "generate in CI", answers: ["/start#3-generate"] },
   { asked: "bundle size", answers: ["/browsers#size"] },

@@ -10,7 +10,6 @@ import {
 } from "@quicrpc/core/generated";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { expect, it } from "vitest";
-import { blobCalls } from "@quicrpc/blobs/generated";
 
 const service = { name: "test.v1.Extended", id: 7107 };
 
@@ -28,12 +27,6 @@ function adding(name: string): CallExtension {
       }),
   };
 }
-
-it("a method with blobs has no extension", () => {
-  const blobs = blobCalls({});
-  const define = (): unknown => defineMethod(service, "unary", "copy", { id: 1, blobs, extension: adding("a") });
-  expect(define).toThrow("test.v1.Extended/copy cannot be a: its messages have blobs");
-});
 
 it("changed options are passed to the calling code that is changed", async () => {
   const [a, b] = [adding("a"), adding("b")];
