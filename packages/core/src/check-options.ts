@@ -108,11 +108,3 @@ function elsewhere(name: string, all: object, edits?: number): string | undefine
   }
   return undefined;
 }
-
-/** Returns options with those of `advanced` next to the others. */
-export function flatOptions<Options extends { readonly advanced?: object }>({
-  advanced,
-  ...options
-}: Options): Omit<Options, "advanced"> & NonNullable<Options["advanced"]> {
-  return { ...options, ...advanced };
-}
