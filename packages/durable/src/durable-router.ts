@@ -37,7 +37,7 @@ function onceMethod<Context>(bound: BoundMethod<Context>, own: OnceService): Bou
   const handler: BoundMethod["handler"] = (input, given) => {
     const context = given as IncomingContext<unknown>;
     const { onceSettings } = context;
-    const service = onceSettings === undefined ? own : OnceService.of(onceSettings.options, onceSettings.since);
+    const service = onceSettings === undefined ? own : OnceService.of(onceSettings);
     return service.serve(method, bound.handler as BoundMethod["handler"], input, context);
   };
   return { ...bound, handler, extension: ONCE };

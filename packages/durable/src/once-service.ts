@@ -7,6 +7,7 @@ import {
   type IncomingContext,
   onAbort,
   type OnceOptions,
+  type OnceSettings,
   type OnceState,
   type OnceStore,
   principalOf,
@@ -43,7 +44,7 @@ interface Keyed extends ReceivedOnceKey {
 
 /** Runs calls of `once` methods: each key at most once, however often the call is repeated. */
 export class OnceService {
-  private static readonly services: WeakMap<OnceOptions<never>, OnceService> = new WeakMap();
+  private static readonly services: WeakMap<OnceSettings, OnceService> = new WeakMap();
   private readonly store: OnceStore;
   private readonly options: OnceOptions<never>;
   private readonly recordForMs: number;
@@ -52,8 +53,7 @@ export class OnceService {
   /** Results of the calls that run in this process, by id. */
   private readonly runs: Map<string, Promise<unknown>> = new Map();
 
-  /** @param since time at which the first of its servers started */
-  constructor(options: OnceOptions<never> = {}, since: number = Date.now()) {
+  constructor({ options, since }: OnceSettings = { options: {}, since: Date.now() }) {
     this.options = options;
     this.store = options.store ?? new MemoryOnceStore({ since });
     ({
@@ -66,10 +66,10 @@ export class OnceService {
     });
   }
 
-  /** Returns the service for these options: one for all sessions and transports that were given the same object. */
-  static of(options: OnceOptions<never>, since?: number): OnceService {
-    let service = OnceService.services.get(options);
-    if (service === undefined) OnceService.services.set(options, (service = new OnceService(options, since)));
+  /** Returns the service for these settings: one for all sessions and transports that have them. */
+  static of(settings: OnceSettings): OnceService {
+    let service = OnceService.services.get(settings);
+    if (service === undefined) OnceService.services.set(settings, (service = new OnceService(settings)));
     return service;
   }
 

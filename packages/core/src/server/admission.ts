@@ -272,19 +272,21 @@ function refusal(code: "unavailable" | "resource_exhausted", text: string): RpcE
  * first of them. The decoder refuses a message that does not fit all the same.
  */
 export function makeRoomToDecode(budget: MemoryBudget, bytes: number): void {
-  const { server } = budget;
   const needed = Math.min(bytes * VALUE_BYTES, MADE_ROOM, budget.max - budget.held);
-  if (server === undefined || needed <= Math.max(0, server.room)) return;
-  budget.charge(needed);
-  budget.release(needed);
+  if (needed > 0) makeRoom(budget, needed);
 }
 
 /** Throws `RpcError`, with `refused`, if the budget has no room for this many more bytes. Charges nothing. */
 export function requireRoom(budget: MemoryBudget, bytes: number, what: string): void {
-  if (bytes <= budget.room) return;
+  if (!makeRoom(budget, bytes)) throw budget.refusal(what, true, bytes);
+}
+
+/** Returns true if the budget has room for this many more bytes, if necessary after sessions that hold more are closed. */
+function makeRoom(budget: MemoryBudget, bytes: number): boolean {
+  if (bytes <= budget.room) return true;
   const fits = budget.charge(bytes);
   budget.release(bytes);
-  if (!fits) throw budget.refusal(what, true, bytes);
+  return fits;
 }
 
 /**

@@ -1,11 +1,9 @@
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
 import { codecIn } from "../call/messages/payload.js";
-import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { FormatTable } from "../call/messages/session-format.js";
 import { type AnyMethod, fullName, type MessageCodec } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
 import { asError, ProtocolError, RpcError } from "../errors.js";
-import type { MemoryBudget } from "../memory-budget.js";
 import type { SessionCompression } from "../transport/compression.js";
 import { expanded } from "../transport/expand.js";
 import type { Cursor } from "../wire/cursor.js";
@@ -14,11 +12,11 @@ import * as FrameType from "../wire/frame-type.js";
 import { type Head, readOptionalHead } from "../wire/head.js";
 import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import { type IncomingRequest, readRequest } from "../wire/request.js";
-import { type Admission, makeRoomToDecode } from "./admission.js";
+import { makeRoomToDecode } from "./admission.js";
 import type { ContextSettings, IncomingContext } from "./context.js";
 import { MisfitNotices } from "./misfit-notices.js";
 import { runNotification } from "./notification.js";
-import { Reply } from "./reply.js";
+import { Reply, type ReplySettings } from "./reply.js";
 import type { BoundMethod, MethodTable, ReservedMethods } from "./router.js";
 import { serve, type ServerRequest } from "./serve.js";
 
@@ -37,16 +35,11 @@ export interface FailureSite {
 export type ErrorHook = (error: unknown, site: FailureSite) => void;
 
 /** Settings of a dispatcher. */
-export interface DispatchSettings<Context> extends ContextSettings<Context> {
+export interface DispatchSettings<Context> extends ContextSettings<Context>, ReplySettings {
   /** The session, which serves its reserved methods without a router. */
   readonly host: { readonly reserved: ReservedMethods | undefined };
   readonly table: MethodTable<Context>;
-  readonly schemas: SchemaHandshake;
   readonly onError: ErrorHook;
-  readonly admission: Admission;
-  /** The session whose share of the items of a turn its calls use. Default: that of `admission`. */
-  readonly itemsOf?: Admission | undefined;
-  readonly budget: MemoryBudget;
   /** Name of the peer: its address or URL, if it is known. */
   readonly peer: string | undefined;
   readonly compression: SessionCompression | undefined;

@@ -12,28 +12,7 @@ import { recordsReader } from "../../msgpack/records.js";
  * `unimplemented`
  */
 export function msgpackRecords(structures: readonly (readonly string[])[] = []): SessionCodec {
-  const format = recordsFormat(structures);
-  const hash = fnv1a(JSON.stringify(structures)).toString(16);
-  return {
-    name: structures.length === 0 ? "msgpack-records" : `msgpack-records-${hash}`,
-    encode: (value, out) => appendBytes(out, format.pack(value)),
-    decode: (bytes, start, end) => format.unpack(bytes, start, end),
-  };
-}
-
-/** MessagePack with msgpackr's record extension. */
-export interface RecordsFormat {
-  pack(value: unknown): Uint8Array;
-  unpack(bytes: Uint8Array, start: number, end: number): unknown;
-}
-
-/**
- * Makes the format.
- *
- * @param structures keys of records that both sides know; others are written with their records
- */
-export function recordsFormat(structures: readonly (readonly string[])[]): RecordsFormat {
-  const recordsPackr = new Packr({
+  const packr = new Packr({
     // Not as `structures`: only loaded structures cannot be redefined by a message.
     getStructures: () => structures.map((keys) => [...keys]),
     maxSharedStructures: structures.length,
@@ -42,9 +21,11 @@ export function recordsFormat(structures: readonly (readonly string[])[]): Recor
     int64AsType: "auto",
     copyBuffers: true,
   } as object);
+  const hash = fnv1a(JSON.stringify(structures)).toString(16);
   return {
-    pack: (value) => recordsPackr.pack(value),
+    name: structures.length === 0 ? "msgpack-records" : `msgpack-records-${hash}`,
+    encode: (value, out) => appendBytes(out, packr.pack(value)),
     // Not by msgpackr, which follows references and compiles functions of keys that a peer chose.
-    unpack: recordsReader(structures),
+    decode: recordsReader(structures),
   };
 }
