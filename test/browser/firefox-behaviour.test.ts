@@ -26,13 +26,14 @@ describe.skipIf(firefoxPath === undefined)("behaviours in a page of Firefox", ()
     await servers?.stopAll();
   });
 
-  async function run(file: string): Promise<Outcome> {
+  async function run(file: string): Promise<Outcome & { readonly server: string }> {
     const tab = await firefox.open(site.origin);
     try {
       await tab.expose(exposed(servers));
       await tab.run(prelude(lane));
       await tab.run(await bundleBehaviours(file));
-      return (await tab.evaluate("runAll()")) as Outcome;
+      const outcome = (await tab.evaluate("runAll()")) as Outcome;
+      return { ...outcome, server: JSON.stringify(await servers.meetingStats()) };
     } finally {
       await tab.close();
       await servers.stopAll();
@@ -40,8 +41,10 @@ describe.skipIf(firefoxPath === undefined)("behaviours in a page of Firefox", ()
   }
 
   it.for(Object.entries(files[lane]))("%s", { timeout: 240_000 }, async ([file, least], { task }) => {
-    const { passed, skipped, failed } = await run(file);
+    const { passed, skipped, failed, server } = await run(file);
     task.meta.shownInPage = { lane, passed, skipped, failed: failed.map(([name]) => name) };
+    // Firefox does not say why a session was refused: the counters of the server may.
+    if (failed.length > 0) console.error(server);
     expect(failed).toEqual([]);
     expect(passed.length).toBeGreaterThanOrEqual(least);
   });

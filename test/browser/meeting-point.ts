@@ -1,6 +1,6 @@
 import type { DirectSession } from "@quicrpc/core/transport";
 import type { DevCertificate } from "@quicrpc/node";
-import { Endpoint, type WebTransportSession } from "@quicrpc/quic";
+import { Endpoint, type EndpointStats, type WebTransportSession } from "@quicrpc/quic";
 import { type WebSocket, WebSocketServer } from "ws";
 import { joinSessions } from "./joined-sessions.js";
 import type { Meeting } from "./page/remote.js";
@@ -44,6 +44,11 @@ export class MeetingPoint {
       webSocket: `ws://127.0.0.1:${(this.sockets.address() as { port: number }).port}`,
       hash: [...this.hash],
     };
+  }
+
+  /** Counters of the endpoint, such as `refused` and `failedHandshakes`. */
+  get stats(): EndpointStats {
+    return this.endpoint.stats();
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Limits, Session } from "@quicrpc/core";
 import { http2Transport } from "@quicrpc/fails-components";
 import { type DevCertificate, serve, type Server } from "@quicrpc/node";
+import type { EndpointStats } from "@quicrpc/quic";
 import { methods, Witness } from "../behaviour/service.js";
 import { servedOptions, sessionOptions } from "../behaviour/session-options.js";
 import { collect } from "../behaviour/tools.js";
@@ -112,6 +113,11 @@ export class RemoteServers implements Remote {
   async meet(): Promise<Meeting> {
     this.meeting ??= MeetingPoint.open(this.certificate);
     return (await this.meeting).address;
+  }
+
+  /** Returns the counters of the server at which the ends of sessions in the page meet; undefined without one. */
+  async meetingStats(): Promise<EndpointStats | undefined> {
+    return (await this.meeting)?.stats;
   }
 
   async stopAll(): Promise<void> {
