@@ -123,7 +123,7 @@ function formatOf({ method }: Bound<unknown>, protobuf: ProtobufMethod): Message
 
 const GRPC: CallProtocol = {
   codingHeader: "grpc-encoding",
-  acceptHeader: "grpc-accept-encoding",
+  accepts: ({ exchange }) => exchange.header("grpc-accept-encoding") ?? exchange.header("grpc-encoding"),
   timeoutOf: (exchange) => readTimeout(exchange.header("grpc-timeout")),
   metadataOf: ({ headers }) =>
     new Metadata(Array.from(readHeaders(headers)).filter(([key]) => !key.startsWith("grpc-"))),

@@ -21,7 +21,7 @@ export abstract class EnvelopeCall<Ending> extends HttpStreamedCall<Ending> {
   protected override startItems(input: ItemReceiver): void {
     const { exchange, settings, format, context, request } = this;
     const codec = format.codecOf(context?.method.input, "input");
-    const coding = exchange.header(request.codingHeader);
+    const coding = exchange.header(request.protocol.codingHeader);
     const reader = new InputReader(input, { codec, coding, settings, known: CODINGS });
     this.reader = reader;
     reader.read(exchange.body).then(

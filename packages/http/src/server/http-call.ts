@@ -112,7 +112,7 @@ export abstract class HttpCall extends ServedCall {
 
   /** The compression that both sides support, if any. */
   protected get coding(): ContentCoding | undefined {
-    return acceptedCoding(this.request.accepts, CODINGS);
+    return acceptedCoding(this.request.protocol.accepts(this.request), CODINGS);
   }
 
   private outputCodec(): MessageCodec<unknown> | undefined {

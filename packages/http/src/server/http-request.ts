@@ -26,11 +26,27 @@ import type { MessageFormat } from "./message-formats.js";
 import type { RequestBytes } from "./request-bytes.js";
 import { type ReadingLimits, readingWithin, RequestReader, STREAM_CODING_HEADER } from "./request-reader.js";
 import type { RequestInProgress } from "./requests-in-progress.js";
+import type { CallProtocol } from "./protocol.js";
 import type { Bound, Match } from "./routes.js";
 import { StreamCall } from "./stream-call.js";
 import { UnaryCall } from "./unary-call.js";
 
 const CALLS = { unary: UnaryCall, stream: StreamCall, events: EventCall } as const;
+
+const CONNECT: CallProtocol = {
+  codingHeader: STREAM_CODING_HEADER,
+  accepts({ exchange, match: { framing, query } }) {
+    if (framing === "stream")
+      return exchange.header("connect-accept-encoding") ?? exchange.header(STREAM_CODING_HEADER);
+    return exchange.header("accept-encoding") ?? query?.get("compression") ?? exchange.header("content-encoding");
+  },
+  timeoutOf(exchange) {
+    requireVersion(exchange.header(VERSION_HEADER));
+    return readTimeout(exchange.header(TIMEOUT_HEADER));
+  },
+  metadataOf: ({ headers }) => readHeaders(headers),
+  answer: (request, context, bytes) => new CALLS[request.match.framing](request, context, bytes),
+};
 
 /** Settings that all requests of one handler share. */
 export interface SharedSettings {
@@ -74,7 +90,8 @@ export class HttpRequest implements ServerRequest {
   codec: MessageCodec<unknown> | undefined = undefined;
   /** Milliseconds that the caller waits, counted from the arrival of the request; undefined if not given. */
   timeoutMs: number | undefined = undefined;
-  private readonly match: Match<unknown>;
+  readonly match: Match<unknown>;
+  readonly protocol: CallProtocol;
   private readonly arrived: number = Date.now();
   private caller: RequestCaller | undefined = undefined;
   private blobs: CallBlobs | undefined = undefined;
@@ -91,6 +108,7 @@ export class HttpRequest implements ServerRequest {
   ) {
     this.exchange = exchange;
     this.match = match;
+    this.protocol = match.protocol ?? CONNECT;
     this.bound = match.bound;
     this.format = match.format;
     this.budget = budget;
@@ -111,29 +129,9 @@ export class HttpRequest implements ServerRequest {
     return this.caller?.client;
   }
 
-  /** Names of the compressions that the client supports. Default: the compression of its request. */
-  get accepts(): string | undefined {
-    const { exchange } = this;
-    const { framing, query, protocol } = this.match;
-    if (framing === "stream") {
-      const accepted = protocol?.acceptHeader ?? "connect-accept-encoding";
-      return exchange.header(accepted) ?? exchange.header(this.codingHeader);
-    }
-    return exchange.header("accept-encoding") ?? query?.get("compression") ?? exchange.header("content-encoding");
-  }
-
-  /** Header that names the compression of messages in envelopes. */
-  get codingHeader(): string {
-    return this.match.protocol?.codingHeader ?? STREAM_CODING_HEADER;
-  }
-
   /** Reads the fields that precede authentication. Throws `RpcError`. */
   begin(): void {
-    const { exchange } = this;
-    const { protocol } = this.match;
-    if (protocol === undefined) requireVersion(exchange.header(VERSION_HEADER));
-    const timeoutMs =
-      protocol === undefined ? readTimeout(exchange.header(TIMEOUT_HEADER)) : protocol.timeoutOf(exchange);
+    const timeoutMs = this.protocol.timeoutOf(this.exchange);
     if (timeoutMs !== undefined) this.timeoutMs = Math.min(timeoutMs, this.limits.maxTimeoutMs);
   }
 
@@ -148,9 +146,8 @@ export class HttpRequest implements ServerRequest {
   }
 
   readHead(): RequestHead {
-    const { exchange, format } = this;
+    const { exchange, format, protocol } = this;
     const { method } = this.bound;
-    const { protocol } = this.match;
     this.blobs = method.blobs && this.caller && this.shared.blobs.of(method, this.caller.requester());
     // Before anything is read: throws if the messages do not support this format.
     format.codecOf(method.output, "output");
@@ -158,7 +155,7 @@ export class HttpRequest implements ServerRequest {
     this.format = this.blobs?.answerFormat(format) ?? format;
     return {
       timeoutMs: this.remainingMs,
-      metadata: () => protocol?.metadataOf(exchange) ?? readHeaders(exchange.headers),
+      metadata: () => protocol.metadataOf(exchange),
       from: this.from(),
     };
   }
@@ -181,8 +178,8 @@ export class HttpRequest implements ServerRequest {
     const { exchange, shared } = this;
     const { framing, query } = this.match;
     const limits = readingWithin(shared.reading, this.remainingMs);
-    this.reader = new RequestReader(exchange, this.budget, limits, shared.readers);
-    const bytes = await this.reader.read(framing, query, this.codingHeader);
+    this.reader = new RequestReader(exchange, this.budget, limits, shared.readers, this.protocol.codingHeader);
+    const bytes = await this.reader.read(framing, query);
     return { bytes, position: 0, end: bytes.length };
   }
 
@@ -222,7 +219,6 @@ export class HttpRequest implements ServerRequest {
   }
 
   private newCall(context: IncomingContext<unknown> | undefined, bytes: number): HttpCall {
-    const { framing, protocol } = this.match;
-    return protocol?.answer(this, context, bytes) ?? new CALLS[framing](this, context, bytes);
+    return this.protocol.answer(this, context, bytes);
   }
 }

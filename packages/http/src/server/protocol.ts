@@ -32,12 +32,12 @@ export interface ProtocolRoutes {
   match(exchange: HttpExchange): Match<unknown> | "answered" | undefined;
 }
 
-/** What the requests and responses of a call contain, in a protocol whose messages are in envelopes. */
+/** What the requests and responses of a call contain. */
 export interface CallProtocol {
-  /** Request header that names the compression of its messages. */
+  /** Header that names the compression of messages in envelopes. */
   readonly codingHeader: string;
-  /** Request header that lists the compressions that the client supports. */
-  readonly acceptHeader: string;
+  /** Returns the names of the compressions that the client supports, separated by commas. */
+  accepts(request: HttpRequest): string | undefined;
   /** Returns the time in milliseconds that the caller waits; undefined if it gave none. Throws `RpcError`. */
   timeoutOf(exchange: HttpExchange): number | undefined;
   /** Returns the metadata of a request. Throws `RpcError` for a malformed value. */

@@ -50,7 +50,7 @@ export class RequestReader {
   private readonly exchange: HttpExchange;
   private readonly limits: ReadingLimits;
   private readonly held: RequestBytes;
-  private codingHeader = STREAM_CODING_HEADER;
+  private readonly codingHeader: string;
   /** Reason why the message is no longer wanted. */
   private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
@@ -58,10 +58,20 @@ export class RequestReader {
   private body: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private readonly readers: LinkedSet<RequestReader>;
 
-  /** @param readers contains this one while it reads */
-  constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits, readers: LinkedSet<RequestReader>) {
+  /**
+   * @param readers contains this one while it reads
+   * @param codingHeader names the compression of a message in an envelope
+   */
+  constructor(
+    exchange: HttpExchange,
+    budget: MemoryBudget,
+    limits: ReadingLimits,
+    readers: LinkedSet<RequestReader>,
+    codingHeader: string = STREAM_CODING_HEADER,
+  ) {
     this.exchange = exchange;
     this.readers = readers;
+    this.codingHeader = codingHeader;
     this.held = new RequestBytes(budget);
     this.limits = limits;
   }
@@ -77,12 +87,7 @@ export class RequestReader {
   }
 
   /** Reads the message. Rejects with an `RpcError`, or with any other error of the body. */
-  async read(
-    framing: Framing,
-    query: URLSearchParams | undefined,
-    codingHeader: string = STREAM_CODING_HEADER,
-  ): Promise<Uint8Array> {
-    this.codingHeader = codingHeader;
+  async read(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
     const place = this.readers.add(this);
     try {
       const isPlain =

@@ -8,7 +8,8 @@ import { EnvelopeCall } from "./envelope-call.js";
 export class StreamCall extends EnvelopeCall<Uint8Array> {
   protected fields(): Readonly<Record<string, string>> {
     const type = { "content-type": contentType({ codec: this.format.name, stream: true }) };
-    return this.compression === undefined ? type : { ...type, "connect-content-encoding": this.compression.name };
+    const { codingHeader } = this.request.protocol;
+    return this.compression === undefined ? type : { ...type, [codingHeader]: this.compression.name };
   }
 
   protected sendEnding(bytes: Uint8Array): void {
