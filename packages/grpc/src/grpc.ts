@@ -123,7 +123,14 @@ function formatOf({ method }: Bound<unknown>, protobuf: ProtobufMethod): Message
 
 const GRPC: CallProtocol = {
   codingHeader: "grpc-encoding",
-  accepts: ({ exchange }) => exchange.header("grpc-accept-encoding") ?? exchange.header("grpc-encoding"),
+  accepts({ exchange }) {
+    const names = exchange.header("grpc-accept-encoding") ?? exchange.header("grpc-encoding");
+    // Clients put "identity" first even if they prefer compression: grpc-js sends "identity,deflate,gzip".
+    return names
+      ?.split(",")
+      .filter((name) => name.trim().toLowerCase() !== "identity")
+      .join(",");
+  },
   timeoutOf: (exchange) => readTimeout(exchange.header("grpc-timeout")),
   metadataOf: ({ headers }) =>
     new Metadata(Array.from(readHeaders(headers)).filter(([key]) => !key.startsWith("grpc-"))),

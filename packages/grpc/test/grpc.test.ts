@@ -15,6 +15,7 @@ import { createHealth } from "@quicrpc/services";
 import { createServer, type Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grpc } from "../src/index.js";
 import { echoProtobuf } from "./generated/echo.protobuf.js";
@@ -326,8 +327,12 @@ test("Connect clients may send protobuf too", async () => {
 
 describe("gRPC-Web", () => {
   const handler = createFetchHandler({ routers: [createEchoRouter(handlers)], extensions: [grpc(echoProtobuf)] });
-  const post = async (path: string, body: Uint8Array): Promise<{ response: Response; bytes: Buffer }> => {
-    const headers = { "content-type": "application/grpc-web+proto" };
+  const post = async (
+    path: string,
+    body: Uint8Array,
+    fields: Readonly<Record<string, string>> = {},
+  ): Promise<{ response: Response; bytes: Buffer }> => {
+    const headers = { "content-type": "application/grpc-web+proto", ...fields };
     const init = { method: "POST", headers, body: body as BodyInit };
     const response = await handler(new Request(`http://localhost/test.v1.Echo/${path}`, init));
     return { response, bytes: Buffer.from(await response.arrayBuffer()) };
@@ -345,5 +350,21 @@ describe("gRPC-Web", () => {
     const { response, bytes } = await post("Say", Uint8Array.of());
     expect([response.headers.get("grpc-status"), bytes.length]).toEqual(["12", 0]);
     expect(response.headers.get("grpc-message")).toBe("the method takes one message, and there is none");
+  });
+
+  test.each([
+    ["identity,deflate,gzip", "gzip"],
+    ["identity", null],
+    ["deflate, Identity", null],
+  ])("a large response to a client that accepts %s has the encoding %s", async (accepted, encoding) => {
+    const text = Buffer.alloc(4000, "compressible ");
+    const item = Buffer.concat([Buffer.from([10, 0xa0, 0x1f]), text, Buffer.from([16, 1])]);
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(item.length, 1);
+    const { response, bytes } = await post("Say", Buffer.concat([head, item]), { "grpc-accept-encoding": accepted });
+    expect(response.headers.get("grpc-encoding")).toBe(encoding);
+    const sent = bytes.subarray(5, 5 + bytes.readUInt32BE(1));
+    expect(bytes[0]).toBe(encoding === null ? 0 : 1);
+    expect(encoding === null ? sent : gunzipSync(sent)).toEqual(item);
   });
 });
