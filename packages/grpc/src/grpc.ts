@@ -1,10 +1,11 @@
 import { Metadata, RpcError } from "@quicrpc/core";
-import { streamsInput, streamsOutput } from "@quicrpc/core/internal";
 import {
+  answerText,
   type Bound,
   type CallProtocol,
   type Framing,
   type HttpExchange,
+  isStream,
   Match,
   type MessageFormat,
   type ProtocolHost,
@@ -37,7 +38,6 @@ export function grpc(...services: readonly ProtobufService[]): HttpProtocol {
 interface Route {
   readonly bound: Bound<unknown>;
   readonly format: MessageFormat;
-  readonly isStream: boolean;
 }
 
 /** Content types of the Connect protocol with protobuf. */
@@ -72,7 +72,7 @@ class GrpcRoutes implements ProtocolRoutes {
     const route = this.routes.get(path);
     const framing = CONNECT.get(base);
     if (framing !== undefined) {
-      const isServed = route !== undefined && (framing === "stream") === route.isStream;
+      const isServed = route !== undefined && (framing === "stream") === isStream(route.bound.method);
       return isServed ? new Match(route.bound, route.format, framing) : undefined;
     }
     if (!isGrpc(base)) return undefined;
@@ -80,11 +80,12 @@ class GrpcRoutes implements ProtocolRoutes {
     if (matched === undefined || codec !== "proto") {
       const accepted = "application/grpc, application/grpc+proto, application/grpc-web, application/grpc-web+proto";
       const fields = { "accept-post": accepted };
-      return answerText(exchange, 415, `${JSON.stringify(type.slice(0, 200))} is not one of ${accepted}`, fields);
+      return answerText(exchange, 415, `${JSON.stringify(type.slice(0, 200))} is not one of ${accepted}\n`, fields);
     }
-    if (exchange.method !== "POST") return answerText(exchange, 405, "gRPC calls are POST requests", { allow: "POST" });
+    if (exchange.method !== "POST")
+      return answerText(exchange, 405, "gRPC calls are POST requests\n", { allow: "POST" });
     if (web === undefined && exchange.supportsTrailers !== true)
-      return answerText(exchange, 505, "gRPC needs HTTP/2 here: call over HTTP/2, or use gRPC-Web");
+      return answerText(exchange, 505, "gRPC needs HTTP/2 here: call over HTTP/2, or use gRPC-Web\n");
     if (route === undefined) return answerUnknown(exchange, path);
     return new Match(route.bound, route.format, "stream", undefined, web === undefined ? GRPC : GRPC_WEB);
   }
@@ -109,8 +110,7 @@ function routesOf(
     if (bound === undefined) {
       throw new TypeError(`grpc() has the service ${service.name}, but no router has its method ${key}`);
     }
-    const isStream = streamsInput(bound.method) || streamsOutput(bound.method);
-    const route = { bound, format: formatOf(bound, method), isStream };
+    const route = { bound, format: formatOf(bound, method) };
     return [...new Set([method.name, key])].map((each): [string, Route] => [`/${service.name}/${each}`, route]);
   });
 }
@@ -156,15 +156,5 @@ function answerUnknown(exchange: HttpExchange, path: string): "answered" {
   const metadata = new Headers();
   setStatus(metadata, error, error.message);
   exchange.respond({ status: 200, fields: headFields(exchange.header("content-type")), metadata });
-  return "answered";
-}
-
-function answerText(
-  exchange: HttpExchange,
-  status: number,
-  text: string,
-  fields: Readonly<Record<string, string>> = {},
-): "answered" {
-  exchange.respond({ status, fields: { "content-type": "text/plain; charset=utf-8", ...fields } }, `${text}\n`);
   return "answered";
 }

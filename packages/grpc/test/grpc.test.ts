@@ -303,7 +303,10 @@ describe("requests that are not calls", () => {
     ["another encoding", { type: "application/grpc+json" }, 415],
     ["gRPC without HTTP/2", { type: "application/grpc" }, 505],
     ["another verb", { method: "PUT" }, 405],
-  ])("%s", async (_, init, expected) => expect((await request(init)).status).toBe(expected));
+  ])("%s", async (_, init, expected) => {
+    const { status: code, headers } = await request(init);
+    expect([code, headers.get("cache-control")]).toEqual([expected, "no-store"]);
+  });
 
   test("content types may be in upper case", async () => {
     const { status: code, headers } = await request({ type: "Application/GRPC-Web" });

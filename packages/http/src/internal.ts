@@ -8,4 +8,4 @@ export { CODINGS } from "./server/http-call.js";
 export type { HttpRequest } from "./server/http-request.js";
 export type { MessageFormat } from "./server/message-formats.js";
 export type { CallProtocol, HttpProtocol, ProtocolHost, ProtocolRoutes } from "./server/protocol.js";
-export { type Bound, type Framing, Match } from "./server/routes.js";
+export { answerText, type Bound, type Framing, isStream, Match } from "./server/routes.js";

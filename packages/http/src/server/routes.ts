@@ -153,9 +153,7 @@ function matchGet<Context>(
   if (!query.has("message") && !query.has("encoding") && method.input !== undefined) return "explain";
   const format = formatNamed(query.get("encoding") ?? "json");
   if (format !== undefined) return new Match(bound, format, "unary", query);
-  const text = `the query's encoding is one of ${FORMAT_NAMES.join(", ")}\n`;
-  answerText(exchange, 415, text);
-  return "answered";
+  return answerText(exchange, 415, `the query's encoding is one of ${FORMAT_NAMES.join(", ")}\n`);
 }
 
 /** Returns whether calls of the method have no side effects, so that caches and pages may make them. */
@@ -163,7 +161,8 @@ function isGettable(method: AnyMethod): boolean {
   return method.readOnly && !streamsInput(method) && method.kind !== "notify";
 }
 
-function isStream(method: AnyMethod): boolean {
+/** Returns whether the messages of calls of the method are in envelopes. */
+export function isStream(method: AnyMethod): boolean {
   return streamsInput(method) || streamsOutput(method);
 }
 
@@ -171,11 +170,13 @@ function typesOf(method: AnyMethod): string[] {
   return FORMAT_NAMES.map((codec) => contentType({ codec, stream: isStream(method) }));
 }
 
-function answerText(
+/** Answers with a text, which caches must not store. */
+export function answerText(
   exchange: HttpExchange,
   status: number,
   text: string,
   fields: Readonly<Record<string, string>> = {},
-): void {
+): "answered" {
   exchange.respond({ status, fields: { "content-type": "text/plain; charset=utf-8", ...NOT_KEPT, ...fields } }, text);
+  return "answered";
 }
