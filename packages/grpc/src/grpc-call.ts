@@ -25,18 +25,14 @@ export class GrpcCall extends EnvelopeCall<Headers> {
     return super.headersOf(new Metadata([...metadata].filter(([name]) => !name.startsWith("grpc-"))));
   }
 
-  protected ending(error: RpcError | undefined): Headers {
-    // Throws if the trailers are too large.
-    this.context?.answerHeads?.last(error);
-    return this.withMetadata(() => this.withStatus(this.headersOf(this.trailersOf(error)), error));
-  }
-
-  protected endingOf(error: RpcError): Headers {
-    return this.sparing(
-      error,
-      () => this.ending(error),
-      () => this.withStatus(new Headers(), error),
-    );
+  protected endOf(error: RpcError | undefined, metadata: Metadata): Headers {
+    const trailers = this.headersOf(metadata);
+    if (error === undefined) setStatus(trailers, undefined);
+    else {
+      const { message, details } = this.errorJson(error);
+      setStatus(trailers, error, message, details);
+    }
+    return trailers;
   }
 
   protected sendEnding(trailers: Headers): void {
@@ -48,15 +44,6 @@ export class GrpcCall extends EnvelopeCall<Headers> {
     // Clients take all metadata of such a head for trailers.
     if (this.hasBegun || this.saidMetadata.size > 0) super.sendError(error);
     else this.exchange.respond({ status: 200, fields: this.fields(), metadata: this.endingOf(error) });
-  }
-
-  private withStatus(trailers: Headers, error: RpcError | undefined): Headers {
-    if (error === undefined) setStatus(trailers, undefined);
-    else {
-      const { message, details } = this.errorJson(error);
-      setStatus(trailers, error, message, details);
-    }
-    return trailers;
   }
 }
 

@@ -1,3 +1,4 @@
+import { Metadata, type RpcError } from "@quicrpc/core";
 import type { ItemReceiver } from "@quicrpc/core/internal";
 import type { ContentCoding } from "../protocol/compression.js";
 import { ENVELOPE_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
@@ -35,6 +36,23 @@ export abstract class EnvelopeCall<Ending> extends HttpStreamedCall<Ending> {
   protected override stopItems(): void {
     this.reader?.stop();
   }
+
+  protected ending(error: RpcError | undefined): Ending {
+    // Throws if the trailers are too large.
+    this.context?.answerHeads?.last(error);
+    return this.withMetadata(() => this.endOf(error, this.trailersOf(error)));
+  }
+
+  protected endingOf(error: RpcError): Ending {
+    return this.sparing(
+      error,
+      () => this.ending(error),
+      () => this.endOf(error, new Metadata()),
+    );
+  }
+
+  /** Encodes the end of the call. Throws `RpcError` for trailers that cannot be sent. */
+  protected abstract endOf(error: RpcError | undefined, trailers: Metadata): Ending;
 
   protected sendMessage(message: Uint8Array): void {
     this.send(0, message);

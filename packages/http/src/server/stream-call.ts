@@ -1,6 +1,6 @@
-import { Metadata, type RpcError } from "@quicrpc/core";
+import type { Metadata, RpcError } from "@quicrpc/core";
 import { contentType } from "../protocol/content-type.js";
-import { type EndOfStream, writeEndOfStream } from "../protocol/end-of-stream.js";
+import { writeEndOfStream } from "../protocol/end-of-stream.js";
 import { FLAG_END } from "../protocol/envelope.js";
 import { EnvelopeCall } from "./envelope-call.js";
 
@@ -17,21 +17,7 @@ export class StreamCall extends EnvelopeCall<Uint8Array> {
     this.answerFlow.finish();
   }
 
-  protected ending(error: RpcError | undefined): Uint8Array {
-    // Throws if the trailers are too large.
-    this.context?.answerHeads?.last(error);
-    return this.withMetadata(() => writeEndOfStream(this.endOf(error, this.trailersOf(error))));
-  }
-
-  protected endingOf(error: RpcError): Uint8Array {
-    return this.sparing(
-      error,
-      () => this.ending(error),
-      () => writeEndOfStream(this.endOf(error, new Metadata())),
-    );
-  }
-
-  private endOf(error: RpcError | undefined, trailers: Metadata): EndOfStream {
-    return { error: error && this.errorJson(error), trailers, refused: this.wasRefused };
+  protected endOf(error: RpcError | undefined, trailers: Metadata): Uint8Array {
+    return writeEndOfStream({ error: error && this.errorJson(error), trailers, refused: this.wasRefused });
   }
 }
