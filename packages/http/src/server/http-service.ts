@@ -99,7 +99,7 @@ export class HttpService<Context> {
       throw new TypeError(`extensions[${wrong}] is not an extension: pass what ${known} returns`);
     }
     const find = (name: string): Bound<unknown> | undefined => this.routes.named(name) as Bound<unknown> | undefined;
-    this.protocols = extensions.flatMap((each) => ("serve" in each ? [each.serve({ prefix, find })] : []));
+    this.protocols = extensions.flatMap((each) => ("serve" in each ? [each.serve({ find })] : []));
     this.extensions = new Map(
       extensions.flatMap((each) => ("start" in each ? [[prefix + each.path, each.start(host)] as const] : [])),
     );

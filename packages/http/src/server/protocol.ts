@@ -15,8 +15,6 @@ export interface HttpProtocol {
 
 /** The handler that a protocol belongs to. */
 export interface ProtocolHost {
-  /** Prefix of all paths; "" for none. */
-  readonly prefix: string;
   /** Returns a method by its full name. */
   find(name: string): Bound<unknown> | undefined;
 }
