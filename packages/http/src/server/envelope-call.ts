@@ -59,10 +59,11 @@ export abstract class EnvelopeCall<Ending> extends HttpStreamedCall<Ending> {
   }
 
   protected send(flags: number, message: Uint8Array): void {
-    const coding = this.codingFor(message.length);
-    if (coding === undefined) this.answerFlow.write(writeEnvelope({ flags, bytes: message }));
+    const { compression } = this;
+    if (compression === undefined || !this.compresses(message.length))
+      this.answerFlow.write(writeEnvelope({ flags, bytes: message }));
     else {
-      const compressing = coding.compress(message);
+      const compressing = compression.compress(message);
       this.answerFlow.writeLater(
         compressing.then((bytes) => writeEnvelope({ flags: flags | ENVELOPE_COMPRESSED, bytes })),
         (error) => this.tellHook(error),

@@ -104,10 +104,10 @@ export abstract class HttpCall extends ServedCall {
 
   protected stopItems(): void {}
 
-  /** Returns the coding of a message of this many bytes; undefined if it is sent uncompressed. */
-  protected codingFor(bytes: number): ContentCoding | undefined {
+  /** Returns whether a message of this many bytes is compressed, if the client supports it. */
+  protected compresses(bytes: number): boolean {
     const { compress = bytes >= this.request.shared.compressFrom } = this.context ?? {};
-    return compress && bytes > 0 ? this.coding : undefined;
+    return compress && bytes > 0;
   }
 
   /** The compression that both sides support, if any. */

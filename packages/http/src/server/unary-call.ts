@@ -70,7 +70,7 @@ export class UnaryCall extends HttpCall {
       const { cacheControl } = this.request.shared;
       if (cacheControl !== undefined && metadata?.has("cache-control") !== true) fields["cache-control"] = cacheControl;
     }
-    const coding = this.codingFor(bodyLengthOf(body));
+    const coding = this.compresses(bodyLengthOf(body)) ? this.coding : undefined;
     if (coding === undefined) {
       exchange.respond({ status, fields, metadata }, body);
       return;
