@@ -10,6 +10,11 @@ export function headFields(contentType: string | undefined): Record<string, stri
   return { "content-type": contentType ?? "application/grpc", "grpc-accept-encoding": ACCEPTED };
 }
 
+/** Returns metadata without the names that belong to the protocol. */
+export function withoutOwn(metadata: Metadata): Metadata {
+  return new Metadata([...metadata].filter(([name]) => !name.startsWith("grpc-")));
+}
+
 /** A call of a gRPC client, whose response ends with trailers. */
 export class GrpcCall extends EnvelopeCall<Headers> {
   protected override readonly trailers: boolean = true;
@@ -20,9 +25,8 @@ export class GrpcCall extends EnvelopeCall<Headers> {
     return fields;
   }
 
-  /** Leaves out names of the protocol, in the head and in the trailers. */
   protected override headersOf(metadata: Metadata): Headers {
-    return super.headersOf(new Metadata([...metadata].filter(([name]) => !name.startsWith("grpc-"))));
+    return super.headersOf(withoutOwn(metadata));
   }
 
   protected endOf(error: RpcError | undefined, metadata: Metadata): Headers {

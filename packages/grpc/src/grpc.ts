@@ -1,4 +1,4 @@
-import { Metadata, RpcError } from "@quicrpc/core";
+import { RpcError } from "@quicrpc/core";
 import {
   answerText,
   type Bound,
@@ -15,7 +15,7 @@ import {
 } from "@quicrpc/http/internal";
 import type { HttpProtocol } from "@quicrpc/http";
 import { protobufCodec, type ProtobufMethod, type ProtobufService } from "@quicrpc/protobuf";
-import { GrpcCall, GrpcWebCall, headFields } from "./grpc-call.js";
+import { GrpcCall, GrpcWebCall, headFields, withoutOwn } from "./grpc-call.js";
 import { HEALTH, health } from "./health.js";
 import { setStatus } from "./status.js";
 
@@ -132,8 +132,7 @@ const GRPC: CallProtocol = {
       .join(",");
   },
   timeoutOf: (exchange) => readTimeout(exchange.header("grpc-timeout")),
-  metadataOf: ({ headers }) =>
-    new Metadata(Array.from(readHeaders(headers)).filter(([key]) => !key.startsWith("grpc-"))),
+  metadataOf: ({ headers }) => withoutOwn(readHeaders(headers)),
   answer: (...given) => new GrpcCall(...given),
 };
 
