@@ -27,54 +27,51 @@ export function setStatus(
 ): void {
   trailers.set("grpc-status", String(error === undefined ? 0 : codeNumber(error.code)));
   if (error === undefined) return;
-  const utf8 = encoder.encode(message);
-  const encoded = percentEncoded(utf8);
+  // A lone surrogate has no form in UTF-8.
+  const text = message.replace(/\p{Surrogate}/gu, "\ufffd");
+  const encoded = percentEncoded(text);
   if (encoded !== "") trailers.set("grpc-message", encoded);
   if (details.length === 0) return;
-  const status = detailsText(codeNumber(error.code), utf8, details);
+  const status = detailsText(codeNumber(error.code), text, details);
   // The code and the message are worth more than the details.
   if (status !== undefined && encoded.length + status.length <= MAX_STATUS)
     trailers.set("grpc-status-details-bin", status);
 }
 
-const encoder = new TextEncoder();
-
-/** Encodes the bytes of a text that are not printable ASCII, and "%". Cuts the text before a character that exceeds `MAX_STATUS`. */
-function percentEncoded(utf8: Uint8Array): string {
+/** Encodes the characters that are not printable ASCII, and "%". Cuts the text before a character that exceeds `MAX_STATUS`. */
+function percentEncoded(text: string): string {
   let encoded = "";
-  let start = 0;
-  for (const byte of utf8) {
-    const isContinuation = (byte & 0xc0) === 0x80;
-    if (!isContinuation) start = encoded.length;
-    const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
-    encoded += isPlain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
-    if (encoded.length > MAX_STATUS) return encoded.slice(0, start);
+  for (const char of text) {
+    const next = /[ -$&-~]/.test(char) ? char : encodeURIComponent(char);
+    if (encoded.length + next.length > MAX_STATUS) break;
+    encoded += next;
   }
   return encoded;
 }
 
-/** Returns a `google.rpc.Status` in base64; undefined if a detail has no form in protobuf. */
-function detailsText(code: number, message: Uint8Array, details: readonly StatusDetail[]): string | undefined {
+/** Returns a `google.rpc.Status` in base64; undefined if it is too large, or if a detail has no form in protobuf. */
+function detailsText(code: number, message: string, details: readonly StatusDetail[]): string | undefined {
   try {
-    return unpadded(statusBytes(code, message, details));
+    const status = statusBytes(code, message, details);
+    return status && unpadded(status);
   } catch {
     return undefined;
   }
 }
 
-/** Returns a `google.rpc.Status`. */
-function statusBytes(code: number, message: Uint8Array, details: readonly StatusDetail[]): Uint8Array {
-  const room = details.reduce((sum, { type, value }) => sum + type.length * 3 + value.length + 64, 64);
-  const bytes = new Uint8Array(room + message.length);
+/** Returns a `google.rpc.Status`; undefined if it is too large. */
+function statusBytes(code: number, message: string, details: readonly StatusDetail[]): Uint8Array | undefined {
+  // The writer of strings requires room for three bytes of each character.
+  const bytes = new Uint8Array(3 * MAX_STATUS);
   bytes[0] = 8;
   let p = writeInt32(bytes, 1, code);
   bytes[p] = 18;
-  p = writeBytes(bytes, p + 1, message);
+  p = writeString(bytes, p + 1, message);
   for (const detail of details) {
     bytes[p] = 26;
     p = writeMessage(bytes, p + 1, detail, writeAny, LEVELS);
   }
-  return bytes.subarray(0, p);
+  return p > bytes.length ? undefined : bytes.subarray(0, p);
 }
 
 /** Writes a `google.protobuf.Any`. */
