@@ -57,8 +57,10 @@ export type MessageForm =
   | { readonly kind: "choice" }
   /** One option of a discriminated union: by field, the value of its discriminator, which an arm's message omits. */
   | { readonly kind: "tagged"; readonly key: string; readonly tags: ReadonlyMap<string, TaggedField> }
-  /** An entry of a map. */
-  | { readonly kind: "pair" };
+  /** A key and a value of a map, in a list. */
+  | { readonly kind: "pair" }
+  /** An entry of a field with the label "map": its key and its value may be absent. */
+  | { readonly kind: "entry" };
 
 /** A field of a discriminated union. */
 export interface TaggedField {

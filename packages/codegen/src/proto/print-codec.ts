@@ -20,7 +20,7 @@ import {
   type ProtoService,
   type ProtoType,
 } from "./model.js";
-import { functionName, initialOf, isSent, type Place, tagged, tagOf, wireOf } from "./print-field.js";
+import { functionName, initialOf, isRest, isSent, type Place, tagged, tagOf, wireOf } from "./print-field.js";
 
 /** Returns the text of the file with the readers and writers of the services' messages. */
 export function printProtobuf({ schemaFile, services }: FileModel, protos: ReadonlyMap<string, ProtoService>): string {
@@ -36,12 +36,14 @@ export function printProtobuf({ schemaFile, services }: FileModel, protos: Reado
 /** Fields that take as much memory as a short list. */
 const LIST_FIELDS = 16;
 
+type MapField = Extract<ProtoField, { readonly label: "map" }>;
+
 class Printer {
   readonly #names = new Map<Declared, string>();
   readonly #taken = new Set<string>();
   readonly #queue: Declared[] = [];
   /** The messages of the entries of maps, by field. */
-  readonly #entries = new Map<ProtoField, ProtoMessage>();
+  readonly #entries = new Map<MapField, ProtoMessage>();
   /** The messages that are options of a union, or inside one. */
   readonly #inUnions = new Set<ProtoMessage>();
 
@@ -110,9 +112,9 @@ class Printer {
   }
 
   /** Returns the message of an entry of a map. */
-  #entryOf(field: ProtoField, owner: ProtoMessage): ProtoMessage {
+  #entryOf(field: MapField, owner: ProtoMessage): ProtoMessage {
     const known = this.#entries.get(field);
-    if (known !== undefined || field.label !== "map") return known ?? newMessage([]);
+    if (known !== undefined) return known;
     const part = {
       jsonName: undefined,
       docs: undefined,
@@ -121,7 +123,7 @@ class Printer {
       label: "optional",
     } as const;
     const entry = newMessage([...owner.path, `${field.name}_entry`]);
-    entry.form = { kind: "pair" };
+    entry.form = { kind: "entry" };
     entry.fields = [
       { ...part, key: "key", name: "key", number: 1, type: field.keyType },
       { ...part, key: "value", name: "value", number: 2, type: field.type },
@@ -134,7 +136,7 @@ class Printer {
 
   #reader(message: ProtoMessage): string {
     const places = this.#places(message);
-    const isEntry = message.form.kind === "pair" && message.fields.every(({ node }) => node === undefined);
+    const isEntry = message.form.kind === "entry";
     const lists = places.filter(({ field }) => field.label === "repeated" || field.label === "map").length;
     const variables = places.map((place) => {
       const initial = initialOf(place, isEntry);
@@ -190,12 +192,11 @@ class Printer {
         return [`const value = ${literal};`, ...sets, "return value;"];
       }
       case "tuple": {
-        const items = places.map((place) =>
-          place.field.label === "repeated" && place.field.key === "rest" ? `...${value(place)}` : value(place),
-        );
+        const items = places.map((place) => (isRest(place) ? `...${value(place)}` : value(place)));
         return [`return pb.toTuple([${items.join(", ")}]);`];
       }
       case "pair":
+      case "entry":
         return [`return [${places.map(value).join(", ")}];`];
       case "value": {
         const [place] = places;
@@ -248,7 +249,6 @@ class Printer {
     }
     const name = `keysOf${this.#name(message)}`;
     const keys = form.kind === "fields" && this.#inUnions.has(message) ? arrayOf(form.keys.map(quoted)) : undefined;
-    const isRest = ({ field }: Place): boolean => field.label === "repeated" && field.key === "rest";
     const check: string[] = [];
     if (form.kind === "tuple") check.push(`pb.arrayOf(value${places.some(isRest) ? "" : `, ${places.length}`});`);
     if (form.kind === "fields") {
@@ -261,6 +261,7 @@ class Printer {
         fields: property("value", field.key),
         tuple: isRest(place) ? `value.slice(${index})` : `value[${index}]`,
         pair: `value[${index}]`,
+        entry: `value[${index}]`,
         value: "value",
       }[form.kind];
       return [`const ${name} = ${source};`, ...this.#writeField(place, message)];

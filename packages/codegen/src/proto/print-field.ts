@@ -16,6 +16,11 @@ export interface Place {
   readonly isInOneof: boolean;
 }
 
+/** Returns true for the field with the rest of a tuple. */
+export function isRest({ field }: Place): boolean {
+  return field.label === "repeated" && field.key === "rest";
+}
+
 /** Returns the statements that write a tag, and what `write` writes at the position after it. */
 export function tagged(number: number, wire: number, result: string, write: (at: string) => string): string[] {
   const bytes: number[] = [];
