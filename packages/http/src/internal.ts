@@ -5,7 +5,6 @@ export { writeEnvelope } from "./protocol/envelope.js";
 export { EnvelopeCall } from "./server/envelope-call.js";
 export { type HttpExchange, splitTarget } from "./server/exchange.js";
 export { CODINGS } from "./server/http-call.js";
-export type { HttpRequest } from "./server/http-request.js";
 export type { MessageFormat } from "./server/message-formats.js";
-export type { CallProtocol, HttpProtocol, ProtocolHost, ProtocolRoutes } from "./server/protocol.js";
+export type { CallProtocol, ProtocolHost, ProtocolRoutes } from "./server/protocol.js";
 export { answerText, type Bound, type Framing, isStream, Match } from "./server/routes.js";

@@ -2,7 +2,7 @@ import { type Limits, RpcError } from "@quicrpc/core";
 import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
 import { type BlobField, completeLimits, MemoryBudget } from "@quicrpc/core/internal";
 import type { BlobOffers, ReadBlob } from "@quicrpc/blobs/internal";
-import { blobCodec, type BlobFormat, type BlobNames, referencesIn } from "../protocol/blob-messages.js";
+import { blobCodec, type BlobNames, referencesIn } from "../protocol/blob-messages.js";
 import { downloaded } from "./blob-download.js";
 import { BlobUpload } from "./blob-upload.js";
 import type { HttpClientCall } from "./http-call.js";
@@ -88,7 +88,7 @@ class CallHost {
       const messageCodec = client.codec.of(codec);
       return messageCodec === undefined || fields.length === 0
         ? messageCodec
-        : blobCodec(messageCodec, client.codec.name as BlobFormat, fields, names);
+        : blobCodec(messageCodec, client.codec.name, fields, names);
     };
     return { input: of(method.input, input, sent), output: of(method.output, output, this.#answerNames) };
   }

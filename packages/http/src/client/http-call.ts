@@ -30,17 +30,20 @@ export class HttpClientCall {
   over = false;
   /** True if the deadline has passed but the request continues for a moment. */
   lingers = false;
-  /** Called once with the error if the call fails. */
-  onFailed: (error: RpcError) => void;
   /** Called once when the call is over, successfully or not. */
   onSettled: (() => void) | undefined = undefined;
   readonly #controller: AbortController = new AbortController();
   readonly #headers: Headers;
+  readonly #onFailed: (error: RpcError) => void;
   readonly #unwatch: (() => void) | undefined;
   /** Timer that ends the request of a call whose deadline has passed. */
   #lingering: ReturnType<typeof setTimeout> | undefined = undefined;
 
-  /** Throws `RpcError` for options that cannot be carried, and if the call is already over, such as by its deadline. */
+  /**
+   * Throws `RpcError` for options that cannot be carried, and if the call is already over, such as by its deadline.
+   *
+   * @param onFailed called once with the error if the call fails
+   */
   constructor(
     client: HttpClient,
     method: AnyMethod,
@@ -50,7 +53,7 @@ export class HttpClientCall {
     this.client = client;
     this.method = method;
     this.options = options;
-    this.onFailed = onFailed;
+    this.#onFailed = onFailed;
     const timeoutMs = timeoutOf(options, client.limits);
     throwIfAborted(options);
     const headers = new Headers(client.options.headers);
@@ -68,7 +71,7 @@ export class HttpClientCall {
     // The server ends the call by its own clock too and responds, so that the connection can be reused.
     this.lingers = error instanceof RpcError && error.code === "deadline_exceeded" && progress !== "answered";
     this.settle();
-    this.onFailed(RpcError.from(error, "internal"));
+    this.#onFailed(RpcError.from(error, "internal"));
     if (progress === "answered") return;
     const abort = (): void => this.#controller.abort(error);
     if (this.lingers) this.#lingering = timers.add(LINGER_MS, abort);

@@ -1,6 +1,6 @@
 import { type Form, partsOf, readIsoDate } from "@quicrpc/core/generated";
 import { bigintOf, bytesOf } from "./conversions.js";
-import { basesOf, type Describe, isPart, unwrapped } from "./own-forms.js";
+import { basesOf, CONTAINERS, type Describe, isPart, LISTS, OBJECTS, unwrapped } from "./own-forms.js";
 
 /** Names two of `options` with the same form in JSON; returns undefined if all can be distinguished. */
 export function confusable<Part>(options: readonly Part[], describe: Describe<Part>): string | undefined {
@@ -19,8 +19,6 @@ const AS_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
   bytes: bytesOf,
   bigint: bigintOf,
 };
-const OBJECTS: ReadonlySet<string> = new Set(["object", "record", "map"]);
-const LISTS: ReadonlySet<string> = new Set(["array", "set", "tuple"]);
 
 /** Names two forms without parts inside them, if a receiver could not distinguish their values. */
 type Reason = (a: Form<unknown, unknown>, b: Form<unknown, unknown>) => string | undefined;
@@ -52,8 +50,9 @@ class Comparison<Part> {
     if (seen.has(right)) return undefined;
     this.#seen.set(left, seen.add(right));
     const bases = basesOf([left], this.#describe);
+    const others = isSame ? bases : basesOf([right], this.#describe);
     for (const a of bases) {
-      for (const b of isSame ? bases : basesOf([right], this.#describe)) {
+      for (const b of others) {
         if (isSame && (a !== b || a.kind !== "literal")) continue;
         const reason = this.#ofBases(a, b) ?? this.#ofBases(b, a);
         if (reason !== undefined) return reason;
@@ -73,7 +72,7 @@ class Comparison<Part> {
       return undefined;
     }
     if (LISTS.has(a.kind) && LISTS.has(b.kind)) return this.#ofParts(partsOf(a), partsOf(b));
-    if (!OBJECTS.has(a.kind) && !LISTS.has(a.kind)) return this.#reason(a, b);
+    if (!CONTAINERS.has(a.kind)) return this.#reason(a, b);
     if (!OBJECTS.has(a.kind) || !OBJECTS.has(b.kind) || areDisjoint(a, b, this.#describe)) return undefined;
     const [left, right] = [fieldsOf(a), fieldsOf(b)];
     for (const [name, part] of Object.entries(left.fields)) {

@@ -35,8 +35,12 @@ export function unwrapped<Part>(part: Part, describe: Describe<Part>): Form<Part
   return form.kind === "frozen" || form.kind === "refined" ? unwrapped(form.inner, describe) : form;
 }
 
+/** Kinds whose values are objects in JSON. */
+export const OBJECTS: ReadonlySet<string> = new Set(["object", "record", "map"]);
+/** Kinds whose values are arrays in JSON. */
+export const LISTS: ReadonlySet<string> = new Set(["array", "set", "tuple"]);
 /** Kinds whose values consist of other values. */
-const CONTAINERS: ReadonlySet<string> = new Set("object record map array set tuple".split(" "));
+export const CONTAINERS: ReadonlySet<string> = new Set([...OBJECTS, ...LISTS]);
 
 /** Returns the forms that values of `parts` may have, without the wrappers around them. */
 export function basesOf<Part>(parts: readonly Part[], describe: Describe<Part>): Form<Part, unknown>[] {

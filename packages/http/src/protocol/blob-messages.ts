@@ -5,9 +5,6 @@ import { type BlobField, pack, Received, unpack } from "@quicrpc/core/internal";
 import type { BlobReference } from "@quicrpc/blobs/internal";
 import { encodeMessage } from "./message.js";
 
-/** Formats of messages with blobs. */
-export type BlobFormat = "json" | "msgpack";
-
 /** The ids of a message's blobs. The number in a blob's reference is an index into them. */
 export interface BlobNames {
   readonly ids: string[];
@@ -36,7 +33,7 @@ type Fields = Record<string, unknown>;
  */
 export function blobCodec(
   codec: MessageCodec<unknown>,
-  format: BlobFormat,
+  format: string,
   fields: readonly BlobField[],
   names: BlobNames,
 ): MessageCodec<unknown> {

@@ -228,7 +228,7 @@ function headersOf(fields: NodeHeaders): Headers {
  * minor collection.
  */
 export function headerFieldsOf(
-  { fields, metadata }: AnswerHead,
+  { fields, metadata }: Pick<AnswerHead, "fields" | "metadata">,
   added: HttpExchange["added"],
 ): Record<string, string | string[]> {
   const merged = fieldsWith(fields, added);
@@ -325,8 +325,7 @@ export class NodeAnswerBody implements AnswerBody {
 
   end(trailers?: Headers): void {
     if (this.closed) return;
-    if (trailers !== undefined)
-      this.sendTrailers?.(headerFieldsOf({ status: 0, fields: {}, metadata: trailers }, undefined));
+    if (trailers !== undefined) this.sendTrailers?.(headerFieldsOf({ fields: {}, metadata: trailers }, undefined));
     this.ending = true;
     this.flush();
   }

@@ -11,7 +11,7 @@ import {
   type OffersBlobs,
   type ReadBlob,
 } from "@quicrpc/blobs/internal";
-import { blobCodec, type BlobFormat, type BlobNames, referencesIn } from "../../protocol/blob-messages.js";
+import { blobCodec, type BlobNames, referencesIn } from "../../protocol/blob-messages.js";
 import type { MessageFormat } from "../message-formats.js";
 import type { Bound } from "../routes.js";
 import { NO_REFERENCE, Reading } from "./reading.js";
@@ -51,9 +51,7 @@ export class CallBlobs {
   inputCodec(format: MessageFormat): MessageCodec<unknown> | undefined {
     const { input = [] } = this.method.blobs?.fields ?? {};
     const codec = format.codecOf(this.method.input, "input");
-    return codec === undefined || input.length === 0
-      ? codec
-      : blobCodec(codec, format.name as BlobFormat, input, this.sent);
+    return codec === undefined || input.length === 0 ? codec : blobCodec(codec, format.name, input, this.sent);
   }
 
   /** Returns the format of the call's response. */
@@ -63,7 +61,7 @@ export class CallBlobs {
     return {
       name: format.name,
       codecOf: (codec, role) =>
-        codec && blobCodec(format.codecOf(codec, role) ?? codec, format.name as BlobFormat, output, this.answerNames),
+        codec && blobCodec(format.codecOf(codec, role) ?? codec, format.name, output, this.answerNames),
     };
   }
 
