@@ -1,6 +1,6 @@
 import { isPlainObject, misfit } from "@quicrpc/core/generated";
 import { isMisfit } from "@quicrpc/core/internal";
-import type { WriteMessage } from "./writer.js";
+import { requireObject, type WriteMessage } from "./writer.js";
 
 /** Functions that write a value as one of the options of a union, with its tag. */
 type Options = readonly WriteMessage[];
@@ -81,7 +81,7 @@ function attempt(write: WriteMessage, b: Uint8Array, p: number, value: unknown, 
  * @param isStrict whether its schema refuses undeclared keys
  */
 export function requireFields(value: unknown, keys: ReadonlySet<string>, isStrict: boolean): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) misfit();
+  requireObject(value);
   if (search === undefined || !(isStrict || search.isExact)) return;
   if (search.isExact && !isPlainObject(value)) misfit();
   for (const [key, each] of Object.entries(value)) if (!keys.has(key) && each !== undefined) misfit();

@@ -18,7 +18,7 @@ import {
   skipField,
   takePart,
 } from "./reader.js";
-import { writeBool, writeDouble, writeInt, writeInt32, writeMessage, writeString } from "./writer.js";
+import { recordEntries, writeBool, writeDouble, writeInt, writeInt32, writeMessage, writeString } from "./writer.js";
 
 /** The years 1 to 9999, which timestamps can have. */
 const FIRST_MS = -62_135_596_800_000;
@@ -138,10 +138,8 @@ export function writeAny(b: Uint8Array, p: number, value: unknown, depth: number
 
 function writeContainer(b: Uint8Array, p: number, value: object, depth: number): number {
   const isList = Array.isArray(value);
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (!isList && prototype !== null && Object.getPrototypeOf(prototype) !== null) misfit();
   b[p] = isList ? 50 : 42;
-  return writeMessage(b, p + 1, value, isList ? writeList : writeStruct, depth);
+  return writeMessage(b, p + 1, isList ? value : recordEntries(value), isList ? writeList : writeStruct, depth);
 }
 
 function writeList(b: Uint8Array, p: number, value: unknown, depth: number): number {
@@ -155,7 +153,7 @@ function writeList(b: Uint8Array, p: number, value: unknown, depth: number): num
 
 function writeStruct(b: Uint8Array, p: number, value: unknown, depth: number): number {
   let q = p;
-  for (const entry of Object.entries(value as object)) {
+  for (const entry of value as readonly [string, unknown][]) {
     if (entry[1] === undefined) continue;
     b[q] = 10;
     q = writeMessage(b, q + 1, entry, writeEntry, depth);

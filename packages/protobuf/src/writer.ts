@@ -146,7 +146,7 @@ export function writePacked(b: Uint8Array, p: number, values: Iterable<unknown>,
 }
 
 /** Requires an object with fields. */
-export function requireObject(value: unknown): void {
+export function requireObject(value: unknown): asserts value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) misfit();
 }
 
