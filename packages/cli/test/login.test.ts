@@ -98,7 +98,7 @@ test("a schema of --schema is loaded with the packages of its own project", asyn
   const schema = ["--schema", relative(elsewhere, join(cwd, "schemas/auth.ts"))];
   const call = start(["call", url, ...LOGIN, ...schema], {}, relative(cwd, elsewhere));
   await call.says('{"token":"of ada"}');
-  expect(await call.stop()).toBe(0);
+  expect(await call.exit).toBe(0);
 });
 
 test("a wrong schema of --schema is said with its place", async () => {

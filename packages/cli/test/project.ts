@@ -20,7 +20,9 @@ interface Run {
 interface Running {
   /** All that it has said from here on, up to and with `text`. */
   readonly says: (text: string) => Promise<string>;
-  /** Ends it; gives its exit code. */
+  /** Its exit code, once it has ended by itself or by `stop`. */
+  readonly exit: Promise<number | null>;
+  /** Ends a command that would go on until it is told to; gives its exit code. */
   readonly stop: () => Promise<number | null>;
 }
 
@@ -76,7 +78,7 @@ export function useProject(): TestProject {
       env: { ...process.env, ...env },
     });
     // All that it has said is heard by then.
-    const exit = once(child, "close");
+    const exit = once(child, "close").then(([code]) => code as number | null);
     let said = "";
     let heard = (): void => {};
     for (const output of [child.stdout, child.stderr]) {
@@ -95,12 +97,11 @@ export function useProject(): TestProject {
       said = said.slice(end);
       return part;
     };
-    const stop = async (): Promise<number | null> => {
+    const stop = (): Promise<number | null> => {
       child.kill("SIGTERM");
-      const [code] = (await exit) as [number | null];
-      return code;
+      return exit;
     };
-    return { says, stop };
+    return { says, exit, stop };
   };
   return { cwd, quicrpc, run, start, write };
 }
