@@ -2,7 +2,8 @@ import { createSession, interceptCaller, interceptRouter, RpcError } from "@quic
 import { createMemoryPair } from "@quicrpc/core/transport";
 import type { ReceivedBlob } from "@quicrpc/blobs";
 import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
-import { type CallTimings, callTimings, type ServedTimings, sessionStats, timedRouter } from "@quicrpc/core/measure";
+import { type CallTimings, callTimings, sessionStats } from "@quicrpc/core/measure";
+import { type ServedTimings, timedRouter } from "@quicrpc/services";
 import { blobCalls } from "@quicrpc/blobs/generated";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";

@@ -1,15 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type Metadata, sanitizeForLog, type Session } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import {
-  type CallPart,
-  type CallPartName,
-  callParts,
-  type CallTimings,
-  type ConnectionStats,
-  type ServedTimings,
-  sessionStats,
-} from "@quicrpc/core/measure";
+import { type CallTimings, type ConnectionStats, sessionStats } from "@quicrpc/core/measure";
+import { type CallPart, type CallPartName, callParts, type ServedTimings } from "@quicrpc/services";
 import { colorsFor } from "./report.js";
 import { jsonText } from "./target.js";
 

@@ -5,6 +5,7 @@ export { createClientSession } from "./session/create-client-session.js";
 export { createSession } from "./session/create-session.js";
 export { onAbort } from "./call/abort.js";
 export { Received } from "./call/messages/received.js";
+export { measuredOutput } from "./interceptors/call-timings.js";
 export { BLOB, type BlobCode, type BlobField, type BlobRules } from "./contract/blob-code.js";
 export { fromBase64, toBase64 } from "./call/messages/base64.js";
 export { checked, checkOptions, type OptionNames } from "./check-options.js";
@@ -109,7 +110,6 @@ export {
   totalOf,
   type Unacknowledged,
 } from "./session/options.js";
-export { Route, type TrustedAddresses } from "./connection/route.js";
 export { rejectionAtCaller } from "./callers-line.js";
 export { type ReadyOptions, untilAccepted, whenReady } from "./connection/ready.js";
 export { closedError, notReady, SessionCaller } from "./connection/session-caller.js";

@@ -1,5 +1,6 @@
 import { createConnection, createSession, interceptCaller, type Session } from "@quicrpc/core";
-import { callTimings, timedRouter } from "@quicrpc/core/measure";
+import { callTimings } from "@quicrpc/core/measure";
+import { timedRouter } from "../../services/src/timed-router.js";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { durableRouter, resumableCalls } from "@quicrpc/durable/generated";

@@ -1,6 +1,7 @@
 // Calls with blobs that are measured on either side.
 import { interceptCaller } from "@quicrpc/core";
-import { callTimings, type CallTimings, type ServedTimings, timedRouter } from "@quicrpc/core/measure";
+import { callTimings, type CallTimings } from "@quicrpc/core/measure";
+import { type ServedTimings, timedRouter } from "../../services/src/timed-router.js";
 import { createCallerSession } from "@quicrpc/core/transport";
 import { createFetchHandler, httpTransport, plainJson } from "@quicrpc/http";
 import { expect, it } from "vitest";

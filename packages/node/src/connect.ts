@@ -7,12 +7,11 @@ import {
   flatOptions,
   type OptionNames,
   publicUrl,
-  Route,
-  type TrustedAddresses,
 } from "@quicrpc/core/internal";
 import type { QuicSession } from "@quicrpc/quic";
 import { ConnectStrategy } from "./dial/connect-strategy.js";
 import type { DialOnce, FallbackOptions } from "./dial/fallback.js";
+import { Route, type TrustedAddresses } from "./dial/route.js";
 import {
   type AdvancedDialOptions,
   ADVANCED_DIAL_OPTIONS,

@@ -1,4 +1,4 @@
-import { createSession, interceptRouter, RpcError, type Session } from "@quicrpc/core";
+import { createSession, type Interceptor, interceptRouter, RpcError, type Session } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { expect, it } from "vitest";
@@ -53,4 +53,11 @@ it("remembers no more calls than it is to, and no name that is long", async () =
 
 it("refuses what does not fit as ever", async () => {
   await expect(world().unary(methods.half, "many" as never)).rejects.toMatchObject({ code: "invalid_argument" });
+});
+
+it("keeps the permission check of the routers that it measures", () => {
+  const refuse: Interceptor = () => Promise.reject(new RpcError("permission_denied", "no"));
+  const router = interceptRouter(createRouter(methods, { half: (n) => n / 2, fail: () => {} }), [refuse]);
+  const [bound] = createTimings().measure(router).methods;
+  expect(bound?.authorize).toBe(router.methods[0]?.authorize);
 });

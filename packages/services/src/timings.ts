@@ -1,7 +1,7 @@
 import { checkOptions } from "@quicrpc/core/internal";
 import { type Router, RpcError } from "@quicrpc/core";
-import { type ServedTimings, timedRouter } from "@quicrpc/core/measure";
 import { createTimingsRouter } from "./generated/timings.js";
+import { type ServedTimings, timedRouter } from "./timed-router.js";
 
 /** Options of `createTimings`. */
 export interface TimingsOptions {

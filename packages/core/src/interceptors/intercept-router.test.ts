@@ -8,7 +8,6 @@ import { RpcError } from "../errors.js";
 import { concurrencyLimit } from "./concurrency-limit.js";
 import { type Interceptor, withoutPermissionCheck } from "./interceptor.js";
 import { logging } from "./logging.js";
-import { timedRouter } from "./served-timings.js";
 
 const method = defineMethod({ name: "test.v1.Doors", id: 82 }, "unary", "open", { id: 1 });
 const context = new IncomingContext<unknown>(method, undefined, undefined, {
@@ -31,10 +30,7 @@ it("authorize runs the interceptors of every layer, and not the handler", async 
       return next(call);
     };
   const inner = interceptRouter(routerOf(entered), [named("third")]);
-  const [bound] = interceptRouter(
-    timedRouter(inner, () => {}),
-    [named("first"), named("second")],
-  ).methods;
+  const [bound] = interceptRouter(inner, [named("first"), named("second")]).methods;
   await bound?.authorize?.(context);
   expect(entered.splice(0)).toEqual(["first", "second", "third"]);
   await bound?.handler(undefined, context);

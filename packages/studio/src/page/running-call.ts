@@ -1,5 +1,6 @@
 import { type CallOptions, type Caller, interceptCaller, Metadata, RpcError } from "@quicrpc/core";
-import { type CallTimings, callTimings, type ServedTimings } from "@quicrpc/core/measure";
+import { type CallTimings, callTimings } from "@quicrpc/core/measure";
+import type { ServedTimings } from "@quicrpc/services";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { CALL_COMPRESS, CALL_NAME, CALL_VIA } from "../carrier.js";
 import type { ShownMethod } from "./catalog.js";

@@ -1,4 +1,5 @@
-import { type CallPartName, callParts, type CallTimings, type ServedTimings } from "@quicrpc/core/measure";
+import type { CallTimings } from "@quicrpc/core/measure";
+import { type CallPartName, callParts, type ServedTimings } from "@quicrpc/services";
 import type { JSX } from "preact";
 
 /** Properties of `Waterfall`. */

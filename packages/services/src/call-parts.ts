@@ -1,5 +1,5 @@
-import type { CallTimings } from "./call-timings.js";
-import type { ServedTimings } from "./served-timings.js";
+import type { CallTimings } from "@quicrpc/core/measure";
+import type { ServedTimings } from "./timed-router.js";
 
 /**
  * A part of a call's time: `wait` for a session and a free place on it, `upload` of blobs, `encode`, `between` (queues

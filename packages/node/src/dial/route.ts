@@ -1,5 +1,5 @@
-import type { Session } from "../session/session.js";
-import { publicUrl, TransportError } from "../transport-error.js";
+import { type Session, TransportError } from "@quicrpc/core";
+import { publicUrl } from "@quicrpc/core/internal";
 
 /**
  * A session that lasted this many milliseconds ends a chain of goaways, so the address that its peer names is not part

@@ -1,21 +1,21 @@
 // Servers that drain and say where to go, in virtual time.
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { uncheckedCodec } from "../call/messages/codec.js";
-import { defineMethod } from "../client/define-method.js";
-import { createRouter } from "../server/router.js";
-import { ServerLoad } from "../server/server-load.js";
-import { createSession } from "../session/create-session.js";
-import type { LaneSession } from "../session/lane-session.js";
-import type { SessionDrainOptions } from "../session/options.js";
-import type { Session } from "../session/session.js";
-import { SessionCode } from "../transport/close-codes.js";
-import { createMemoryPair } from "../transport/memory.js";
-import type { TransportError } from "../transport-error.js";
-import { type Connection, createConnection } from "./connection.js";
+import {
+  type Connection,
+  createConnection,
+  createSession,
+  ServerLoad,
+  type Session,
+  type TransportError,
+} from "@quicrpc/core";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import type { SessionDrainOptions } from "@quicrpc/core/internal";
+import { createMemoryPair, SessionCode } from "@quicrpc/core/transport";
 import { Route, type TrustedAddresses } from "./route.js";
-import { LiveLog } from "../../test/live-log.js";
-import { meanwhile, pass, startVirtualTime } from "../../test/virtual-time.js";
+import type { LaneSession } from "../../../core/src/session/lane-session.js";
+import { LiveLog } from "../../../core/test/live-log.js";
+import { meanwhile, pass, startVirtualTime } from "../../../core/test/virtual-time.js";
 
 const service = { name: "test.v1.Moves", id: 80 };
 
@@ -362,7 +362,7 @@ describe("a move that goes wrong", () => {
 it("a stage that is not known is passed over", async () => {
   fleet.connect();
   const session = await meanwhile(connection.ready());
-  (fleet.host(A).latest as LaneSession<never>).openLane()?.goaway(7);
+  (fleet.host(A).latest as unknown as LaneSession<never>).openLane()?.goaway(7);
   await pass(1);
   expect(session.takesCalls).toBe(true);
   expect(connection.state).toEqual({ status: "ready" });

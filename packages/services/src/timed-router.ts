@@ -1,9 +1,6 @@
-import { Received } from "../call/messages/received.js";
-import type { AnyMethod } from "../contract/descriptor.js";
-import { streamsInput } from "../contract/directions.js";
-import type { CallContext } from "../server/context.js";
-import type { BoundMethod, Router } from "../server/router.js";
-import { measuredOutput } from "./call-timings.js";
+import type { CallContext, Router } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import { type BoundMethod, measuredOutput, Received, streamsInput } from "@quicrpc/core/internal";
 
 /**
  * Durations of one call at its callee, in milliseconds. If the caller streams, or messages are JSON over HTTP, only the
