@@ -74,12 +74,12 @@ export function blobCalls(fields: BlobFields): BlobCode {
       const settings = dispatchSettings as ServedSettings;
       const { host, isCounted } = settings;
       const serve = handler as (input: unknown, context: unknown) => unknown;
-      const answer = async (message: unknown, context: unknown): Promise<unknown> => {
-        let taken: unknown;
-        let leave: (() => void) | undefined;
+      const serveWithBlobs = async (message: unknown, context: unknown): Promise<unknown> => {
+        let receivedInput: unknown;
+        let releaseQuota: (() => void) | undefined;
         try {
-          taken = received(host, input, message);
-          if (isCounted !== true) leave = admitted(settings, input, message, context as CallContext);
+          receivedInput = received(host, input, message);
+          if (isCounted !== true) releaseQuota = admitted(settings, input, message, context as CallContext);
         } catch (error) {
           // A caller without permission learns that instead.
           await authorize?.(context as never);
@@ -87,9 +87,9 @@ export function blobCalls(fields: BlobFields): BlobCode {
         }
         let result: unknown;
         try {
-          result = await serve(taken, context);
+          result = await serve(receivedInput, context);
         } finally {
-          leave?.();
+          releaseQuota?.();
         }
         const offers: Offer[] = [];
         try {
@@ -99,7 +99,7 @@ export function blobCalls(fields: BlobFields): BlobCode {
           throw error;
         }
       };
-      return answer;
+      return serveWithBlobs;
     },
   };
 }
@@ -209,8 +209,8 @@ function admitted(
   });
   if (lengths.length === 0) return undefined;
   const bytes = lengths.reduce((sum, length) => sum + length, 0);
-  const whose = blobPrincipal(principal ?? once?.options.principal, context, host);
-  return quotaOf(admission.load).enter(whose, lengths.length, bytes, limits);
+  const owner = blobPrincipal(principal ?? once?.options.principal, context, host);
+  return quotaOf(admission.load).enter(owner, lengths.length, bytes, limits);
 }
 
 /**
@@ -222,13 +222,13 @@ function received(host: BlobHost, fields: readonly BlobField[], message: unknown
   if (message instanceof Received) {
     return new Received(received(host, fields, message.value), message.arrived, message.decoded);
   }
-  const taken: Record<string, unknown> = { ...(message as Fields) };
+  const converted: Record<string, unknown> = { ...(message as Fields) };
   for (const { name, maxBytes = host.limits.maxBlobBytes, digest } of fields) {
-    const reference = taken[name] as BlobReference | undefined;
+    const reference = converted[name] as BlobReference | undefined;
     if (reference === undefined) continue;
     const [, length] = reference;
     if (length !== null && length > maxBytes) throw tooLarge(length, maxBytes);
-    taken[name] = new ReceivedBlob(host, reference, maxBytes, digest !== undefined);
+    converted[name] = new ReceivedBlob(host, reference, maxBytes, digest !== undefined);
   }
-  return taken;
+  return converted;
 }

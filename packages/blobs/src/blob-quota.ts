@@ -9,26 +9,26 @@ class BlobQuota {
    * Counts the blobs of one call. Returns a function to call when the handler has settled. Throws `RpcError`
    * `resource_exhausted` if the principal has too many blobs.
    *
-   * @param whose the principal, or the session if the principal is unknown
+   * @param principal the principal, or the session if the principal is unknown
    */
   enter(
-    whose: unknown,
+    principal: unknown,
     blobs: number,
     bytes: number,
     { maxPrincipalBlobs, maxPrincipalBlobBytes }: Limits,
   ): () => void {
-    const use = this.uses.get(whose) ?? { blobs: 0, bytes: 0 };
+    const use = this.uses.get(principal) ?? { blobs: 0, bytes: 0 };
     if (use.blobs + blobs > maxPrincipalBlobs)
       throw tooMany("maxPrincipalBlobs", maxPrincipalBlobs, `${use.blobs + blobs} blobs`);
     if (use.bytes + bytes > maxPrincipalBlobBytes)
       throw tooMany("maxPrincipalBlobBytes", maxPrincipalBlobBytes, `${use.bytes + bytes} bytes of blobs`);
-    this.uses.set(whose, use);
+    this.uses.set(principal, use);
     use.blobs += blobs;
     use.bytes += bytes;
     return () => {
       use.blobs -= blobs;
       use.bytes -= bytes;
-      if (use.blobs === 0) this.uses.delete(whose);
+      if (use.blobs === 0) this.uses.delete(principal);
     };
   }
 }
@@ -52,12 +52,12 @@ export function blobPrincipal(
 ): unknown {
   const { connection } = context;
   if (principal === undefined && typeof connection !== "string") return session;
-  const whose = principalOf(
+  const owner = principalOf(
     principal,
     context,
     `could not determine the principal of the blobs of ${fullName(context.method)}`,
   );
-  return whose === "" ? session : whose;
+  return owner === "" ? session : owner;
 }
 
 function tooMany(setting: string, max: number, has: string): RpcError {

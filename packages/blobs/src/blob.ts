@@ -34,7 +34,12 @@ export function blob(options: BlobOptions = {}): BlobSchema {
     throw new TypeError(`blob({ digest }) takes "sha-256", not ${String(digest)}`);
   if (resumable !== undefined && typeof resumable !== "boolean")
     throw new TypeError(`blob({ resumable }) takes true or false, not ${String(resumable)}`);
-  const said: Reference = [z.int().min(0), z.int().min(0).nullable(), z.string().max(255), z.string().max(1024)];
-  const reference = resumable === true ? z.tuple([...said, z.string().max(32)]) : z.tuple(said);
+  const referenceSchema: Reference = [
+    z.int().min(0),
+    z.int().min(0).nullable(),
+    z.string().max(255),
+    z.string().max(1024),
+  ];
+  const reference = resumable === true ? z.tuple([...referenceSchema, z.string().max(32)]) : z.tuple(referenceSchema);
   return Object.assign(reference, { [BLOB]: { maxBytes, digest, resumable } satisfies BlobRules });
 }

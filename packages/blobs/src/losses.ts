@@ -10,7 +10,7 @@ export class Losses {
   private readonly forMs: number;
   private failures = 0;
   private lostAt: number | undefined = undefined;
-  private begun = false;
+  private hasAttempted = false;
   private unsuspend: (() => void) | undefined = undefined;
 
   constructor(caller: BlobCaller, options: CallOptions) {
@@ -34,24 +34,24 @@ export class Losses {
    * Waits before the next attempt. Rejects with `thrown` as an `RpcError` if the error was not a lost session, or if
    * the time limit has passed.
    */
-  async wait(thrown: unknown, options: CallOptions): Promise<void> {
+  async waitForAttempt(thrown: unknown, options: CallOptions): Promise<void> {
     this.onMade();
     const error = RpcError.from(thrown);
     const { resumption } = this.caller;
     // A call that is refused at the first attempt has lost nothing. After a loss, a refusal only means that the next attempt
     // could not begin.
-    const isLoss = error.code === "unavailable" && (!error.refused || this.begun || isEndOfSession(error));
-    this.begun = true;
+    const isLoss = error.code === "unavailable" && (!error.refused || this.hasAttempted || isEndOfSession(error));
+    this.hasAttempted = true;
     this.lostAt ??= Date.now();
     if (resumption === undefined || !isLoss || Date.now() - this.lostAt > this.forMs) throw error;
     await new Promise<void>((resolve, reject) => {
-      const giveUp = (failure: RpcError): void => {
+      const cancel = (failure: RpcError): void => {
         stop();
         this.onMade();
         reject(failure);
       };
-      const stop = scheduleAttempt(this.failures++, resolve, { options, timeoutMs: options.timeoutMs, giveUp });
-      this.unsuspend = resumption.suspend(giveUp);
+      const stop = scheduleAttempt(this.failures++, resolve, { options, timeoutMs: options.timeoutMs, giveUp: cancel });
+      this.unsuspend = resumption.suspend(cancel);
     });
   }
 }

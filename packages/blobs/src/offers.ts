@@ -43,7 +43,7 @@ interface OfferHost {
 export class BlobOffers {
   private readonly offers: Map<number, Offered> = new Map();
   private next = 0;
-  private over = false;
+  private isClosed = false;
   private readonly bound: BoundMethod = {
     method: readBlob,
     handler: (request: unknown, context) => this.read(request as Partial<ReadBlob>, context as unknown as BlobReading),
@@ -53,7 +53,7 @@ export class BlobOffers {
   constructor(host: OfferHost) {
     this.host = host;
     void host.closed.then(() => {
-      this.over = true;
+      this.isClosed = true;
       for (const offer of this.offers.values()) offer.release();
     });
   }
@@ -80,11 +80,11 @@ export class BlobOffers {
     const ref = this.next++;
     const { content, length = null, type = "", name = "", id = "" } = described;
     if (content instanceof RetainedContent) content.countedBy(this.host.budget, this.host.limits.maxRetainedBlobBytes);
-    const said = [ref, length, type.slice(0, 255), name.slice(0, 1024)] as const;
-    const offered = new Offered(described, isResumable ? [...said, id] : said, () => this.offers.delete(ref));
+    const reference = [ref, length, type.slice(0, 255), name.slice(0, 1024)] as const;
+    const offered = new Offered(described, isResumable ? [...reference, id] : reference, () => this.offers.delete(ref));
     this.offers.set(ref, offered);
     if (isAnswer) offered.expireAfter(ANSWER_MS);
-    if (this.over) offered.release();
+    if (this.isClosed) offered.release();
     return offered;
   }
 
@@ -104,7 +104,7 @@ export class Offered implements Offer {
   readonly reference: BlobReference;
   failure: unknown = undefined;
   private readonly blob: DescribedBlob;
-  private readonly forget: () => void;
+  private readonly onRelease: () => void;
   /** Number of reads so far. A new read ends the one before. */
   private reads = 0;
   private released = false;
@@ -113,10 +113,10 @@ export class Offered implements Offer {
   private reading: BlobReading | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
-  constructor(blob: DescribedBlob, reference: BlobReference, forget: () => void) {
+  constructor(blob: DescribedBlob, reference: BlobReference, onRelease: () => void) {
     this.blob = blob;
     this.reference = reference;
-    this.forget = forget;
+    this.onRelease = onRelease;
   }
 
   expireAfter(ms: number): void {
@@ -128,7 +128,7 @@ export class Offered implements Offer {
   release(): void {
     this.released = true;
     clearTimeout(this.timer);
-    this.forget();
+    this.onRelease();
     this.endRead(new RpcError("cancelled", "the call that the blob belongs to is over"));
     // A caller may use its content again, so only a response's content is discarded.
     if (this.isAnswer && this.reads === 0) discard(this.blob.content);
@@ -142,7 +142,7 @@ export class Offered implements Offer {
   ): AsyncGenerator<Uint8Array, void> {
     const { length, onProgress } = this.blob;
     this.endRead(new RpcError("aborted", "another read of the blob has started"));
-    const turn = ++this.reads;
+    const readNumber = ++this.reads;
     this.reading = context;
     clearTimeout(this.timer);
     try {
@@ -154,25 +154,25 @@ export class Offered implements Offer {
       if (at === from) this.check(from, sha256, hash);
       for await (const chunk of this.chunks(opened)) {
         // The error has no receiver: the read had already been ended.
-        if (this.released || turn !== this.reads || context.hasEnded)
+        if (this.released || readNumber !== this.reads || context.hasEnded)
           throw new RpcError("cancelled", "the read is over");
-        const passed = Math.max(0, Math.min(chunk.length, from - at));
-        if (passed > 0) {
-          await passedHash?.update(chunk.subarray(0, passed));
-          at += passed;
+        const skipped = Math.max(0, Math.min(chunk.length, from - at));
+        if (skipped > 0) {
+          await passedHash?.update(chunk.subarray(0, skipped));
+          at += skipped;
           if (at === from) this.check(from, sha256, hash);
         }
-        if (passed === chunk.length) continue;
-        const rest = passed === 0 ? chunk : chunk.subarray(passed);
+        if (skipped === chunk.length) continue;
+        const rest = skipped === 0 ? chunk : chunk.subarray(skipped);
         if (length !== undefined && at + rest.length > length) {
           at += rest.length;
           break;
         }
         // Node returns all bytes of a `Blob` in memory as one chunk.
-        for (const piece of cut(rest, MAX_PIECE)) {
-          at += piece.length;
-          if (digest) hash?.update(piece);
-          yield piece;
+        for (const part of cut(rest, MAX_PIECE)) {
+          at += part.length;
+          if (digest) hash?.update(part);
+          yield part;
           onProgress?.(at, length);
         }
       }
@@ -180,11 +180,11 @@ export class Offered implements Offer {
       if (length !== undefined && at !== length)
         throw this.failed(new Error(`it does not have the stated ${length} bytes`));
       if (digest && hash !== undefined) context.trailers.set(DIGEST_TRAILER, hash.hex());
-      if (turn === this.reads) this.reading = undefined;
+      if (readNumber === this.reads) this.reading = undefined;
       if (this.isAnswer) this.release();
     } finally {
-      if (turn === this.reads) this.reading = undefined;
-      if (this.isAnswer && turn === this.reads && !this.released) this.expireAfter(ANSWER_MS);
+      if (readNumber === this.reads) this.reading = undefined;
+      if (this.isAnswer && readNumber === this.reads && !this.released) this.expireAfter(ANSWER_MS);
     }
   }
 
@@ -214,8 +214,8 @@ export class Offered implements Offer {
     return this.changed(`the receiver has ${received} bytes, but the blob has ${length}`);
   }
 
-  private changed(how: string): RpcError {
-    return this.failed(changedBlob(how));
+  private changed(difference: string): RpcError {
+    return this.failed(changedBlob(difference));
   }
 
   private async *chunks({ chunks }: OpenedContent): AsyncGenerator<Uint8Array, void> {

@@ -7,7 +7,7 @@ const TURN_BYTES = 262_144;
 /** Hashes large content in several turns of the event loop, so that a peer that requests it repeatedly does not block others. */
 export class PacedHash {
   private readonly hash: Sha256;
-  private left: number = TURN_BYTES;
+  private remaining: number = TURN_BYTES;
 
   constructor(hash: Sha256) {
     this.hash = hash;
@@ -15,14 +15,14 @@ export class PacedHash {
 
   async update(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
-      if (this.left === 0) {
+      if (this.remaining === 0) {
         await ownTurn();
-        this.left = TURN_BYTES;
+        this.remaining = TURN_BYTES;
       }
-      const piece = bytes.subarray(at, at + this.left);
-      this.hash.update(piece);
-      this.left -= piece.length;
-      at += piece.length;
+      const part = bytes.subarray(at, at + this.remaining);
+      this.hash.update(part);
+      this.remaining -= part.length;
+      at += part.length;
     }
   }
 }

@@ -27,9 +27,11 @@ export interface ReadBlob {
 export const DIGEST_TRAILER = "sha-256";
 
 /** Returns the error for a blob that differs from the one whose beginning was transferred before. */
-export function changedBlob(how: string): RpcError {
+export function changedBlob(difference: string): RpcError {
   const hint = "the file was changed, or another was chosen: begin anew, without what was transferred";
-  return new RpcError("failed_precondition", `the blob has changed since the transfer started: ${how}`, { hint });
+  return new RpcError("failed_precondition", `the blob has changed since the transfer started: ${difference}`, {
+    hint,
+  });
 }
 
 /** The method that a receiver calls to read a blob. It streams at a low priority, so that other calls go first. */

@@ -47,7 +47,7 @@ export class ReceivedBlob {
   readonly #ref: number;
   readonly #maxBytes: number;
   readonly #digest: boolean;
-  #resumption: { readonly caller: BlobCaller; readonly anew: AskAnew } | undefined = undefined;
+  #resumption: { readonly caller: BlobCaller; readonly requestAgain: AskAnew } | undefined = undefined;
 
   /**
    * @internal
@@ -71,9 +71,9 @@ export class ReceivedBlob {
     this.#maxBytes = maxBytes;
   }
 
-  /** @internal Makes reads continue after a lost session. `anew` requests the blob again. */
-  resumeBy(caller: BlobCaller, anew: AskAnew): void {
-    this.#resumption = { caller, anew };
+  /** @internal Makes reads continue after a lost session. `requestAgain` requests the blob again. */
+  resumeBy(caller: BlobCaller, requestAgain: AskAnew): void {
+    this.#resumption = { caller, requestAgain };
   }
 
   /**
@@ -81,27 +81,27 @@ export class ReceivedBlob {
    * again; if it gave a stream, only once. A new read ends the one before.
    */
   stream({ signal, ...options }: ReadBlobOptions = {}): ReadableStream<UnsharedBytes> {
-    const over = new AbortController();
-    let forget: (() => void) | undefined;
-    const chunks = this.#read({ ...options, signal: over.signal });
+    const aborter = new AbortController();
+    let stopWatching: (() => void) | undefined;
+    const chunks = this.#read({ ...options, signal: aborter.signal });
     return new ReadableStream<UnsharedBytes>(
       {
         async pull(controller) {
-          forget ??= signal && onAbort(signal, () => over.abort(signal.reason));
+          stopWatching ??= signal && onAbort(signal, () => aborter.abort(signal.reason));
           try {
             const { done, value } = await chunks.next();
             if (done !== true) return controller.enqueue(value);
           } catch (error) {
-            forget?.();
+            stopWatching?.();
             throw error;
           }
-          forget?.();
+          stopWatching?.();
           controller.close();
         },
         cancel(reason) {
-          forget?.();
+          stopWatching?.();
           // A generator returns only after its pending promise has settled; the signal aborts that promise.
-          over.abort(reason);
+          aborter.abort(reason);
           chunks.return().catch(() => {});
         },
       },
@@ -149,32 +149,32 @@ export class ReceivedBlob {
     const hash = keepsHash || after !== undefined ? createSha256() : undefined;
     const options = signal === undefined ? {} : { signal };
     const losses = resumption && new Losses(resumption.caller, options);
-    let taken = 0;
+    let received = 0;
     for await (const chunk of after ?? []) {
       if (signal?.aborted === true) throw cancelled(signal);
-      taken += chunk.length;
+      received += chunk.length;
       hash?.update(chunk);
     }
-    if (taken > (length ?? taken)) throw changedBlob(`it has ${length} bytes, of which ${taken} are there`);
-    for (let lost = false; ; lost = true) {
+    if (received > (length ?? received)) throw changedBlob(`it has ${length} bytes, of which ${received} are there`);
+    for (let isResumed = false; ; isResumed = true) {
       try {
-        const source = lost && resumption !== undefined ? await resumption.anew(signal) : this;
+        const source = isResumed && resumption !== undefined ? await resumption.requestAgain(signal) : this;
         if (source.length !== length) throw changedBlob(`it had ${length} bytes, and has ${source.length}`);
-        const stream = source.#begin(taken, hash, options);
+        const stream = source.#begin(received, hash, options);
         for await (const chunk of stream) {
           losses?.progressed();
-          taken += chunk.length;
-          if (taken > this.#maxBytes) throw tooLarge(taken, this.#maxBytes);
-          if (length !== undefined && taken > length) break;
+          received += chunk.length;
+          if (received > this.#maxBytes) throw tooLarge(received, this.#maxBytes);
+          if (length !== undefined && received > length) break;
           if (keepsHash) hash?.update(chunk);
           yield chunk;
-          onProgress?.(taken, length);
+          onProgress?.(received, length);
         }
-        this.#check(taken, hash, stream.trailers.get(DIGEST_TRAILER));
+        this.#check(received, hash, stream.trailers.get(DIGEST_TRAILER));
         return;
       } catch (error) {
         if (losses === undefined) throw error;
-        await losses.wait(error, options);
+        await losses.waitForAttempt(error, options);
       } finally {
         losses?.onMade();
       }
@@ -187,10 +187,10 @@ export class ReceivedBlob {
   }
 
   /** Throws if the bytes read are not the whole blob, or differ from those that were sent. */
-  #check(taken: number, hash: Sha256 | undefined, sent: string | undefined): void {
+  #check(received: number, hash: Sha256 | undefined, sent: string | undefined): void {
     const { length } = this;
-    if (length !== undefined && taken !== length) {
-      const has = taken > length ? "more" : taken;
+    if (length !== undefined && received !== length) {
+      const has = received > length ? "more" : received;
       throw new RpcError("data_loss", `the blob should have ${length} bytes, but has ${has}`);
     }
     if (!this.#digest) return;

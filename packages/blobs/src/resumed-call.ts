@@ -23,18 +23,18 @@ export async function resumedCall(
   const losses = new Losses(caller as BlobCaller, callOptions);
   const sources = new Sources(losses);
   try {
-    const answer = await answered(caller as BlobCaller, method, sources.named(sent, input), callOptions, losses);
+    const response = await answered(caller as BlobCaller, method, sources.named(sent, input), callOptions, losses);
     for (const { name, resumable } of output) {
-      const blob = (answer as Message | undefined)?.[name];
+      const blob = (response as Message | undefined)?.[name];
       if (resumable !== true || !(blob instanceof ReceivedBlob)) continue;
       blob.resumeBy(caller as BlobCaller, async (signal) => {
-        const anew = { ...callOptions, timeoutMs: undefined, deadline: undefined, signal };
-        const fresh = ((await resumedCall(caller, method, input, anew)) as Message)[name];
+        const resumeOptions = { ...callOptions, timeoutMs: undefined, deadline: undefined, signal };
+        const fresh = ((await resumedCall(caller, method, input, resumeOptions)) as Message)[name];
         if (fresh instanceof ReceivedBlob) return fresh;
         throw new RpcError("not_found", "the new answer does not contain the blob");
       });
     }
-    return answer;
+    return response;
   } catch (error) {
     throw callFailure(RpcError.from(error), fullName(method));
   } finally {
@@ -58,7 +58,7 @@ async function answered(
     try {
       return await caller.begin(method, input, attemptOptions);
     } catch (error) {
-      await losses.wait(error, attemptOptions);
+      await losses.waitForAttempt(error, attemptOptions);
     }
   }
 }
@@ -95,11 +95,11 @@ class Sources {
       this.retained.push(content as RetainedContent);
     }
     let furthest = 0;
-    const noted = (bytes: number, length: number | undefined): void => {
+    const observed = (bytes: number, length: number | undefined): void => {
       if (bytes > furthest) this.losses.progressed();
       furthest = Math.max(furthest, bytes);
       onProgress?.(bytes, length);
     };
-    return { ...described, id, content, onProgress: noted };
+    return { ...described, id, content, onProgress: observed };
   }
 }

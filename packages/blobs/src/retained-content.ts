@@ -51,7 +51,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
 
   /** Opens the content at a position. Rejects with `RpcError` `out_of_range` if that position is no longer retained. */
   async open(from: number): Promise<OpenedContent> {
-    if (from < this.first || from > this.end) throw this.gone(from);
+    if (from < this.first || from > this.end) throw this.discarded(from);
     const hash = this.hash.copy();
     const paced = new PacedHash(hash);
     // A copy: pieces that are dropped during the hashing must be hashed here too.
@@ -77,10 +77,10 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
 
   private async *read(from: number): AsyncGenerator<Uint8Array, void> {
     for (let position = from; ; ) {
-      if (position < this.first) throw this.gone(position);
-      const piece = this.pieceAt(position);
-      if (piece !== undefined) {
-        const next = piece.bytes.subarray(position - piece.at);
+      if (position < this.first) throw this.discarded(position);
+      const part = this.pieceAt(position);
+      if (part !== undefined) {
+        const next = part.bytes.subarray(position - part.at);
         position += next.length;
         yield next;
       } else if (this.done || this.closed) return;
@@ -131,7 +131,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     }
   }
 
-  private gone(from: number): RpcError {
+  private discarded(from: number): RpcError {
     const text = `the blob cannot continue at byte ${from}: its source is a stream, of which bytes ${this.first} to ${this.end} are retained`;
     const hint =
       "give a Blob, a File, fileBlob(path) or a function, which can be read again, or raise limits.maxRetainedBlobBytes";

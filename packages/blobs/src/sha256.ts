@@ -58,9 +58,9 @@ const INITIAL: readonly number[] = primes.slice(0, 8).map((prime) => fraction(Ma
 const ROUND_CONSTANTS: Int32Array = Int32Array.from(primes, (prime) => fraction(Math.cbrt(prime)));
 
 function firstPrimes(count: number): number[] {
-  const found: number[] = [];
-  for (let n = 2; found.length < count; n++) if (found.every((prime) => n % prime !== 0)) found.push(n);
-  return found;
+  const primes: number[] = [];
+  for (let n = 2; primes.length < count; n++) if (primes.every((prime) => n % prime !== 0)) primes.push(n);
+  return primes;
 }
 
 /** SHA-256 (FIPS 180-4) for platforms without an incremental one. */

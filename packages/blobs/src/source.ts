@@ -82,19 +82,19 @@ export function discard(content: BlobContent): void {
 // For browsers whose streams are not async iterable.
 async function* ofStream(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
-  let ended = false;
+  let isDone = false;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      ended = done;
+      isDone = done;
       if (done) return;
       yield value;
     }
   } catch (error) {
-    ended = true;
+    isDone = true;
     throw error;
   } finally {
-    if (!ended) await reader.cancel().catch(() => {});
+    if (!isDone) await reader.cancel().catch(() => {});
     reader.releaseLock();
   }
 }

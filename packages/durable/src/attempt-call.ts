@@ -25,8 +25,8 @@ export interface AttemptOwner {
   onAttempt(pipe: AttemptCall, host: CallingHost): void;
   /** Called with a piece of the call's stream; the cursor is valid during the call only. Throws `ProtocolError`. */
   onPiece(pipe: AttemptCall, cursor: Cursor): void;
-  /** Called when the attempt is over; `made` is false if there was no session for it. `told` is true if the callee ended it. */
-  onAttemptOver(pipe: AttemptCall, error: RpcError | undefined, made: boolean, told: boolean): void;
+  /** Called when the attempt is over. `started` is false if there was no session for it; `endedByPeer` is true if the callee ended it. */
+  onAttemptOver(pipe: AttemptCall, error: RpcError | undefined, started: boolean, endedByPeer: boolean): void;
   /** Makes the call without resumption, by a caller that cannot make attempts. */
   plain(caller: Caller): void;
 }
@@ -38,7 +38,7 @@ export class AttemptCall extends Call implements Pipe {
   private readonly resumable: AttemptOwner;
   private receiving: ReceiveFlow | undefined = undefined;
   /** Whether the callee has reported how the attempt ends. */
-  private told = false;
+  private endedByPeer = false;
   private carriedOn: { readonly carrier: Carrier; readonly id: number } | undefined = undefined;
 
   constructor(method: AnyMethod, resumable: AttemptOwner) {
@@ -102,12 +102,12 @@ export class AttemptCall extends Call implements Pipe {
   }
 
   onDone(): void {
-    this.told = true;
+    this.endedByPeer = true;
     this.end(undefined);
   }
 
   override onFault(fault: Fault): void {
-    this.told = true;
+    this.endedByPeer = true;
     super.onFault(fault);
   }
 
@@ -124,7 +124,7 @@ export class AttemptCall extends Call implements Pipe {
 
   protected conclude(error: RpcError | undefined): void {
     this.receiving?.end();
-    this.resumable.onAttemptOver(this, error, this.host !== undefined, this.told);
+    this.resumable.onAttemptOver(this, error, this.host !== undefined, this.endedByPeer);
   }
 }
 
@@ -146,12 +146,12 @@ const attemptMethods = new WeakMap<AnyMethod, AnyMethod>();
  * directions.
  */
 export function attemptMethod(method: AnyMethod): AnyMethod {
-  let made = attemptMethods.get(method);
-  if (made === undefined) {
+  let attempt = attemptMethods.get(method);
+  if (attempt === undefined) {
     const { service, name, id, priority, via, meta } = method;
     const options = { id, ...(priority !== undefined && { priority }), ...(via && { via }), ...(meta && { meta }) };
-    made = describeMethod(service, attemptCalls, name, options) as AnyMethod;
-    attemptMethods.set(method, made);
+    attempt = describeMethod(service, attemptCalls, name, options) as AnyMethod;
+    attemptMethods.set(method, attempt);
   }
-  return made;
+  return attempt;
 }

@@ -16,14 +16,14 @@ const ONCE: ServedExtension = {
  * given no store are remembered by this router, in memory.
  */
 export function durableRouter<Context>({ methods }: Router<Context>): Router<Context> {
-  let own: OnceService | undefined;
+  let defaultService: OnceService | undefined;
   const resumables = new ResumableCalls();
   const resumable: ServedExtension = { serveAttempt: (attempt) => serveAttempt(attempt, resumables) };
   return {
     methods: methods.map((bound) => {
       const { extension } = bound.method;
       if (extension?.name === "resumable") return { ...bound, extension: resumable };
-      return extension?.name === "once" ? onceMethod(bound, (own ??= new OnceService())) : bound;
+      return extension?.name === "once" ? onceMethod(bound, (defaultService ??= new OnceService())) : bound;
     }),
   };
 }
@@ -32,12 +32,12 @@ export function durableRouter<Context>({ methods }: Router<Context>): Router<Con
  * Wraps the handler so that it is entered at most once for each key. Interceptors run outside of it: their refusals are
  * not remembered.
  */
-function onceMethod<Context>(bound: BoundMethod<Context>, own: OnceService): BoundMethod<Context> {
+function onceMethod<Context>(bound: BoundMethod<Context>, defaultService: OnceService): BoundMethod<Context> {
   const { method } = bound;
-  const handler: BoundMethod["handler"] = (input, given) => {
-    const context = given as IncomingContext<unknown>;
+  const handler: BoundMethod["handler"] = (input, incoming) => {
+    const context = incoming as IncomingContext<unknown>;
     const { onceSettings } = context;
-    const service = onceSettings === undefined ? own : OnceService.of(onceSettings);
+    const service = onceSettings === undefined ? defaultService : OnceService.of(onceSettings);
     return service.serve(method, bound.handler as BoundMethod["handler"], input, context);
   };
   return { ...bound, handler, extension: ONCE };

@@ -44,7 +44,7 @@ export class DurableStream implements DirectStream {
   #resetBy: number | undefined = undefined;
   #stoppedBy: number | undefined = undefined;
   /** Whether the current attempt has reported the end, the reset and the stop. */
-  #told = { end: false, reset: false, stop: false };
+  #sentEndings = { end: false, reset: false, stop: false };
   #peerOver = false;
   /** Bytes of items that have arrived and are not yet read. */
   #unread = 0;
@@ -55,7 +55,7 @@ export class DurableStream implements DirectStream {
   /** Bytes received before the current attempt; undefined after the attempt has reported this side's position. */
   #greets: number | undefined = undefined;
   /** Received bytes that the peer will send again, because they were unread when it was told a position. */
-  #again = 0;
+  #resentBytes = 0;
   /** The kind that the peer's direction starts with, until it has arrived; it is not passed to the handler. */
   #kind: number | undefined;
   readonly #onChange: () => void;
@@ -71,7 +71,7 @@ export class DurableStream implements DirectStream {
 
   /** Whether the peer needs nothing more of this side's direction. */
   get settled(): boolean {
-    return this.#endAcknowledged || (this.#resetBy !== undefined && this.#told.reset);
+    return this.#endAcknowledged || (this.#resetBy !== undefined && this.#sentEndings.reset);
   }
 
   /**
@@ -87,7 +87,7 @@ export class DurableStream implements DirectStream {
    */
   resumeFrom(arrived: number = this.received): number {
     this.#acknowledged = this.#acknowledgeable;
-    this.#again = Math.max(0, arrived - this.#acknowledged);
+    this.#resentBytes = Math.max(0, arrived - this.#acknowledged);
     return this.#acknowledged;
   }
 
@@ -144,7 +144,7 @@ export class DurableStream implements DirectStream {
     this.#pipe = pipe;
     this.#waiting = false;
     this.#greets = greets ? this.received : undefined;
-    this.#told = { end: false, reset: false, stop: false };
+    this.#sentEndings = { end: false, reset: false, stop: false };
     this.#acknowledge(position);
     this.#next = Math.max(this.#sent.first, Math.min(position, this.#sent.end));
     this.#pump();
@@ -195,8 +195,8 @@ export class DurableStream implements DirectStream {
 
   #onBytes(cursor: Cursor): void {
     const { end } = cursor;
-    const dropped = Math.min(this.#again, end - cursor.position);
-    this.#again -= dropped;
+    const dropped = Math.min(this.#resentBytes, end - cursor.position);
+    this.#resentBytes -= dropped;
     let start = cursor.position + dropped;
     if (start === end || this.#peerOver) return;
     this.received += end - start;
@@ -234,16 +234,17 @@ export class DurableStream implements DirectStream {
   }
 
   get #hasNews(): boolean {
-    const told = this.#told;
+    const sentEndings = this.#sentEndings;
     if (
       this.#greets !== undefined ||
       this.#next < this.#sent.end ||
-      (this.#ended && !told.end && !this.#endAcknowledged)
+      (this.#ended && !sentEndings.end && !this.#endAcknowledged)
     )
       return true;
-    if ((this.#resetBy !== undefined && !told.reset) || (this.#stoppedBy !== undefined && !told.stop)) return true;
-    const due = this.#acknowledgeable - this.#acknowledged;
-    return due >= ACKNOWLEDGE_STEP || (this.#peerOver && due > 0);
+    if ((this.#resetBy !== undefined && !sentEndings.reset) || (this.#stoppedBy !== undefined && !sentEndings.stop))
+      return true;
+    const unacknowledged = this.#acknowledgeable - this.#acknowledged;
+    return unacknowledged >= ACKNOWLEDGE_STEP || (this.#peerOver && unacknowledged > 0);
   }
 
   /** Sends as much as the attempt accepts. */
@@ -273,23 +274,23 @@ export class DurableStream implements DirectStream {
   }
 
   #sendOne(pipe: Pipe): void {
-    const told = this.#told;
+    const sentEndings = this.#sentEndings;
     const sent = this.#sent;
     const resetBy = this.#resetBy;
     const stoppedBy = this.#stoppedBy;
     const bytes = sent.read(this.#next, MAX_PIECE);
     this.#next += bytes.length;
-    const end = this.#ended && !told.end && this.#next === sent.end;
-    const reset = told.reset ? undefined : resetBy;
-    const stop = told.stop ? undefined : stoppedBy;
-    told.end ||= end;
-    told.stop ||= stop !== undefined;
+    const end = this.#ended && !sentEndings.end && this.#next === sent.end;
+    const reset = sentEndings.reset ? undefined : resetBy;
+    const stop = sentEndings.stop ? undefined : stoppedBy;
+    sentEndings.end ||= end;
+    sentEndings.stop ||= stop !== undefined;
     if (this.#greets === undefined) this.#acknowledged = this.#acknowledgeable;
     else this.resumeFrom(this.#greets);
     this.#greets = undefined;
     pipe.send({ acknowledged: this.#acknowledged, end, reset, stop }, bytes);
     if (reset === undefined) return;
-    told.reset = true;
+    sentEndings.reset = true;
     this.#onChange();
   }
 }

@@ -7,7 +7,7 @@ const RENEWALS = 3;
 export class Lease {
   private expiry: Expiry | undefined = undefined;
   private heldUntil: number;
-  private ended = false;
+  private isEnded = false;
   private readonly store: OnceStore;
   private readonly id: string;
   private readonly owner: string;
@@ -25,37 +25,37 @@ export class Lease {
     this.leaseMs = leaseMs;
     this.onLost = onLost;
     this.heldUntil = claimedAt + leaseMs;
-    this.wait();
+    this.scheduleRenewal();
   }
 
   end(): void {
-    this.ended = true;
+    this.isEnded = true;
     if (this.expiry !== undefined) expiries.remove(this.expiry);
   }
 
-  private wait(): void {
-    const left = Math.max(0, this.heldUntil - performance.now());
-    this.expiry = expiries.add(Math.min(this.leaseMs / RENEWALS, left), () => void this.renew());
+  private scheduleRenewal(): void {
+    const remainingMs = Math.max(0, this.heldUntil - performance.now());
+    this.expiry = expiries.add(Math.min(this.leaseMs / RENEWALS, remainingMs), () => void this.renew());
   }
 
   private async renew(): Promise<void> {
-    const asked = performance.now();
-    const late = expiries.add(Math.max(0, this.heldUntil - asked), () => this.lose());
-    let held: boolean | undefined;
+    const requestedAt = performance.now();
+    const leaseTimeout = expiries.add(Math.max(0, this.heldUntil - requestedAt), () => this.lose());
+    let isRenewed: boolean | undefined;
     try {
-      held = await this.store.renew(this.id, this.owner, this.leaseMs);
+      isRenewed = await this.store.renew(this.id, this.owner, this.leaseMs);
     } catch {
       // Tried again as long as the lease holds.
     }
-    expiries.remove(late);
-    if (this.ended) return;
-    if (held === true) this.heldUntil = asked + this.leaseMs;
-    if (held === false || performance.now() >= this.heldUntil) this.lose();
-    else this.wait();
+    expiries.remove(leaseTimeout);
+    if (this.isEnded) return;
+    if (isRenewed === true) this.heldUntil = requestedAt + this.leaseMs;
+    if (isRenewed === false || performance.now() >= this.heldUntil) this.lose();
+    else this.scheduleRenewal();
   }
 
   private lose(): void {
-    if (this.ended) return;
+    if (this.isEnded) return;
     this.end();
     this.onLost();
   }

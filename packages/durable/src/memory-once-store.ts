@@ -31,7 +31,7 @@ const SWEPT = 2;
 const EVICTED_SHARE = 1 / 16;
 
 /** Number of buckets: bit lengths 0 to 53. */
-const RANKS = 54;
+const SIZE_CLASSES = 54;
 
 const NEW_ENTRY = { bytes: 0, endedBytes: 0, record: undefined } as const;
 
@@ -58,7 +58,7 @@ interface Holder {
   bytes: number;
   /** Bytes of the calls that have ended (`endedBytes`), and the bit length of that number. */
   endedBytes: number;
-  rank: number;
+  sizeClass: number;
   /** Time, by the monotonic clock, until which calls can only end by being settled. */
   runsUntil: number;
   /** Keys made before this may have been evicted. */
@@ -74,7 +74,7 @@ export class MemoryOnceStore implements OnceStore {
   private readonly entries: Map<string, Entry> = new Map();
   private readonly holders: Map<string, Holder> = new Map();
   /** Holders by bit length of their `endedBytes`, so that a large one is found without a search. */
-  private readonly ranks: readonly Set<Holder>[] = Array.from({ length: RANKS }, () => new Set<Holder>());
+  private readonly bySizeClass: readonly Set<Holder>[] = Array.from({ length: SIZE_CLASSES }, () => new Set<Holder>());
   private readonly bounds: Required<Omit<MemoryOnceStoreOptions, "since">>;
   private forgottenUntil: number;
   private bytes = 0;
@@ -105,13 +105,13 @@ export class MemoryOnceStore implements OnceStore {
     if (!startable) return { state: "absent" };
     const bytes = ENTRY_BYTES + 2 * id.length;
     this.makeRoom(principal, 1, bytes);
-    const own = this.holders.get(principal) ?? this.newHolder(principal);
+    const owningHolder = this.holders.get(principal) ?? this.newHolder(principal);
     const leaseUntil = performance.now() + leaseMs;
     const keepUntil = Date.now() + keepMs;
-    const entry = { fingerprint, owner, madeAt, keepUntil, holder: own, leaseUntil, ...NEW_ENTRY };
+    const entry = { fingerprint, owner, madeAt, keepUntil, holder: owningHolder, leaseUntil, ...NEW_ENTRY };
     this.entries.set(id, entry);
-    own.ids.add(id);
-    own.runsUntil = Math.min(own.runsUntil, leaseUntil);
+    owningHolder.ids.add(id);
+    owningHolder.runsUntil = Math.min(owningHolder.runsUntil, leaseUntil);
     this.grow(entry, bytes);
     return { state: "claimed" };
   }
@@ -135,7 +135,7 @@ export class MemoryOnceStore implements OnceStore {
     if (this.entries.get(id) !== entry) return false;
     entry.record = record;
     this.grow(entry, record.length);
-    this.ended(id, entry);
+    this.markEnded(id, entry);
     return true;
   }
 
@@ -154,7 +154,7 @@ export class MemoryOnceStore implements OnceStore {
   }
 
   private newHolder(principal: string): Holder {
-    const counts = { bytes: 0, endedBytes: 0, rank: 0, runsUntil: 0, forgottenUntil: 0 };
+    const counts = { bytes: 0, endedBytes: 0, sizeClass: 0, runsUntil: 0, forgottenUntil: 0 };
     const holder: Holder = { principal, ids: new Set(), ended: new Set(), ...counts };
     this.holders.set(principal, holder);
     return holder;
@@ -167,32 +167,32 @@ export class MemoryOnceStore implements OnceStore {
   }
 
   /** Called when nothing runs under the entry any more. */
-  private ended(id: string, entry: Entry): void {
+  private markEnded(id: string, entry: Entry): void {
     // It may have counted as ended before, when its lease had expired.
-    this.begun(id, entry);
+    this.markRunning(id, entry);
     entry.holder.ended.add(id);
     entry.endedBytes = entry.bytes;
-    this.rank(entry.holder, entry.bytes);
+    this.addEndedBytes(entry.holder, entry.bytes);
   }
 
   /** Called when the entry counts as running. */
-  private begun(id: string, entry: Entry): void {
-    if (entry.holder.ended.delete(id)) this.rank(entry.holder, -entry.endedBytes);
+  private markRunning(id: string, entry: Entry): void {
+    if (entry.holder.ended.delete(id)) this.addEndedBytes(entry.holder, -entry.endedBytes);
   }
 
-  private rank(holder: Holder, endedBytes: number): void {
+  private addEndedBytes(holder: Holder, endedBytes: number): void {
     holder.endedBytes += endedBytes;
-    const rank = holder.endedBytes === 0 ? 0 : Math.floor(Math.log2(holder.endedBytes)) + 1;
-    if (rank === holder.rank) return;
-    this.ranks[holder.rank]?.delete(holder);
-    holder.rank = rank;
-    if (rank > 0) this.ranks[rank]?.add(holder);
+    const sizeClass = holder.endedBytes === 0 ? 0 : Math.floor(Math.log2(holder.endedBytes)) + 1;
+    if (sizeClass === holder.sizeClass) return;
+    this.bySizeClass[holder.sizeClass]?.delete(holder);
+    holder.sizeClass = sizeClass;
+    if (sizeClass > 0) this.bySizeClass[sizeClass]?.add(holder);
   }
 
   private remove(id: string, entry: Entry): void {
     const { holder } = entry;
     this.entries.delete(id);
-    this.begun(id, entry);
+    this.markRunning(id, entry);
     holder.ids.delete(id);
     this.grow(entry, -entry.bytes);
     if (holder.ids.size > 0) return;
@@ -214,13 +214,13 @@ export class MemoryOnceStore implements OnceStore {
   /** Throws `RpcError` `resource_exhausted` if only running calls are left. */
   private makeRoom(principal: string, entries: number, bytes: number): void {
     const { maxEntries, maxBytes, maxEntriesPerPrincipal, maxBytesPerPrincipal } = this.bounds;
-    const own = this.holders.get(principal);
-    if (own !== undefined) {
+    const holder = this.holders.get(principal);
+    if (holder !== undefined) {
       const isFull = (): boolean =>
-        own.ids.size + entries > maxEntriesPerPrincipal || own.bytes + bytes > maxBytesPerPrincipal;
-      this.evict(own, isFull);
-      if (isFull()) this.endLapsed(own);
-      this.evict(own, isFull);
+        holder.ids.size + entries > maxEntriesPerPrincipal || holder.bytes + bytes > maxBytesPerPrincipal;
+      this.evict(holder, isFull);
+      if (isFull()) this.endLapsed(holder);
+      this.evict(holder, isFull);
       if (isFull()) throw crowded("its principal's calls");
     }
     const isFull = (): boolean => this.entries.size + entries > maxEntries || this.bytes + bytes > maxBytes;
@@ -233,22 +233,23 @@ export class MemoryOnceStore implements OnceStore {
 
   /** Returns a principal with the most results that can be dropped. */
   private largest(): Holder | undefined {
-    for (let rank = RANKS - 1; rank > 0; rank--) for (const holder of this.ranks[rank] ?? []) return holder;
+    for (let sizeClass = SIZE_CLASSES - 1; sizeClass > 0; sizeClass--)
+      for (const holder of this.bySizeClass[sizeClass] ?? []) return holder;
     return undefined;
   }
 
   private evict(holder: Holder, isFull: () => boolean): void {
     if (!isFull()) return;
-    let spare = Math.ceil(holder.ids.size * EVICTED_SHARE);
+    let quota = Math.ceil(holder.ids.size * EVICTED_SHARE);
     for (const id of holder.ended) {
-      if (spare <= 0 && !isFull()) return;
+      if (quota <= 0 && !isFull()) return;
       const entry = this.entries.get(id) as Entry;
       // Its lease had expired, and was renewed.
       if (isRunning(entry)) {
-        this.begun(id, entry);
+        this.markRunning(id, entry);
         continue;
       }
-      spare--;
+      quota--;
       holder.forgottenUntil = Math.max(holder.forgottenUntil, entry.madeAt + 1);
       this.remove(id, entry);
     }
@@ -266,12 +267,12 @@ export class MemoryOnceStore implements OnceStore {
   }
 
   private endIfLapsed(id: string, entry: Entry): void {
-    if (!isRunning(entry) && !entry.holder.ended.has(id)) this.ended(id, entry);
+    if (!isRunning(entry) && !entry.holder.ended.has(id)) this.markEnded(id, entry);
   }
 }
 
-function crowded(whose: string): RpcError {
-  return new RpcError("resource_exhausted", `too many once calls of ${whose} are in progress`, { refused: true });
+function crowded(owner: string): RpcError {
+  return new RpcError("resource_exhausted", `too many once calls of ${owner} are in progress`, { refused: true });
 }
 
 function isRunning({ record, leaseUntil }: Entry): boolean {

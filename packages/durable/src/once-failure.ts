@@ -27,8 +27,8 @@ export function onceFailure(error: unknown): OnceFailure | undefined {
 }
 
 /** Returns the error for a call whose owner, or whose record, was lost. */
-export function unknownOutcome(why: string): RpcError {
-  return failed("unknown", `it is not known whether the call took effect: ${why}`);
+export function unknownOutcome(cause: string): RpcError {
+  return failed("unknown", `it is not known whether the call took effect: ${cause}`);
 }
 
 export function mismatch(): RpcError {

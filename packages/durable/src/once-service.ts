@@ -98,12 +98,12 @@ export class OnceService {
       if (!mayBeSame(state.fingerprint, fingerprint)) throw mismatch();
       const outcome = this.runs.get(call.id);
       if (outcome !== undefined) {
-        const answer = await untilAborted(outcome, context.signal);
+        const result = await untilAborted(outcome, context.signal);
         context.responseMetadata.set(REPLAYED, "true");
-        return answer;
+        return result;
       }
       await sleep(delay, context.signal);
-      state = await this.asked("find", () => this.store.find(call.id), context);
+      state = await this.queryStore("find", () => this.store.find(call.id), context);
       // Nothing ran under the earlier claim, and it was released: this call may run.
       if (state.state === "absent") return this.serve(method, handler, input, context);
     }
@@ -155,9 +155,9 @@ export class OnceService {
     const startable = first || now - madeAt < recordForMs;
     const claim = { principal, madeAt, first, startable, fingerprint, owner, leaseMs, keepMs };
     const claiming = this.store.claim(id, claim);
-    const claimed = this.asked("claim", () => claiming, context);
+    const claimed = this.queryStore("claim", () => claiming, context);
     // If the response came too late, nothing runs under the claim.
-    claimed.catch(() => claiming.then((late) => this.releaseLate(late, id, owner), nothing));
+    claimed.catch(() => claiming.then((state) => this.releaseLate(state, id, owner), nothing));
     return claimed;
   }
 
@@ -190,24 +190,24 @@ export class OnceService {
     input: unknown,
     context: IncomingContext<unknown>,
   ): Promise<unknown> {
-    let answer: unknown;
+    let result: unknown;
     try {
-      answer = await handler(input, context);
+      result = await handler(input, context);
     } catch (error) {
       if (error instanceof RpcError && error.refused && !error.fromCall) await this.release(id, owner);
-      else await this.settle(id, owner, recordError(method, told(error), this.maxRecordBytes), context);
+      else await this.settle(id, owner, recordError(method, callerError(error), this.maxRecordBytes), context);
       throw error;
     }
-    await this.settle(id, owner, this.recordOf(method, answer), context);
-    return answer;
+    await this.settle(id, owner, this.recordOf(method, result), context);
+    return result;
   }
 
-  private recordOf(method: AnyMethod, answer: unknown): Uint8Array {
+  private recordOf(method: AnyMethod, result: unknown): Uint8Array {
     try {
-      return recordAnswer(method, answer, this.maxRecordBytes);
+      return recordAnswer(method, result, this.maxRecordBytes);
     } catch {
       // The caller receives the same error, and the hook the reason.
-      return recordError(method, told(undefined), this.maxRecordBytes);
+      return recordError(method, callerError(undefined), this.maxRecordBytes);
     }
   }
 
@@ -224,8 +224,8 @@ export class OnceService {
     const until = performance.now() + this.leaseMs;
     for (let delay = FIRST_POLL_MS; ; delay = Math.min(MAX_POLL_MS, delay * 2)) {
       try {
-        const left = Math.max(1, until - performance.now());
-        if (await within(this.store.settle(id, owner, record), left)) return;
+        const remainingMs = Math.max(1, until - performance.now());
+        if (await within(this.store.settle(id, owner, record), remainingMs)) return;
         context.report(new Error("the once store has lost a call: if it is repeated, its outcome is unknown"));
         return;
       } catch (error) {
@@ -248,23 +248,23 @@ export class OnceService {
   }
 
   /** Calls the store. A failure is reported, and becomes `unavailable`: the handler was not entered. */
-  private async asked(
-    doing: string,
-    ask: () => Promise<OnceState>,
+  private async queryStore(
+    operation: string,
+    query: () => Promise<OnceState>,
     context: IncomingContext<unknown>,
   ): Promise<OnceState> {
     try {
-      return await within(ask(), this.leaseMs);
+      return await within(query(), this.leaseMs);
     } catch (error) {
       if (error instanceof RpcError) throw error;
-      context.report(new Error(`the once store failed (${doing}): ${asError(error).message}`, { cause: error }));
+      context.report(new Error(`the once store failed (${operation}): ${asError(error).message}`, { cause: error }));
       throw new RpcError("unavailable", "the store of once calls cannot be reached");
     }
   }
 }
 
 /** Returns the error that the caller receives each time. */
-function told(error: unknown): RpcError {
+function callerError(error: unknown): RpcError {
   if (error instanceof RpcError && !error.fromCall) return error;
   return new RpcError("internal", "the handler failed");
 }
@@ -273,27 +273,27 @@ function nothing(): void {}
 
 /** Settles with `promise`, or rejects if the signal fires first. */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let forget: (() => void) | undefined;
+  let stopWatching: (() => void) | undefined;
   const aborted = new Promise<never>((_, reject) => {
-    const fail = (): void => reject(RpcError.from(signal.reason, "cancelled"));
-    if (signal.aborted) fail();
-    else forget = onAbort(signal, fail);
+    const onAborted = (): void => reject(RpcError.from(signal.reason, "cancelled"));
+    if (signal.aborted) onAborted();
+    else stopWatching = onAbort(signal, onAborted);
   });
   try {
     return await Promise.race([promise, aborted]);
   } finally {
-    forget?.();
+    stopWatching?.();
   }
 }
 
 /** Settles with `promise`, or rejects after `timeoutMs`. */
 async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   let expiry: ReturnType<typeof expiries.add> | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timedOut = new Promise<never>((_, reject) => {
     expiry = expiries.add(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs} ms`)));
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([promise, timedOut]);
   } finally {
     if (expiry !== undefined) expiries.remove(expiry);
   }

@@ -21,10 +21,10 @@ type ErrorRecord = readonly [
 ];
 
 /** Returns the record of a response. Throws `RpcError` if it does not match its schema. */
-export function recordAnswer({ output }: AnyMethod, answer: unknown, maxBytes: number): Uint8Array {
+export function recordAnswer({ output }: AnyMethod, result: unknown, maxBytes: number): Uint8Array {
   const out = new FrameWriter(256);
   out.byte(ANSWER);
-  output?.encode(answer, out);
+  output?.encode(result, out);
   return out.position > maxBytes ? Uint8Array.of(UNKEPT) : out.written().slice();
 }
 
@@ -32,8 +32,8 @@ export function recordAnswer({ output }: AnyMethod, answer: unknown, maxBytes: n
 export function recordError(method: AnyMethod, error: RpcError, maxBytes: number): Uint8Array {
   const { code, message, reason } = error;
   const { details, isDeclared } = detailsOf(method, error);
-  const kept = details !== undefined && details.length <= maxBytes ? details : null;
-  const fields: ErrorRecord = [code, message.slice(0, maxBytes), reason ?? null, kept, isDeclared];
+  const keptDetails = details !== undefined && details.length <= maxBytes ? details : null;
+  const fields: ErrorRecord = [code, message.slice(0, maxBytes), reason ?? null, keptDetails, isDeclared];
   const packed = pack(fields);
   const record = new Uint8Array(packed.length + 1);
   record[0] = ERROR;

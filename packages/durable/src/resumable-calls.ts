@@ -39,12 +39,12 @@ export const resumableCalls: CallExtension = {
     const calling = code as Calling;
     return {
       ...calling,
-      around(given, method, input, options) {
-        const caller = given as BaseCaller;
-        const own = options as CallOptions | undefined;
+      around(base, method, input, options) {
+        const caller = base as BaseCaller;
+        const callOptions = options as CallOptions | undefined;
         const { resumption } = caller;
-        if (resumption?.owner !== caller) return caller.begin(method, input, own);
-        return new ResumableCall(caller, resumption, calling, method, input, own).answer;
+        if (resumption?.owner !== caller) return caller.begin(method, input, callOptions);
+        return new ResumableCall(caller, resumption, calling, method, input, callOptions).answer;
       },
     };
   },
@@ -94,16 +94,16 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   private readonly method: AnyMethod;
   private readonly input: unknown;
   private readonly options: CallOptions;
-  private readonly since: number = Date.now();
+  private readonly startedAt: number = Date.now();
   private token: Uint8Array = newToken();
   private readonly durable: DurableStream = new DurableStream(undefined, () => {});
   private epoch = 0;
   private failures = 0;
   private lostAt: number | undefined = undefined;
   /** Whether the callee may have received the call: from then on it is resumed, and never started again. */
-  private begun = false;
+  private mayHaveReached = false;
   /** Whether anything of the callee has arrived. */
-  private heard = false;
+  private hasReceived = false;
   /**
    * The attempt being made, and the one that carries the call. They are the same after the callee has reported its
    * position.
@@ -114,7 +114,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   private host: CallingHost | undefined = undefined;
   private stream: DurableCallStream | undefined = undefined;
   /** Whether the call is over for its caller. */
-  private over = false;
+  private isOver = false;
   private unsuspend: (() => void) | undefined = undefined;
   private stopWaiting: (() => void) | undefined = undefined;
   /** The attempt that waits for a session. */
@@ -136,7 +136,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     this.options = options;
     this.call = calling.create(method, options, input);
     atEnd(this.call, () => {
-      if (!this.over) this.fail(new RpcError("cancelled", "the caller cancelled the call"));
+      if (!this.isOver) this.fail(new RpcError("cancelled", "the caller cancelled the call"));
     });
     this.attempt();
   }
@@ -153,13 +153,13 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     this.waiting = undefined;
     this.running = attempt;
     this.host = host;
-    if (this.over) {
+    if (this.isOver) {
       attempt.giveUp(new RpcError("cancelled", "the call is over"));
       return;
     }
     // A callee that resumes the call sends its position first.
-    if (this.begun) return;
-    this.begun = true;
+    if (this.mayHaveReached) return;
+    this.mayHaveReached = true;
     this.pipe = attempt;
     this.durable.carriedBy(attempt, 0, false);
     if (this.stream === undefined) this.begin(host);
@@ -167,7 +167,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
 
   onPiece(attempt: AttemptCall, cursor: Cursor): void {
     if (attempt !== this.running) return;
-    this.heard = true;
+    this.hasReceived = true;
     this.failures = 0;
     this.lostAt = undefined;
     this.unsuspend?.();
@@ -182,19 +182,24 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     this.durable.onPiece(cursor);
   }
 
-  onAttemptOver(attempt: AttemptCall, error: RpcError | undefined, made: boolean, told: boolean): void {
+  onAttemptOver(attempt: AttemptCall, error: RpcError | undefined, started: boolean, endedByPeer: boolean): void {
     this.waiting = undefined;
-    if (made && this.running !== undefined && attempt !== this.running) return;
+    if (started && this.running !== undefined && attempt !== this.running) return;
     this.running = undefined;
     this.pipe = undefined;
     this.durable.detach();
-    if (this.over) this.finish();
-    else this.lost(error ?? new RpcError("internal", "the callee ended the call before its answer"), told, made);
+    if (this.isOver) this.finish();
+    else
+      this.onAttemptLost(
+        error ?? new RpcError("internal", "the callee ended the call before its answer"),
+        endedByPeer,
+        started,
+      );
   }
 
   /** Makes one call without resumption, on a session that cannot carry attempts: over HTTP, or with interceptors. */
   plain(caller: Caller): void {
-    this.over = true;
+    this.isOver = true;
     followAnswer(this.call, caller.start(this.method, this.input, this.remaining()));
     this.finish();
   }
@@ -214,7 +219,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
       this.stream = new DurableCallStream(this.durable, settings, this);
       return this.stream;
     };
-    const own: CallingHost = {
+    const attemptHost: CallingHost = {
       limits,
       settings,
       schemas,
@@ -225,21 +230,21 @@ class ResumableCall implements AttemptOwner, StreamOpener {
       carrierFor,
       datagramsForCalls: () => undefined,
     };
-    this.call.start(own, this.input, this.remaining());
+    this.call.start(attemptHost, this.input, this.remaining());
     // The call may fail before it has its stream, which would report its end.
     if (this.stream === undefined) this.fail(new RpcError("cancelled", "the call is over"));
   }
 
   /** Called when the caller has its answer, or wants none. */
   onOver(): void {
-    this.over = true;
+    this.isOver = true;
     // The callee ends the attempt after it has been notified.
     if (this.running === undefined) this.finish();
   }
 
   private attempt(): void {
     const { token, options, forMs, durable } = this;
-    const resumes = this.begun;
+    const resumes = this.mayHaveReached;
     if (resumes) this.epoch++;
     const keepMs = Math.min(forMs, MAX_KEEP_MS);
     const { epoch } = this;
@@ -263,23 +268,30 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   /** Returns the call's options with the time that is left. */
   private remaining(): CallOptions {
     const { timeoutMs } = this.options;
-    return { ...this.options, timeoutMs: timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - this.since) };
+    return {
+      ...this.options,
+      timeoutMs: timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - this.startedAt),
+    };
   }
 
-  /** @param made whether there was a session for the attempt */
-  private lost(error: RpcError, told: boolean, made: boolean): void {
+  /** @param started whether there was a session for the attempt */
+  private onAttemptLost(error: RpcError, endedByPeer: boolean, started: boolean): void {
     const { resumption } = this.caller;
     const { idempotent } = this.method;
     this.lostAt ??= Date.now();
     // The callee does not have the call, so it is unknown whether it ran.
-    const mayRepeat = told && !this.heard && (error.refused ? this.epoch === 0 : idempotent && this.epoch > 0);
-    if (mayRepeat) this.forget();
-    else if (!told && this.begun && this.host?.departure?.final === true) {
+    const mayRepeat =
+      endedByPeer && !this.hasReceived && (error.refused ? this.epoch === 0 : idempotent && this.epoch > 0);
+    if (mayRepeat) this.startAfresh();
+    else if (!endedByPeer && this.mayHaveReached && this.host?.departure?.final === true) {
       this.fail(wentWithServer(error));
       return;
     }
     const isRepeated = mayRepeat && !error.refused;
-    const mayHelp = isEndOfSession(error) || isRepeated || (told ? this.begun && error.refused : this.begun || made);
+    const mayHelp =
+      isEndOfSession(error) ||
+      isRepeated ||
+      (endedByPeer ? this.mayHaveReached && error.refused : this.mayHaveReached || started);
     const isLate = this.failures > 0 && Date.now() - this.lostAt > this.forMs;
     if (resumption === undefined || error.code !== "unavailable" || !mayHelp || isLate) {
       this.fail(error);
@@ -310,15 +322,15 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   }
 
   /** Makes the next attempt start the call again. */
-  private forget(): void {
-    this.begun = false;
+  private startAfresh(): void {
+    this.mayHaveReached = false;
     this.epoch = 0;
     this.token = newToken();
   }
 
   private fail(error: RpcError): void {
     const { running } = this;
-    this.over = true;
+    this.isOver = true;
     this.running = undefined;
     running?.giveUp(error);
     if (this.stream === undefined) this.call.end(failureOf(error, this.method, this.peer));

@@ -52,8 +52,8 @@ export class ResumedCall {
   #epoch = 0;
   #keepMs = 0;
   /** Whether the call is over, although its caller may not know. */
-  #served = false;
-  #over = false;
+  #hasResponded = false;
+  #isOver = false;
   #expiry: Expiry | undefined = undefined;
 
   constructor(key: string, principal: string, calls: ResumableCalls, budget: MovingBudget) {
@@ -71,7 +71,7 @@ export class ResumedCall {
         channel,
         requests,
         () => {
-          this.#served = true;
+          this.#hasResponded = true;
           this.#check();
         },
         this.#durable,
@@ -110,7 +110,7 @@ export class ResumedCall {
 
   /** Called when the caller has cancelled the call. */
   onCancel(attempt: ServedAttempt, code: Code): void {
-    if (attempt === this.#attempt) this.giveUp(code);
+    if (attempt === this.#attempt) this.cancel(code);
   }
 
   /** Called when the session of the attempt has ended. */
@@ -120,16 +120,16 @@ export class ResumedCall {
     this.#durable.detach();
     const budget = this.#calls.onSuspended(this);
     if (budget === undefined) {
-      this.giveUp("cancelled");
+      this.cancel("cancelled");
       return;
     }
-    this.#expiry = reminders.add(this.#keepMs, () => this.giveUp("cancelled"));
-    if (!this.#budget.moveTo(budget)) this.giveUp("resource_exhausted");
+    this.#expiry = reminders.add(this.#keepMs, () => this.cancel("cancelled"));
+    if (!this.#budget.moveTo(budget)) this.cancel("resource_exhausted");
   }
 
   /** Ends the call because its caller may not continue it, unless a session still carries it. */
   forsake(code: Code): void {
-    if (this.#attempt === undefined) this.giveUp(code);
+    if (this.#attempt === undefined) this.cancel(code);
   }
 
   /** Ends the call because its caller may not continue it, which was found while `attempt` carries it. */
@@ -138,12 +138,12 @@ export class ResumedCall {
   }
 
   /** Ends the call here, and notifies its caller if possible. */
-  giveUp(code: Code): void {
+  cancel(code: Code): void {
     this.#end(new RpcError(code, "the call was given up"));
   }
 
   #end(error: RpcError): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     const attempt = this.#attempt;
     this.#attempt = undefined;
     this.#durable.detach();
@@ -169,14 +169,14 @@ export class ResumedCall {
   /** Ends the call if it is over and its caller knows it. */
   #check(): void {
     const attempt = this.#attempt;
-    if (this.#over || attempt === undefined || !this.#served || !this.#durable.settled) return;
+    if (this.#isOver || attempt === undefined || !this.#hasResponded || !this.#durable.settled) return;
     this.#attempt = undefined;
     attempt.end();
     this.#finish("cancelled");
   }
 
   #finish(code: Code): void {
-    this.#over = true;
+    this.#isOver = true;
     this.#unsuspend();
     this.#durable.abort(codeNumber(code));
     this.#calls.onOver(this);

@@ -27,22 +27,22 @@ export class RetainedBytes {
     if (needed > this.ring.length) this.resize(Math.max(SMALL, needed, this.ring.length * 2));
     const { ring } = this;
     const at = this.end % ring.length;
-    const room = ring.length - at;
-    if (length <= room) {
+    const untilWrap = ring.length - at;
+    if (length <= untilWrap) {
       ring.set(bytes, at);
     } else {
-      ring.set(bytes.subarray(0, room), at);
-      ring.set(bytes.subarray(room), 0);
+      ring.set(bytes.subarray(0, untilWrap), at);
+      ring.set(bytes.subarray(untilWrap), 0);
     }
     this.end += length;
   }
 
-  /** Returns bytes from `position` on, at most `most` and perhaps fewer than there are; valid until the next write. */
-  read(position: number, most: number): Uint8Array {
+  /** Returns bytes from `position` on, at most `maxBytes` and perhaps fewer than there are; valid until the next write. */
+  read(position: number, maxBytes: number): Uint8Array {
     const { ring } = this;
     if (position === this.end) return NOTHING;
     const at = position % ring.length;
-    return ring.subarray(at, Math.min(ring.length, at + most, at + this.end - position));
+    return ring.subarray(at, Math.min(ring.length, at + maxBytes, at + this.end - position));
   }
 
   /** Drops the bytes before `position`. */

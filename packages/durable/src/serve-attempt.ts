@@ -33,8 +33,8 @@ export function serveAttempt(
 ): void {
   const { method } = bound;
   const { limits, budget, admission } = settings;
-  const asked = decodeResume(resume);
-  const fields = { ...asked, keepMs: Math.min(asked.keepMs, limits.maxResumeMs) };
+  const request = decodeResume(resume);
+  const fields = { ...request, keepMs: Math.min(request.keepMs, limits.maxResumeMs) };
   const principal = whoseCall(context, settings);
   const key = `${hex(fields.token)}/${fullName(method)}/${principal}`;
   const call = resumables.find(key);
@@ -51,8 +51,8 @@ export function serveAttempt(
   const suspension = { limits, budget, load: admission.load, peer: settings.peer };
   if (call === undefined) {
     const moving = new MovingBudget(budget);
-    const begun = new ResumedCall(key, principal, resumables, moving);
-    resumables.add(begun, suspension);
+    const newCall = new ResumedCall(key, principal, resumables, moving);
+    resumables.add(newCall, suspension);
     const channel: ChannelSettings = {
       limits,
       prefix: NO_PREFIX,
@@ -60,7 +60,7 @@ export function serveAttempt(
       budget,
       traffic: { extraCredit: 0 },
     };
-    begun.begin(attempt, fields, dispatcher(ownSettings(bound, settings, moving)), channel);
+    newCall.begin(attempt, fields, dispatcher(ownSettings(bound, settings, moving)), channel);
     return;
   }
   context.reply = { sendMetadata() {}, revoke: (error) => call.revoke(attempt, error) };

@@ -28,9 +28,9 @@ export class ServedAttempt implements IncomingCall, Pipe {
   readonly #id: number;
   readonly #method: string;
   readonly #settings: ReplySettings;
-  readonly #leave: () => void;
+  readonly #releaseAdmission: () => void;
   readonly #receiving: ReceiveFlow;
-  #over = false;
+  #isOver = false;
   #deciding = false;
   /** Called with the decision if it arrives after the attempt has ended. */
   #outlived: (() => void) | undefined = undefined;
@@ -42,7 +42,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
     this.#settings = settings;
     this.flow = new SendFlow(carrier);
     this.#receiving = receiveFlowOf(carrier, id);
-    this.#leave = settings.admission.attach();
+    this.#releaseAdmission = settings.admission.attach();
     // Frames of the call and of the attempt are written at the same time, so they need separate writers.
     gatherFrames(carrier.channel);
   }
@@ -61,7 +61,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
     return () => {
       this.#deciding = false;
       this.#outlived?.();
-      if (this.#over) this.#leave();
+      if (this.#isOver) this.#releaseAdmission();
     };
   }
 
@@ -71,20 +71,20 @@ export class ServedAttempt implements IncomingCall, Pipe {
 
   /** Whether nothing more can be sent on it. */
   get isOver(): boolean {
-    return this.#over;
+    return this.#isOver;
   }
 
   send(fields: PieceFields, bytes: Uint8Array): void {
-    if (!this.#over) this.flow.spend(sendPiece(this.#carrier.channel, this.#id, fields, bytes));
+    if (!this.#isOver) this.flow.spend(sendPiece(this.#carrier.channel, this.#id, fields, bytes));
   }
 
   flush(): void {
-    if (!this.#over) flushPieces(this.#carrier);
+    if (!this.#isOver) flushPieces(this.#carrier);
   }
 
   /** Called when the call needs no attempt any more. */
   end(): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     const { channel, single } = this.#carrier;
     this.#finish();
     channel.whenIdle(() => {
@@ -94,7 +94,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
   }
 
   refuse(error: RpcError): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#finish();
     this.#carrier.channel.whenIdle(() => new Reply(this.#carrier, this.#id, undefined, this.#settings).refuse(error));
   }
@@ -126,10 +126,10 @@ export class ServedAttempt implements IncomingCall, Pipe {
     this.flow.grant(bytes);
   }
 
-  onCancel(code: Code, lost: boolean, withSession: boolean): void {
-    if (this.#over) return;
+  onCancel(code: Code, carrierLost: boolean, withSession: boolean): void {
+    if (this.#isOver) return;
     this.#finish();
-    if (lost) this.#carrier.leave(this.#id);
+    if (carrierLost) this.#carrier.leave(this.#id);
     else
       new Reply(this.#carrier, this.#id, undefined, this.#settings).refuse(
         new RpcError(code, "the caller cancelled the call"),
@@ -145,11 +145,11 @@ export class ServedAttempt implements IncomingCall, Pipe {
   }
 
   #finish(): void {
-    this.#over = true;
+    this.#isOver = true;
     this.flow.end();
     this.#receiving.end();
     if (this.#deciding) this.#outlived = this.#settings.admission.outlive(this.#method);
-    else this.#leave();
+    else this.#releaseAdmission();
     this.onOver?.();
   }
 }

@@ -9,7 +9,7 @@ interface Group {
   readonly calls: Set<ResumedCall>;
   readonly budget: MemoryBudget;
   /** Removes the budget from those of the server. */
-  readonly leave: () => void;
+  readonly release: () => void;
 }
 
 /** Settings of the session on which a call was lost. */
@@ -51,7 +51,7 @@ export class ResumableCalls {
     if (maxSuspendedCalls === 0) return undefined;
     const name = call.principal === "" ? settings.budget : call.principal;
     // The oldest call of the client with the most calls makes room.
-    if (this.#waiting.size >= maxSuspendedCalls) oldest(this.#largest())?.giveUp("resource_exhausted");
+    if (this.#waiting.size >= maxSuspendedCalls) oldest(this.#largest())?.cancel("resource_exhausted");
     const group = this.#groups.get(name) ?? this.#newGroup(name, settings);
     group.calls.add(call);
     call.group = name;
@@ -83,18 +83,18 @@ export class ResumableCalls {
       typeof name === "string" ? `principal ${name}` : host === undefined ? name : `address ${sourceOf(host)}`;
     const calls = new Set<ResumedCall>();
     const onEvicted = (): void => {
-      for (const call of calls) call.giveUp("resource_exhausted");
+      for (const call of calls) call.cancel("resource_exhausted");
     };
     const budget = new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", server);
-    const place = load.add({ budget, onEvicted });
-    const group: Group = { client, calls, budget, leave: () => load.remove(place) };
+    const entry = load.add({ budget, onEvicted });
+    const group: Group = { client, calls, budget, release: () => load.remove(entry) };
     this.#groups.set(name, group);
     return group;
   }
 
   #dissolve(name: unknown, group: Group): void {
     this.#groups.delete(name);
-    group.leave();
+    group.release();
   }
 
   #count(client: unknown, calls: number): void {
@@ -105,12 +105,12 @@ export class ResumableCalls {
 
   /** Returns the group with the most calls of the client with the most calls. */
   #largest(): Group | undefined {
-    let most = 0;
+    let mostCalls = 0;
     let largest: Group | undefined;
     for (const group of this.#groups.values()) {
       const count = this.#clients.get(group.client) ?? 0;
-      if (count < most || (count === most && group.calls.size <= (largest?.calls.size ?? 0))) continue;
-      most = count;
+      if (count < mostCalls || (count === mostCalls && group.calls.size <= (largest?.calls.size ?? 0))) continue;
+      mostCalls = count;
       largest = group;
     }
     return largest;

@@ -23,15 +23,15 @@ export interface ToolCalls {
 /** Calls a tool's method. Never rejects: a failure is a result with `isError`. */
 export async function callTool(
   tool: Tool,
-  given: Readonly<Record<string, unknown>>,
+  args: Readonly<Record<string, unknown>>,
   { caller, signal, begin, maxBytes }: ToolCalls,
   context: ServerContext,
 ): Promise<CallToolResult> {
   const known = begin?.();
   try {
     const { method, output } = tool;
-    const input = inputOf(tool, given);
-    const signals = [context.mcpReq.signal, signal, known?.signal].filter((each) => each !== undefined);
+    const input = inputOf(tool, args);
+    const signals = [context.mcpReq.signal, signal, known?.signal].filter((candidate) => candidate !== undefined);
     const options: CallOptions = { signal: AbortSignal.any(signals) };
     switch (method.kind) {
       case "notify":
@@ -55,8 +55,8 @@ export async function callTool(
   }
 }
 
-function inputOf({ input, wraps }: Tool, given: Readonly<Record<string, unknown>>): unknown {
-  return input?.fromJson(wraps.input ? given["value"] : given);
+function inputOf({ input, wraps }: Tool, args: Readonly<Record<string, unknown>>): unknown {
+  return input?.fromJson(wraps.input ? args["value"] : args);
 }
 
 /** Collects the items of a stream. Reports each one as progress if the client asked for progress. */
@@ -69,13 +69,13 @@ async function gather(
   const { maxItems = DEFAULT_MAX_ITEMS } = mark;
   const progressToken = mcpReq._meta?.progressToken;
   const gathered: unknown[] = [];
-  let room = maxBytes;
+  let remaining = maxBytes;
   for await (const item of items) {
     const json = output?.toJson(item) ?? null;
     const text = JSON.stringify(json);
-    room -= text.length;
+    remaining -= text.length;
     // Leaving the loop ends the call.
-    if (gathered.length >= maxItems || room < 0) return { items: gathered, truncated: true };
+    if (gathered.length >= maxItems || remaining < 0) return { items: gathered, truncated: true };
     gathered.push(json);
     if (progressToken !== undefined) {
       const params = { progressToken, progress: gathered.length, message: text };
@@ -93,11 +93,11 @@ function resultOf(structuredContent: Record<string, unknown>): CallToolResult {
 function failureOf(tool: Tool, error: RpcError): CallToolResult {
   const { code, message, reason } = error;
   const details = detailsOf(tool, error);
-  const told = { code, message, ...(reason !== undefined && { reason }), ...(details !== undefined && { details }) };
+  const report = { code, message, ...(reason !== undefined && { reason }), ...(details !== undefined && { details }) };
   return {
     isError: true,
-    structuredContent: { error: told },
-    content: [{ type: "text", text: JSON.stringify({ error: told }) }],
+    structuredContent: { error: report },
+    content: [{ type: "text", text: JSON.stringify({ error: report }) }],
   };
 }
 

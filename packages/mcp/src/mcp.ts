@@ -38,19 +38,19 @@ export function mcp(options: McpOptions = {}): HttpExtension {
 function serveTools(info: ToolServerInfo, { router, limits, prefix, onError }: ExtensionHost): ExtensionAnswer {
   let making: Promise<ReadonlyMap<string, Tool>> | undefined;
   const running = new RunningCalls();
-  return async (given) => {
+  return async (exchange) => {
     making ??= toolsOfRouter(router);
     const tools = await making;
-    const { request } = given;
+    const { request } = exchange;
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
-    const message = given.json();
+    const message = exchange.json();
     // A batch would be answered by as many messages as fit a request.
     if (!isObject(message))
       throw new RpcError("invalid_argument", "the body must be one JSON-RPC message, not a batch");
     const session = request.headers.get(SESSION_FIELD);
     running.cancel(session, message);
     const calls = {
-      caller: callerFor(given, prefix, limits.maxFrameBytes),
+      caller: callerFor(exchange, prefix, limits.maxFrameBytes),
       begin: () => running.begin(session, message),
       signal: request.signal,
       maxBytes: limits.maxFrameBytes,

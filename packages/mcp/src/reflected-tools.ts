@@ -61,6 +61,10 @@ function sourceOf(
 
 function sideOf(form: MethodDescription["takes"], schema: JsonSchema = {}): ToolJson | undefined {
   if (form === "nothing") return undefined;
-  const own = form === "bytes" ? BYTES_SCHEMA : schema;
-  return { schema: plainJsonSchema(own), toJson: (value) => jsonOf(value), fromJson: (json) => valueOf(json, own) };
+  const ownSchema = form === "bytes" ? BYTES_SCHEMA : schema;
+  return {
+    schema: plainJsonSchema(ownSchema),
+    toJson: (value) => jsonOf(value),
+    fromJson: (json) => valueOf(json, ownSchema),
+  };
 }

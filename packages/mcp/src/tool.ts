@@ -64,9 +64,9 @@ export function toolsOf(sources: readonly ToolSource[]): ReadonlyMap<string, Too
 function toolOf(source: ToolSource, mark: McpTool): Tool {
   const { method, docs, input, output } = source;
   const { service, name, idempotent, readOnly, kind } = method;
-  const said = (method.meta ?? {}) as { readonly summary?: unknown; readonly description?: unknown };
-  const title = mark.title ?? textOf(said.summary);
-  const description = mark.description ?? textOf(said.description) ?? docs;
+  const annotations = (method.meta ?? {}) as { readonly summary?: unknown; readonly description?: unknown };
+  const title = mark.title ?? textOf(annotations.summary);
+  const description = mark.description ?? textOf(annotations.description) ?? docs;
   const wraps = {
     input: input !== undefined && !isObjectSchema(input.schema),
     output: kind !== "server_stream" && output !== undefined && !isObjectSchema(output.schema),
@@ -109,8 +109,8 @@ function itemsSchema(schema: JsonSchema): JsonSchema {
   });
 }
 
-function textOf(said: unknown): string | undefined {
-  return typeof said === "string" ? said : undefined;
+function textOf(text: unknown): string | undefined {
+  return typeof text === "string" ? text : undefined;
 }
 
 export type { JsonSchema };
@@ -129,9 +129,9 @@ function isObjectSchema({ type }: JsonSchema): boolean {
  * to the root and adjusts references.
  */
 function wrapped(schema: JsonSchema, key: "value" | "items", optional: JsonSchema = {}): JsonSchema {
-  const { $defs, ...own } = schema;
+  const { $defs, ...ownKeywords } = schema;
   const root = key === "items" ? "#/properties/items/items" : "#/properties/value";
-  const moved = withRoot(own, root);
+  const moved = withRoot(ownKeywords, root);
   return {
     type: "object",
     properties: { [key]: key === "items" ? { type: "array", items: moved } : moved, ...optional },
@@ -142,7 +142,7 @@ function wrapped(schema: JsonSchema, key: "value" | "items", optional: JsonSchem
 
 /** Replaces references to the root of the schema with references to `root`. */
 function withRoot(part: unknown, root: string): unknown {
-  if (Array.isArray(part)) return part.map((each) => withRoot(each, root));
+  if (Array.isArray(part)) return part.map((element) => withRoot(element, root));
   if (!isObject(part)) return part;
   return Object.fromEntries(
     Object.entries(part).map(([key, value]) => [key, key === "$ref" && value === "#" ? root : withRoot(value, root)]),

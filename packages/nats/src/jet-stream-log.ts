@@ -61,7 +61,7 @@ interface Follower {
   last: number;
   reading: ConsumerMessages | undefined;
   /** Incremented with each new reading, and at the end. */
-  turn: number;
+  generation: number;
 }
 
 /** Stores the history of topics in a JetStream stream. A position is the sequence number of a message there. */
@@ -71,7 +71,7 @@ export class JetStreamLog implements TopicLog {
   private readonly stream: string;
   private readonly subjects: string;
   private readonly timeoutMs: number;
-  private readonly life: string = crypto.randomUUID();
+  private readonly instanceId: string = crypto.randomUUID();
   private sent = 0;
   private readonly followers: Set<Follower> = new Set();
   /** Consumers that read stored messages. */
@@ -114,7 +114,7 @@ export class JetStreamLog implements TopicLog {
 
   async append(topic: string, message: Uint8Array, id?: string): Promise<void> {
     // The server knows the ids of all topics alike.
-    const msgID = id === undefined ? `${this.life}-${++this.sent}` : `${topic} ${encodeURIComponent(id)}`;
+    const msgID = id === undefined ? `${this.instanceId}-${++this.sent}` : `${topic} ${encodeURIComponent(id)}`;
     const end = performance.now() + this.timeoutMs;
     for (;;) {
       try {
@@ -136,7 +136,7 @@ export class JetStreamLog implements TopicLog {
   }
 
   follow(topic: string, receiver: TopicReceiver): LogSubscription {
-    const follower: Follower = { topic, receiver, last: 0, reading: undefined, turn: 0 };
+    const follower: Follower = { topic, receiver, last: 0, reading: undefined, generation: 0 };
     const start = async (): Promise<string> => {
       const { state } = await this.manager.streams.info(this.stream);
       follower.last = state.last_seq;
@@ -148,7 +148,7 @@ export class JetStreamLog implements TopicLog {
       throw new RpcError("unavailable", "the history of the topic cannot be followed", { cause: error });
     });
     const end = (): void => {
-      follower.turn++;
+      follower.generation++;
       this.followers.delete(follower);
       follower.reading?.stop();
     };
@@ -157,22 +157,22 @@ export class JetStreamLog implements TopicLog {
 
   /** Delivers the messages after a follower's last one, with a new consumer. */
   private async read(follower: Follower): Promise<void> {
-    const turn = ++follower.turn;
+    const generation = ++follower.generation;
     follower.reading?.stop();
     const consumer = await this.consumer(follower.topic, follower.last);
     const callback = (message: JsMsg): void => {
-      if (follower.turn !== turn || message.seq <= follower.last) return;
+      if (follower.generation !== generation || message.seq <= follower.last) return;
       follower.last = message.seq;
       follower.receiver.message(message.data.slice(), String(message.seq));
     };
     const reading: ConsumerMessages = await consumer.consume({ callback, expires: EXPIRES_MS });
-    if (follower.turn !== turn) {
+    if (follower.generation !== generation) {
       reading.stop();
       return;
     }
     follower.reading = reading;
     void reading.closed().then(() => {
-      if (follower.turn === turn)
+      if (follower.generation === generation)
         follower.receiver.interrupted("the NATS server has ended the consumer of the topic's history");
     });
   }
@@ -235,9 +235,9 @@ export class JetStreamLog implements TopicLog {
     const message = number === 0 ? null : await streams.getMessage(this.stream, { seq: number });
     if (message?.subject === subject) return true;
     const { state, config } = await streams.info(this.stream, { subjects_filter: subject });
-    const kept = state.subjects?.[subject] ?? 0;
-    const most = config.max_msgs_per_subject > 0 ? config.max_msgs_per_subject : Infinity;
-    return state.first_seq <= number + 1 && kept < most;
+    const storedCount = state.subjects?.[subject] ?? 0;
+    const maxCount = config.max_msgs_per_subject > 0 ? config.max_msgs_per_subject : Infinity;
+    return state.first_seq <= number + 1 && storedCount < maxCount;
   }
 
   /** Reads the messages after a sequence number, across lost connections and restarts of the server. */

@@ -109,24 +109,24 @@ export class NatsBus implements TopicBus {
   /** Interrupts subscriptions after a lost connection, because it is unknown which messages were lost meanwhile. */
   private async watch(): Promise<void> {
     for await (const { type } of this.nats.status()) {
-      if (type === "disconnect") this.lost();
-      if (type === "reconnect") this.found();
+      if (type === "disconnect") this.onDisconnect();
+      if (type === "reconnect") this.onReconnect();
     }
     this.interrupt("the connection to NATS is closed", this.receivers);
   }
 
-  private lost(): void {
+  private onDisconnect(): void {
     if (this.outage !== undefined) return;
     let end = (): void => {};
-    const over = new Promise<void>((resolve) => {
+    const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
     const receivers = new Set(this.receivers);
-    const late = (): void => this.interrupt("the NATS server is unreachable", receivers);
-    this.outage = { timer: setTimeout(late, this.settings.timeoutMs), receivers, over, end };
+    const onTimeout = (): void => this.interrupt("the NATS server is unreachable", receivers);
+    this.outage = { timer: setTimeout(onTimeout, this.settings.timeoutMs), receivers, over: ended, end };
   }
 
-  private found(): void {
+  private onReconnect(): void {
     const { outage } = this;
     if (outage === undefined) return;
     this.outage = undefined;
@@ -144,11 +144,11 @@ export class NatsBus implements TopicBus {
 async function inTime(promise: Promise<void> | undefined, timeoutMs: number): Promise<void> {
   if (promise === undefined) return;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timedOut = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`it has not answered for ${timeoutMs} ms`)), timeoutMs);
   });
   try {
-    await Promise.race([promise, late]);
+    await Promise.race([promise, timedOut]);
   } finally {
     clearTimeout(timer);
   }

@@ -33,9 +33,14 @@ export function natsTargets(nats: NatsConnection, name: string, options: NatsTar
   let before: ReadonlySet<string> = new Set();
   return async () => {
     const found = new Set<string>();
-    const asked = { strategy: "stall", stall: quietMs, maxWait: timeoutMs, maxMessages: MOST_SERVERS } as const;
-    for await (const answer of await nats.requestMany(subject, undefined, asked)) {
-      for (const url of urlsOf(answer)) found.add(url);
+    const requestOptions = {
+      strategy: "stall",
+      stall: quietMs,
+      maxWait: timeoutMs,
+      maxMessages: MOST_SERVERS,
+    } as const;
+    for await (const reply of await nats.requestMany(subject, undefined, requestOptions)) {
+      for (const url of urlsOf(reply)) found.add(url);
     }
     const all = Array.from(new Set([...found, ...before]));
     before = found;
@@ -72,9 +77,11 @@ function subjectOf(name: string): string {
 function urlsOf({ data }: Msg): readonly string[] {
   if (data.length === 0 || data.length > MOST_BYTES) return [];
   try {
-    const said: unknown = JSON.parse(Buffer.from(data).toString());
-    if (!Array.isArray(said)) return [];
-    return said.slice(0, MOST_URLS).filter((url): url is string => typeof url === "string" && URL.canParse(url));
+    const announcement: unknown = JSON.parse(Buffer.from(data).toString());
+    if (!Array.isArray(announcement)) return [];
+    return announcement
+      .slice(0, MOST_URLS)
+      .filter((url): url is string => typeof url === "string" && URL.canParse(url));
   } catch {
     return [];
   }

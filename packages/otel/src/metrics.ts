@@ -22,14 +22,14 @@ export function metrics(options: MetricsOptions = {}): Interceptor {
   const meter = meterProvider.getMeter("@quicrpc/otel");
   const histogram = (name: string, description: string): Histogram =>
     meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: BOUNDARIES } });
-  const made = histogram("rpc.client.call.duration", "Duration of outgoing calls.");
-  const served = histogram("rpc.server.call.duration", "Duration of incoming calls.");
+  const clientDuration = histogram("rpc.client.call.duration", "Duration of outgoing calls.");
+  const serverDuration = histogram("rpc.server.call.duration", "Duration of incoming calls.");
   return withoutPermissionCheck(async (call, next) => {
     const start = performance.now();
     const record = (error: unknown): void => {
       const seconds = (performance.now() - start) / 1000;
       const attributes = { ...callAttributes(call), ...outcomeAttributes(call, error) };
-      (call.side === "caller" ? made : served).record(seconds, attributes);
+      (call.side === "caller" ? clientDuration : serverDuration).record(seconds, attributes);
     };
     try {
       return observeResponse(await next(call), { onOver: record });

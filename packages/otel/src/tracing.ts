@@ -74,10 +74,10 @@ export function tracing(options: TracingOptions = {}): Interceptor {
     try {
       const measured =
         timings && call.side === "caller"
-          ? callTimings((told) => span.setAttributes(timingAttributes(told)))
+          ? callTimings((measuredTimings) => span.setAttributes(timingAttributes(measuredTimings)))
           : undefined;
-      const answer = await context.with(active, () => (measured === undefined ? next(call) : measured(call, next)));
-      return observeResponse(answer, { onOver: (error) => end(span, call, error) });
+      const response = await context.with(active, () => (measured === undefined ? next(call) : measured(call, next)));
+      return observeResponse(response, { onOver: (error) => end(span, call, error) });
     } catch (error) {
       end(span, call, error);
       throw error;

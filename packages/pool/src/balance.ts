@@ -48,15 +48,15 @@ function roundRobin(): Balance {
   const gathered = new WeakMap<BalancedTarget, number>();
   return (targets) => {
     let best = targets[0] as (typeof targets)[number];
-    let most = Number.NEGATIVE_INFINITY;
+    let highest = Number.NEGATIVE_INFINITY;
     let total = 0;
     for (const target of targets) {
       const sum = (gathered.get(target) ?? 0) + target.weight;
       gathered.set(target, sum);
       total += target.weight;
-      if (sum > most) [best, most] = [target, sum];
+      if (sum > highest) [best, highest] = [target, sum];
     }
-    gathered.set(best, most - total);
+    gathered.set(best, highest - total);
     return best;
   };
 }
@@ -84,15 +84,15 @@ function powerOfTwo(): Balance {
   const draw = new Draw();
   return (targets) => {
     const first = draw.index(targets);
-    const one = targets[first] as (typeof targets)[number];
-    if (targets.length === 1) return one;
+    const candidate = targets[first] as (typeof targets)[number];
+    if (targets.length === 1) return candidate;
     const other = targets[draw.index(targets, first)] as (typeof targets)[number];
-    return isLessLoaded(other, one) ? other : one;
+    return isLessLoaded(other, candidate) ? other : candidate;
   };
 }
 
-function isLessLoaded(one: BalancedTarget, other: BalancedTarget): boolean {
-  return one.calls * other.weight < other.calls * one.weight;
+function isLessLoaded(candidate: BalancedTarget, other: BalancedTarget): boolean {
+  return candidate.calls * other.weight < other.calls * candidate.weight;
 }
 
 /** An element that is drawn with a probability proportional to its weight. */
@@ -108,7 +108,7 @@ class Draw {
 
   /** Returns the index of one of `targets`, except the one at `except`. */
   index(targets: readonly Weighted[], except = -1): number {
-    if (targets !== this.list) this.take(targets);
+    if (targets !== this.list) this.updateWeights(targets);
     const { sums } = this;
     const { length } = targets;
     if (sums === undefined) {
@@ -119,11 +119,11 @@ class Draw {
     let at = Math.random() * ((sums[length - 1] as number) - out);
     // Skips the weight of the excluded target.
     if (except >= 0 && at >= before) at += out;
-    const found = sums.findIndex((sum, i) => at < sum && i !== except);
-    return found < 0 ? length - 1 : found;
+    const index = sums.findIndex((sum, i) => at < sum && i !== except);
+    return index < 0 ? length - 1 : index;
   }
 
-  private take(targets: readonly Weighted[]): void {
+  private updateWeights(targets: readonly Weighted[]): void {
     this.list = targets;
     let sum = 0;
     const even = targets.every(({ weight }) => weight === targets[0]?.weight);

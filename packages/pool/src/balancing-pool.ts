@@ -83,7 +83,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
       onChange: () => this.update(),
     };
     if (typeof targets === "function") {
-      const onTargets = (found: readonly Required<TargetSpec>[]): void => this.setTargets(found);
+      const onTargets = (specs: readonly Required<TargetSpec>[]): void => this.setTargets(specs);
       const onFailure = (): void => this.update();
       this.discovery = new Discovery({ resolve: targets, refreshMs, backoff, onTargets, onFailure });
     } else {
@@ -115,7 +115,11 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   async ready(options?: ReadyOptions): Promise<void> {
     const ready = (): true | undefined => (this.candidates.length > 0 ? true : undefined);
     const connect = (): void => this.startTargets();
-    await whenReady(this.states(), { connect, ready, refusal: () => this.refusal, why: () => this.why() }, options);
+    await whenReady(
+      this.states(),
+      { connect, ready, refusal: () => this.refusal, why: () => this.lastError() },
+      options,
+    );
   }
 
   close(options?: CloseOptions): Promise<Unacknowledged> {
@@ -178,7 +182,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   }
 
   protected get heals(): boolean {
-    return !this.over;
+    return !this.isClosed;
   }
 
   protected get isOneProcess(): boolean {
@@ -190,12 +194,12 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     if (this.state.status !== "closed") this.set(this.state);
   }
 
-  protected why(): Error | undefined {
+  protected lastError(): Error | undefined {
     return this.known.find(({ error }) => error !== undefined)?.error ?? this.discovery?.error;
   }
 
   protected beforeWait(): void {
-    if (this.over) throw closedError(undefined);
+    if (this.isClosed) throw closedError(undefined);
     const { refusal } = this;
     if (refusal !== undefined) throw notReady(refusal);
     this.startTargets();
@@ -209,7 +213,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     this.dial();
   }
 
-  private get over(): boolean {
+  private get isClosed(): boolean {
     return this.state.status === "draining" || this.state.status === "closed";
   }
 
@@ -227,13 +231,13 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   }
 
   private setTargets(specs: readonly Required<TargetSpec>[]): void {
-    const before = new Map(this.known.map((each) => [each.target, each]));
+    const before = new Map(this.known.map((entry) => [entry.target, entry]));
     this.setKnown(specs, before);
     for (const target of this.known) if (before.get(target.target) === target) before.delete(target.target);
-    for (const gone of before.values()) {
-      this.leaving.add(gone);
-      void gone.drain().then(({ unacknowledged }) => {
-        if (this.leaving.delete(gone)) this.unacknowledged += unacknowledged;
+    for (const removed of before.values()) {
+      this.leaving.add(removed);
+      void removed.drain().then(({ unacknowledged }) => {
+        if (this.leaving.delete(removed)) this.unacknowledged += unacknowledged;
       });
     }
     this.dialled = Number.NEGATIVE_INFINITY;
@@ -253,8 +257,8 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   ): TargetSessions<S> {
     // In a subset, a target in use that has lost its place to another is not kept.
     const keeps = before !== undefined && (this.subset === undefined || before.idle || tier <= this.dialled);
-    const found = keeps ? before : new TargetSessions(target, this.targetOptions);
-    return Object.assign(found, { priority, weight, tier });
+    const sessions = keeps ? before : new TargetSessions(target, this.targetOptions);
+    return Object.assign(sessions, { priority, weight, tier });
   }
 
   /** Dials the targets of the first tier, and of the next tier if all before it are failing. */
@@ -271,7 +275,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
 
   /** A target has changed, or the list has. */
   private update(): void {
-    if (this.over) return;
+    if (this.isClosed) return;
     this.dial();
     const usable = this.known.filter((target) => target.pick() !== undefined);
     const ready = usable.filter(({ ejectedUntil }) => ejectedUntil === undefined);
@@ -291,8 +295,10 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
 
   /** The state of a pool without a target that takes calls. */
   private connecting(): ConnectionState {
-    const states = this.known.flatMap(({ states: own }) => own).filter(({ status }) => status !== "idle");
-    const error = this.why();
+    const states = this.known
+      .flatMap(({ states: targetStates }) => targetStates)
+      .filter(({ status }) => status !== "idle");
+    const error = this.lastError();
     const failures = Math.min(...states.map((state) => (state.status === "connecting" ? state.failures : 0)));
     const retries = states.map((state) => (state.status === "connecting" ? state.retryAt : undefined));
     const waits = retries.filter((at) => at !== undefined);

@@ -13,10 +13,10 @@ export interface TargetSpec {
 export type ResolveTargets = (signal: AbortSignal) => Promise<readonly (string | TargetSpec)[]>;
 
 /** Returns each target once, with its first weight and priority. Throws `RangeError` for an invalid weight. */
-export function targetSpecs(given: readonly (string | TargetSpec)[]): Required<TargetSpec>[] {
+export function targetSpecs(targets: readonly (string | TargetSpec)[]): Required<TargetSpec>[] {
   const specs = new Map<string, Required<TargetSpec>>();
-  for (const each of given) {
-    const { target, priority = 0, weight = 1 }: TargetSpec = typeof each === "string" ? { target: each } : each;
+  for (const entry of targets) {
+    const { target, priority = 0, weight = 1 }: TargetSpec = typeof entry === "string" ? { target: entry } : entry;
     if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) {
       throw new RangeError(`the weight of ${target} is ${weight}; it must be a number above 0`);
     }
@@ -43,7 +43,7 @@ export class Discovery {
   /** The reason why there is no list, or no newer one. */
   error: Error | undefined = undefined;
   private readonly options: DiscoveryOptions;
-  private asking: AbortController | undefined = undefined;
+  private resolving: AbortController | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
   private askedAt = 0;
   private failures = 0;
@@ -53,25 +53,25 @@ export class Discovery {
   }
 
   start(): void {
-    this.ask();
+    this.resolveTargets();
   }
 
   /** There is reason to think that the list is out of date. */
   hurry(): void {
-    if (this.asking !== undefined || this.failures > 0) return;
+    if (this.resolving !== undefined || this.failures > 0) return;
     this.askIn(Math.max(0, this.askedAt + MIN_INTERVAL_MS - Date.now()));
   }
 
   stop(): void {
     clearTimeout(this.timer);
-    const { asking } = this;
-    this.asking = undefined;
-    asking?.abort();
+    const { resolving } = this;
+    this.resolving = undefined;
+    resolving?.abort();
   }
 
-  private ask(): void {
+  private resolveTargets(): void {
     const abort = new AbortController();
-    this.asking = abort;
+    this.resolving = abort;
     this.askedAt = Date.now();
     const resolve = async (): Promise<readonly Required<TargetSpec>[]> => {
       const targets = targetSpecs(await this.options.resolve(abort.signal));
@@ -80,16 +80,16 @@ export class Discovery {
     };
     resolve().then(
       (targets) => {
-        if (this.asking !== abort) return;
-        this.asking = undefined;
+        if (this.resolving !== abort) return;
+        this.resolving = undefined;
         this.error = undefined;
         this.failures = 0;
         this.askIn(this.options.refreshMs);
         this.options.onTargets(targets);
       },
       (thrown: unknown) => {
-        if (this.asking !== abort) return;
-        this.asking = undefined;
+        if (this.resolving !== abort) return;
+        this.resolving = undefined;
         this.error = asError(thrown);
         this.askIn(Math.max(MIN_INTERVAL_MS, backoffDelay(this.failures++, this.options.backoff)));
         this.options.onFailure(this.error);
@@ -99,6 +99,6 @@ export class Discovery {
 
   private askIn(ms: number): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.ask(), ms);
+    this.timer = setTimeout(() => this.resolveTargets(), ms);
   }
 }

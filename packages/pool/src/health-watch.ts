@@ -12,19 +12,19 @@ export class HealthWatch {
   private retry: ReturnType<typeof setTimeout> | undefined;
   private failures = 0;
 
-  /** @param tell called with each change; nothing is known before the first */
-  constructor(caller: TypedCaller, check: HealthCheck, backoff: Backoff, tell: (able: boolean) => void) {
+  /** @param onChange called with each change; nothing is known before the first */
+  constructor(caller: TypedCaller, check: HealthCheck, backoff: Backoff, onChange: (able: boolean) => void) {
     const { signal } = this.abort;
     const watch = async (): Promise<void> => {
       try {
         for await (const able of check(caller, signal)) {
           if (signal.aborted) return;
           this.failures = 0;
-          tell(able);
+          onChange(able);
         }
       } catch {
         if (signal.aborted) return;
-        tell(false);
+        onChange(false);
         this.retry = setTimeout(() => void watch(), backoffDelay(this.failures++, backoff));
       }
     };

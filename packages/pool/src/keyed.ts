@@ -35,13 +35,13 @@ export function hash(
     if (text === undefined) return spread(targets, method, input, options);
     const holder = hashOf(text);
     let best = targets[0] as (typeof targets)[number];
-    let least = Number.POSITIVE_INFINITY;
+    let lowest = Number.POSITIVE_INFINITY;
     for (const target of targets) {
-      let own = hashes.get(target);
-      if (own === undefined) hashes.set(target, (own = hashOf(target.target)));
+      let targetHash = hashes.get(target);
+      if (targetHash === undefined) hashes.set(target, (targetHash = hashOf(target.target)));
       // An exponential variable of rate `weight`: the least of several is each one's as often as its weight says.
-      const draw = -Math.log(1 - preference(holder, own)) / target.weight;
-      if (draw < least) [best, least] = [target, draw];
+      const score = -Math.log(1 - preference(holder, targetHash)) / target.weight;
+      if (score < lowest) [best, lowest] = [target, score];
     }
     return best;
   };

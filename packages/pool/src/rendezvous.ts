@@ -14,8 +14,8 @@ export function preference(holder: number, candidate: number): number {
 }
 
 /** Spreads the bits of a hash (the last step of MurmurHash3). */
-function mixed(given: number): number {
-  let hash = given;
+function mixed(seed: number): number {
+  let hash = seed;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;

@@ -22,7 +22,7 @@ export class Slot<S extends Session> {
 
   constructor(options: SlotOptions<S>) {
     this.options = options;
-    this.link = new SessionLink({ ...options, onChange: () => this.follow() });
+    this.link = new SessionLink({ ...options, onChange: () => this.watchSession() });
   }
 
   /** The session for calls, if there is one. */
@@ -39,7 +39,7 @@ export class Slot<S extends Session> {
     return state.status === "connecting" && state.error !== undefined;
   }
 
-  private follow(): void {
+  private watchSession(): void {
     const { session } = this.link;
     if (session !== this.current?.session) this.replace(session);
     this.options.onChange();

@@ -80,8 +80,8 @@ export function unaryMethod<Input, Output>(
     queryKey: (input) => keyWith(key, input),
     queryOptions: (input: Input | symbol, options?: QueryCallOptions) =>
       query<Input, Held<Output>>(key, input, (input) => async ({ signal }) => {
-        const answer = await call(input, { ...options, signal });
-        return (answer ?? null) as Held<Output>;
+        const result = await call(input, { ...options, signal });
+        return (result ?? null) as Held<Output>;
       }),
     infiniteOptions: (inputOf, paging, options) => ({
       ...paging,

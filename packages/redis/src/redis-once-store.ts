@@ -60,13 +60,13 @@ export class RedisOnceStore implements OnceStore {
   }
 
   private async run({ text, sha1 }: Script, id: string, values: string[]): Promise<unknown> {
-    const given = { keys: [this.prefix + id], arguments: values };
+    const scriptArgs = { keys: [this.prefix + id], arguments: values };
     try {
-      return await this.client.evalSha(sha1, given);
+      return await this.client.evalSha(sha1, scriptArgs);
     } catch (error) {
       // A server that was started anew, or another of a cluster, does not have the script.
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      return this.client.eval(text, given);
+      return this.client.eval(text, scriptArgs);
     }
   }
 }

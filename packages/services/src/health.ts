@@ -19,7 +19,7 @@ export function createHealth(statuses: HealthStatuses = {}): Health {
   const known = new Map<string, HealthStatus>([["", "serving"], ...Object.entries(statuses)]);
   const watchers = new Set<() => void>();
   const notifyWatchers = (): void => {
-    for (const wake of watchers) wake();
+    for (const notify of watchers) notify();
   };
 
   async function* watch(service: string, signal: AbortSignal): AsyncGenerator<{ status: HealthStatus }> {
@@ -58,13 +58,13 @@ export function createHealth(statuses: HealthStatuses = {}): Health {
 /** Resolves at the next change, or when the signal fires. */
 function nextChange(watchers: Set<() => void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const wake = (): void => {
-      watchers.delete(wake);
-      signal.removeEventListener("abort", wake);
+    const onChange = (): void => {
+      watchers.delete(onChange);
+      signal.removeEventListener("abort", onChange);
       resolve();
     };
-    watchers.add(wake);
-    signal.addEventListener("abort", wake, { once: true });
+    watchers.add(onChange);
+    signal.addEventListener("abort", onChange, { once: true });
   });
 }
 

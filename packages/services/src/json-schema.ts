@@ -43,7 +43,7 @@ export function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
   const { type } = schema;
   const choices = schema["anyOf"] ?? schema["oneOf"];
   if (Array.isArray(choices)) return choices;
-  return Array.isArray(type) ? type.map((each) => ({ ...schema, type: each as unknown })) : undefined;
+  return Array.isArray(type) ? type.map((singleType) => ({ ...schema, type: singleType as unknown })) : undefined;
 }
 
 /** Returns the schemas that must all match. Next to a type they are conditions, such as several patterns of a text. */
@@ -53,10 +53,10 @@ export function partsOf({ allOf, type }: JsonSchema): readonly unknown[] {
 
 /** Returns the schemas that may describe a value: `schema` itself, and recursively each choice and each part. */
 export function branchesOf(schema: unknown, root: JsonSchema, depth = 0): readonly JsonSchema[] {
-  const own = resolved(schema, root);
-  if (own === undefined || depth > MAX_CHOICES) return [];
-  const inner = [...(choicesOf(own) ?? []), ...partsOf(own)];
-  return [own, ...inner.flatMap((each) => branchesOf(each, root, depth + 1))];
+  const resolvedSchema = resolved(schema, root);
+  if (resolvedSchema === undefined || depth > MAX_CHOICES) return [];
+  const inner = [...(choicesOf(resolvedSchema) ?? []), ...partsOf(resolvedSchema)];
+  return [resolvedSchema, ...inner.flatMap((branch) => branchesOf(branch, root, depth + 1))];
 }
 
 /** Returns the schema of an object's member; undefined if any value is allowed. */
@@ -102,13 +102,13 @@ export function membersOf({ properties, required }: JsonSchema): {
 } {
   return {
     names: isObject(properties) ? Object.keys(properties) : [],
-    required: Array.isArray(required) ? required.filter((each) => typeof each === "string") : [],
+    required: Array.isArray(required) ? required.filter((name) => typeof name === "string") : [],
   };
 }
 
 /** Returns true if a JSON value has a JSON Schema type, or one of several; also if the type is unknown. */
 export function isOfType(json: unknown, type: unknown): boolean {
-  if (Array.isArray(type)) return type.some((each) => isOfType(json, each));
+  if (Array.isArray(type)) return type.some((singleType) => isOfType(json, singleType));
   switch (type) {
     case "null":
       return json === null;

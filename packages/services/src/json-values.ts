@@ -22,7 +22,7 @@ const MAX_STEPS = 1_000_000;
 interface Scope {
   readonly root: JsonSchema;
   /** Steps left. At 0, the remaining JSON is not converted. */
-  left: number;
+  remaining: number;
 }
 
 /**
@@ -31,18 +31,18 @@ interface Scope {
  * the server to refuse.
  */
 export function valueOf(json: unknown, schema: JsonSchema): unknown {
-  return readBy(schema, json, { root: schema, left: MAX_STEPS }, 0);
+  return readBy(schema, json, { root: schema, remaining: MAX_STEPS }, 0);
 }
 
-function readBy(by: unknown, json: unknown, scope: Scope, depth: number): unknown {
-  const schema = resolved(by, scope.root);
-  if (schema === undefined || depth > MAX_DEPTH || scope.left-- <= 0 || ownType(json) !== undefined) return json;
-  const inner = (each: unknown, part: unknown): unknown => readBy(part, each, scope, depth + 1);
+function readBy(partSchema: unknown, json: unknown, scope: Scope, depth: number): unknown {
+  const schema = resolved(partSchema, scope.root);
+  if (schema === undefined || depth > MAX_DEPTH || scope.remaining-- <= 0 || ownType(json) !== undefined) return json;
+  const inner = (json: unknown, part: unknown): unknown => readBy(part, json, scope, depth + 1);
   switch (markOf(schema)) {
     case "map":
-      return mapOf(json, schema, inner, (each, part) => fits(each, part, scope, depth + 1)) ?? json;
+      return mapOf(json, schema, inner, (json, part) => fits(json, part, scope, depth + 1)) ?? json;
     case "set":
-      return Array.isArray(json) ? new Set(json.map((each) => inner(each, schema["items"]))) : json;
+      return Array.isArray(json) ? new Set(json.map((item) => inner(item, schema["items"]))) : json;
     case "date":
       // A date without a time means the start of that day in UTC.
       return typeof json === "string" ? (readIsoDate(json) ?? readIsoDate(`${json}T00:00:00Z`) ?? json) : json;
@@ -59,32 +59,33 @@ function readBy(by: unknown, json: unknown, scope: Scope, depth: number): unknow
   if (choices !== undefined)
     return inner(
       json,
-      choices.find((each) => fits(json, each, scope, depth + 1)),
+      choices.find((choice) => fits(json, choice, scope, depth + 1)),
     );
   const parts = partsOf(schema);
   if (parts.length > 0) return parts.reduce(inner, json);
-  if (Array.isArray(json)) return json.map((each, i) => inner(each, itemOf(schema, i)));
+  if (Array.isArray(json)) return json.map((element, i) => inner(element, itemOf(schema, i)));
   if (!isObject(json)) return json;
-  return Object.fromEntries(Object.entries(json).map(([key, each]) => [key, inner(each, memberOf(schema, key))]));
+  return Object.fromEntries(Object.entries(json).map(([key, member]) => [key, inner(member, memberOf(schema, key))]));
 }
 
 /** Converts an object with string keys, or a list of pairs, to a map; returns undefined for other values. */
 function mapOf(
   json: unknown,
   schema: JsonSchema,
-  inner: (json: unknown, by: unknown) => unknown,
-  fitsIn: (json: unknown, by: unknown) => boolean,
+  inner: (json: unknown, partSchema: unknown) => unknown,
+  fitsIn: (json: unknown, partSchema: unknown) => boolean,
 ): Map<unknown, unknown> | undefined {
   const [key, value] = [keyOf(schema), memberOf(schema, "")];
-  if (isPairs(json)) return new Map(json.map(([each, of]) => [inner(each, key), inner(of, value)]));
+  if (isPairs(json))
+    return new Map(json.map(([memberKey, memberValue]) => [inner(memberKey, key), inner(memberValue, value)]));
   if (!isObject(json)) return undefined;
-  const meant = (text: string): unknown =>
-    inner([text, ...meanings(text)].find((each) => fitsIn(each, key)) ?? text, key);
-  return new Map(Object.entries(json).map(([text, each]) => [meant(text), inner(each, value)]));
+  const keyFor = (text: string): unknown =>
+    inner([text, ...meanings(text)].find((meaning) => fitsIn(meaning, key)) ?? text, key);
+  return new Map(Object.entries(json).map(([text, member]) => [keyFor(text), inner(member, value)]));
 }
 
 function isPairs(json: unknown): json is readonly (readonly [key: unknown, value: unknown])[] {
-  return Array.isArray(json) && json.every((each) => Array.isArray(each) && each.length === 2);
+  return Array.isArray(json) && json.every((pair) => Array.isArray(pair) && pair.length === 2);
 }
 
 /** Returns the values, other than text, that an object's key may represent. */
@@ -94,17 +95,17 @@ function meanings(text: string): unknown[] {
 }
 
 /** Returns true if JSON may match a schema; precise enough for a choice between several schemas. */
-function fits(json: unknown, by: unknown, scope: Scope, depth: number): boolean {
-  const schema = resolved(by, scope.root);
-  if (schema === undefined || depth > MAX_DEPTH || scope.left-- <= 0) return true;
-  const inner = (each: unknown, part: unknown): boolean => fits(each, part, scope, depth + 1);
+function fits(json: unknown, partSchema: unknown, scope: Scope, depth: number): boolean {
+  const schema = resolved(partSchema, scope.root);
+  if (schema === undefined || depth > MAX_DEPTH || scope.remaining-- <= 0) return true;
+  const inner = (value: unknown, part: unknown): boolean => fits(value, part, scope, depth + 1);
   const marked = markOf(schema);
   const values = "const" in schema ? [schema["const"]] : schema["enum"];
   if (Array.isArray(values)) return values.includes(marked === "bigint" ? String(json) : json);
   const choices = choicesOf(schema);
-  if (choices !== undefined) return choices.some((each) => inner(json, each));
-  const own = ownType(json);
-  if (own !== undefined) return marked === own;
+  if (choices !== undefined) return choices.some((choice) => inner(json, choice));
+  const jsonType = ownType(json);
+  if (jsonType !== undefined) return marked === jsonType;
   if (marked === "bigint") return isBigInt(json);
   if (marked === "map") return isObject(json) || isPairs(json);
   if (!isOfType(json, schema["type"])) return false;

@@ -86,7 +86,7 @@ function describeMethod({
   meta,
   blobs,
 }: AnyMethod): MethodDescription {
-  const said = meta as JsonObject | undefined;
+  const documentation = meta as JsonObject | undefined;
   const messages = { takes: formOf(input), gives: formOf(output) };
   return {
     name,
@@ -98,7 +98,7 @@ function describeMethod({
     ...(extension?.name === "resumable" && { resumable: true }),
     ...messages,
     fingerprint,
-    meta: said,
+    meta: documentation,
     ...(blobs && { blobs: { input: fieldsOf(blobs.fields.input), output: fieldsOf(blobs.fields.output) } }),
   };
 }

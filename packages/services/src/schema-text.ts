@@ -25,7 +25,7 @@ const MAX_LENGTH = 1_000_000;
 interface Scope {
   readonly root: JsonSchema;
   /** Characters that may still be printed. */
-  left: number;
+  remaining: number;
   /** Whether definitions are recursive, as far as this is known. */
   readonly recursive: Map<unknown, boolean>;
   /** Definitions that are being printed. */
@@ -34,19 +34,19 @@ interface Scope {
 
 /** Prints a JSON Schema as a TypeScript type; with named members, on several lines. Control characters are escaped for terminals. */
 export function schemaText(schema: JsonSchema, root: JsonSchema = schema, indent = ""): string {
-  return partText(schema, { root, left: MAX_LENGTH, recursive: new Map(), open: new Set() }, indent, 0);
+  return partText(schema, { root, remaining: MAX_LENGTH, recursive: new Map(), open: new Set() }, indent, 0);
 }
 
 function partText(schema: JsonSchema, scope: Scope, indent: string, depth: number): string {
-  if (depth > MAX_DEPTH || scope.left <= 0) return "…";
-  const said = textOf(schema, scope, indent, depth);
-  scope.left -= said.length;
-  return said;
+  if (depth > MAX_DEPTH || scope.remaining <= 0) return "…";
+  const printed = textOf(schema, scope, indent, depth);
+  scope.remaining -= printed.length;
+  return printed;
 }
 
 function textOf(schema: JsonSchema, scope: Scope, indent: string, depth: number): string {
-  const text = (inner: unknown, by = indent): string =>
-    isObject(inner) ? partText(inner, scope, by, depth + 1) : "unknown";
+  const text = (inner: unknown, innerIndent = indent): string =>
+    isObject(inner) ? partText(inner, scope, innerIndent, depth + 1) : "unknown";
   const { $ref, enum: values, type, items, prefixItems } = schema;
   if (typeof $ref === "string") return refText($ref, scope, text);
   const mark = markOf(schema) ?? "";
@@ -55,11 +55,11 @@ function textOf(schema: JsonSchema, scope: Scope, indent: string, depth: number)
   if ("const" in schema) return sanitizeForLog(JSON.stringify(schema["const"]));
   if (Array.isArray(values)) return values.map((value) => sanitizeForLog(JSON.stringify(value))).join(" | ");
   const choices = choicesOf(schema);
-  if (choices !== undefined) return choices.map((each) => text(each)).join(" | ");
+  if (choices !== undefined) return choices.map((choice) => text(choice)).join(" | ");
   const parts = partsOf(schema);
-  if (parts.length > 0) return parts.map((each) => text(each)).join(" & ");
+  if (parts.length > 0) return parts.map((part) => text(part)).join(" & ");
   if (mark === "map") return `Map<${text(keyOf(schema))}, ${text(memberOf(schema, ""))}>`;
-  if (Array.isArray(prefixItems)) return `[${prefixItems.map((each) => text(each)).join(", ")}]`;
+  if (Array.isArray(prefixItems)) return `[${prefixItems.map((item) => text(item)).join(", ")}]`;
   if (type === "array") return `Array<${text(items)}>`;
   if (type === "object") {
     if (membersOf(schema).names.length > 0) return objectText(schema, indent, text);
@@ -69,7 +69,7 @@ function textOf(schema: JsonSchema, scope: Scope, indent: string, depth: number)
   return typeof type === "string" ? sanitizeForLog(type) : "unknown";
 }
 
-function objectText(schema: JsonSchema, indent: string, text: (inner: unknown, by: string) => string): string {
+function objectText(schema: JsonSchema, indent: string, text: (inner: unknown, innerIndent: string) => string): string {
   const inner = `${indent}  `;
   const { names, required } = membersOf(schema);
   const lines = names.map((name) => {
@@ -98,7 +98,7 @@ function refText(reference: string, { root, recursive, open }: Scope, text: (inn
   if (!UNNAMED.test(name)) return sanitizeForLog(name);
   if (open.has(definition)) return "…";
   open.add(definition);
-  const said = text(definition);
+  const printed = text(definition);
   open.delete(definition);
-  return said;
+  return printed;
 }

@@ -37,13 +37,13 @@ export class LinkDirection {
   pass(size: number, now: number, conditions: Conditions, bytesPerSecond: number): Passage {
     const { random } = this;
     const [loss, corrupt, where, reorder] = [random(), random(), random(), random()] as const;
-    const [duplicate, jitter, late] = [random(), random(), random()] as const;
+    const [duplicate, jitter, lateness] = [random(), random(), random()] as const;
     if (conditions.blackout || conditions.udpBlocked || loss < conditions.loss) return LOST;
     if (this.waiting(now, bytesPerSecond) + size > conditions.queueBytes) return LOST;
-    const due = this.transmit(size, now, bytesPerSecond) + conditions.delayMs + jitter * conditions.jitterMs;
-    const arrival = reorder < conditions.reorder ? due + late * LATE_MS : this.inOrder(due);
-    const arrivals = duplicate < conditions.duplicate ? [arrival, arrival + late * LATE_MS] : [arrival];
-    return { arrivals, damage: corrupt < conditions.corrupt ? where : undefined };
+    const dueAt = this.transmit(size, now, bytesPerSecond) + conditions.delayMs + jitter * conditions.jitterMs;
+    const arrival = reorder < conditions.reorder ? dueAt + lateness * LATE_MS : this.inOrder(dueAt);
+    const arrivalTimes = duplicate < conditions.duplicate ? [arrival, arrival + lateness * LATE_MS] : [arrival];
+    return { arrivals: arrivalTimes, damage: corrupt < conditions.corrupt ? where : undefined };
   }
 
   /** Returns the arrival time of TCP bytes that take `packets` packets. */
@@ -56,12 +56,14 @@ export class LinkDirection {
   ): { readonly at: number; readonly damage: number | undefined } {
     const { random } = this;
     const [corrupt, where, jitter] = [random(), random(), random()] as const;
-    let lost = 0;
+    let retransmissions = 0;
     // A packet that is sent again may be lost again.
-    for (let i = 0; i < packets; i++) for (let again = 0; again < 8 && random() < conditions.loss; again++) lost++;
-    const again = lost * 2 * conditions.delayMs;
-    const due = this.transmit(size, now, bytesPerSecond) + conditions.delayMs + jitter * conditions.jitterMs + again;
-    return { at: this.inOrder(due), damage: corrupt < conditions.corrupt ? where : undefined };
+    for (let i = 0; i < packets; i++)
+      for (let attempt = 0; attempt < 8 && random() < conditions.loss; attempt++) retransmissions++;
+    const retransmissionMs = retransmissions * 2 * conditions.delayMs;
+    const dueAt =
+      this.transmit(size, now, bytesPerSecond) + conditions.delayMs + jitter * conditions.jitterMs + retransmissionMs;
+    return { at: this.inOrder(dueAt), damage: corrupt < conditions.corrupt ? where : undefined };
   }
 
   private transmit(size: number, now: number, bytesPerSecond: number): number {
@@ -69,8 +71,8 @@ export class LinkDirection {
     return this.sentAt;
   }
 
-  private inOrder(due: number): number {
-    this.lastArrival = Math.max(this.lastArrival, due);
+  private inOrder(dueAt: number): number {
+    this.lastArrival = Math.max(this.lastArrival, dueAt);
     return this.lastArrival;
   }
 }

@@ -41,7 +41,7 @@ export async function openNetwork(networkOptions: NetworkOptions): Promise<Link>
 }
 
 async function openBoth(options: LinkOptions): Promise<Link> {
-  const wanted = options.listen?.port ?? 0;
+  const requestedPort = options.listen?.port ?? 0;
   for (let attempt = 1; ; attempt++) {
     const udp = await openUdpLink(options);
     try {
@@ -49,7 +49,7 @@ async function openBoth(options: LinkOptions): Promise<Link> {
     } catch (error) {
       udp.close();
       // A port that is free for UDP need not be so for TCP.
-      if (wanted !== 0 || attempt === ATTEMPTS) throw error;
+      if (requestedPort !== 0 || attempt === ATTEMPTS) throw error;
     }
   }
 }
@@ -96,7 +96,7 @@ class FailingNetwork implements Link {
     this.online = network.conditions;
     this.offlineMs = offlineMs;
     this.onlineMs = everyMs - offlineMs;
-    this.timer = setTimeout(() => this.turn(), this.onlineMs);
+    this.timer = setTimeout(() => this.nextStep(), this.onlineMs);
   }
 
   get port(): number {
@@ -121,9 +121,9 @@ class FailingNetwork implements Link {
     this.network.close();
   }
 
-  private turn(): void {
+  private nextStep(): void {
     this.isOffline = !this.isOffline;
     this.conditions = this.online;
-    this.timer = setTimeout(() => this.turn(), this.isOffline ? this.offlineMs : this.onlineMs);
+    this.timer = setTimeout(() => this.nextStep(), this.isOffline ? this.offlineMs : this.onlineMs);
   }
 }

@@ -46,14 +46,18 @@ export function recordCalls(options: RecordOptions = {}): CallRecorder {
       if (call.method.blobs !== undefined) {
         throw new RpcError("unimplemented", `${method} has blobs, which cannot be recorded`);
       }
-      const made = new CallInProgress(method, call.method.fingerprint, hasRoom);
-      if (hasRoom(method)) calls.push(made.call);
+      const recording = new CallInProgress(method, call.method.fingerprint, hasRoom);
+      if (hasRoom(method)) calls.push(recording.call);
       const { inputs } = call;
-      if (inputs === undefined) made.keep({ in: toJson(call.input) });
+      if (inputs === undefined) recording.record({ in: toJson(call.input) });
       try {
-        return followed(await next(inputs === undefined ? call : { ...call, inputs: noted(inputs, made) }), call, made);
+        return followed(
+          await next(inputs === undefined ? call : { ...call, inputs: recordInputs(inputs, recording) }),
+          call,
+          recording,
+        );
       } catch (error) {
-        made.end(RpcError.from(error));
+        recording.end(RpcError.from(error));
         throw error;
       }
     },
@@ -80,12 +84,12 @@ class CallInProgress {
   }
 
   /** Records a step of the call. Ignores steps after its end, such as a message that is no longer read. */
-  keep(step: Step): void {
+  record(step: Step): void {
     if (!this.call.isOver && this.hasRoom(step)) this.call.steps.push(step);
   }
 
-  keepMetadata(answer: InterceptedResponse): void {
-    const [metadata, trailers] = [fieldsOf(answer.responseMetadata), fieldsOf(answer.trailers)];
+  keepMetadata(response: InterceptedResponse): void {
+    const [metadata, trailers] = [fieldsOf(response.responseMetadata), fieldsOf(response.trailers)];
     if (this.hasRoom([metadata, trailers])) Object.assign(this.call, { metadata, trailers });
   }
 
@@ -105,14 +109,18 @@ class CallInProgress {
 }
 
 /** Records a response and its end. */
-function followed(answer: InterceptedResponse, { method }: InterceptedCall, made: CallInProgress): InterceptedResponse {
-  const keep = (output: unknown): void => made.keep({ out: toJson(output) });
-  if (answer.outputs === undefined && method.kind !== "notify") keep(answer.output);
-  return observeResponse(answer, {
-    onItem: keep,
+function followed(
+  response: InterceptedResponse,
+  { method }: InterceptedCall,
+  recording: CallInProgress,
+): InterceptedResponse {
+  const recordOutput = (output: unknown): void => recording.record({ out: toJson(output) });
+  if (response.outputs === undefined && method.kind !== "notify") recordOutput(response.output);
+  return observeResponse(response, {
+    onItem: recordOutput,
     onOver: (error) => {
-      made.keepMetadata(answer);
-      made.end(error);
+      recording.keepMetadata(response);
+      recording.end(error);
     },
   });
 }
@@ -121,15 +129,15 @@ function followed(answer: InterceptedResponse, { method }: InterceptedCall, made
  * Records the caller's messages as they are taken. It is not a generator, so that `return()` reaches the producer at
  * once.
  */
-function noted(items: AsyncIterable<unknown>, made: CallInProgress): AsyncIterable<unknown> {
+function recordInputs(items: AsyncIterable<unknown>, recording: CallInProgress): AsyncIterable<unknown> {
   return {
     [Symbol.asyncIterator]() {
       const iterator = items[Symbol.asyncIterator]();
       return {
         next: async () => {
-          const taken = await iterator.next();
-          made.keep(taken.done === true ? { end: true } : { in: toJson(taken.value) });
-          return taken;
+          const step = await iterator.next();
+          recording.record(step.done === true ? { end: true } : { in: toJson(step.value) });
+          return step;
         },
         return: async () => {
           await iterator.return?.();

@@ -25,8 +25,8 @@ export function replayCalls(text: string): Caller {
     throw new TypeError("the recording was made by an earlier version of recordCalls: record the calls again");
   }
   if (version !== 2 || !Array.isArray(calls)) throw new TypeError("the text is not a recording made by recordCalls");
-  const taken = new Set<RecordedCall>();
-  return interceptCaller(createLocalCaller([]), [(call) => answerTo(call, new Replay(call, calls, taken))]);
+  const replayed = new Set<RecordedCall>();
+  return interceptCaller(createLocalCaller([]), [(call) => answerTo(call, new Replay(call, calls, replayed))]);
 }
 
 async function answerTo({ method }: InterceptedCall, replay: Replay): Promise<InterceptedResponse> {
@@ -47,16 +47,16 @@ class Replay {
   /** Recorded calls that match this call's steps so far. */
   private fitting: readonly RecordedCall[];
   /** Recorded calls that already answer a call, this one included. */
-  private readonly taken: Set<RecordedCall>;
+  private readonly replayed: Set<RecordedCall>;
   /** The recorded call that answers this one. */
   private current: RecordedCall | undefined = undefined;
   private position = 0;
 
-  constructor(call: InterceptedCall, recorded: readonly RecordedCall[], taken: Set<RecordedCall>) {
+  constructor(call: InterceptedCall, recorded: readonly RecordedCall[], replayed: Set<RecordedCall>) {
     this.call = call;
     this.name = fullName(call.method);
     this.fitting = recorded.filter(({ method }) => method === this.name);
-    this.taken = taken;
+    this.replayed = replayed;
   }
 
   /** Reads the caller's messages and yields the callee's, in recorded order. */
@@ -65,18 +65,18 @@ class Replay {
     this.requireSchema();
     const messages = inputs?.[Symbol.asyncIterator]();
     try {
-      let recorded = messages === undefined ? this.follow({ in: toJson(input) }) : this.choose();
+      let recorded = messages === undefined ? this.match({ in: toJson(input) }) : this.choose();
       for (;;) {
         if (signal?.aborted === true) throw RpcError.from(signal.reason, "cancelled");
         const step = recorded.steps[this.position];
         if (step === undefined) break;
         if ("out" in step) {
-          recorded = this.follow(step);
+          recorded = this.match(step);
           yield fromJson(step.out);
         } else {
-          const taken = messages && (await unlessAborted(messages.next(), signal));
-          recorded = this.follow(
-            taken === undefined || taken.done === true ? { end: true } : { in: toJson(taken.value) },
+          const received = messages && (await unlessAborted(messages.next(), signal));
+          recorded = this.match(
+            received === undefined || received.done === true ? { end: true } : { in: toJson(received.value) },
           );
         }
       }
@@ -95,7 +95,7 @@ class Replay {
   }
 
   /** Advances by one step. Returns the recorded call that answers this one. */
-  private follow(step: Step): RecordedCall {
+  private match(step: Step): RecordedCall {
     const text = canonicalText(step);
     this.fitting = this.fitting.filter(({ steps }) => canonicalText(steps[this.position] ?? null) === text);
     this.position++;
@@ -104,18 +104,18 @@ class Replay {
 
   private choose(step?: string): RecordedCall {
     if (this.current !== undefined && this.fitting.includes(this.current)) return this.current;
-    if (this.current !== undefined) this.taken.delete(this.current);
-    this.current = this.fitting.find((call) => !this.taken.has(call));
+    if (this.current !== undefined) this.replayed.delete(this.current);
+    this.current = this.fitting.find((call) => !this.replayed.has(call));
     if (this.current === undefined) throw this.missing(step);
-    this.taken.add(this.current);
+    this.replayed.add(this.current);
     return this.current;
   }
 
   private missing(step = ""): RpcError {
-    const what =
+    const problem =
       this.fitting.length === 0 ? "no" : `${this.fitting.length}, each of which has answered, and no further`;
-    const shown = step === "" ? "" : `, at step ${this.position} ${step.slice(0, MAX_SHOWN)}`;
-    return refusal(`the recording has ${what} call of ${this.name} that matches this one${shown}`);
+    const stepText = step === "" ? "" : `, at step ${this.position} ${step.slice(0, MAX_SHOWN)}`;
+    return refusal(`the recording has ${problem} call of ${this.name} that matches this one${stepText}`);
   }
 
   private end({ metadata = [], trailers = [], error, isOver }: RecordedCall): void {
@@ -133,8 +133,8 @@ class Replay {
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const forget = onAbort(signal, () => reject(RpcError.from(signal.reason, "cancelled")));
-    promise.then(resolve, reject).finally(forget);
+    const stopWatching = onAbort(signal, () => reject(RpcError.from(signal.reason, "cancelled")));
+    promise.then(resolve, reject).finally(stopWatching);
   });
 }
 

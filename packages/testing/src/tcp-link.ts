@@ -22,7 +22,7 @@ class TcpLink implements Link {
   private state: Conditions;
   private readonly listen: { readonly host: string; readonly port: number };
   private readonly server: Server;
-  private readonly ways: Set<Way> = new Set();
+  private readonly directions: Set<Way> = new Set();
 
   constructor(options: LinkOptions) {
     this.state = completeConditions(options.conditions ?? {});
@@ -30,14 +30,14 @@ class TcpLink implements Link {
     const { host, port } = linkTargetOf(options);
     const random = randomNumbers(options.seed ?? 1);
     const stateOf = (): Conditions => this.state;
-    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
-      const far = connect({ host, port, allowHalfOpen: true, noDelay: true });
-      for (const way of [
-        new Way(near, far, random, stateOf, ({ upBytesPerSecond }) => upBytesPerSecond),
-        new Way(far, near, random, stateOf, ({ downBytesPerSecond }) => downBytesPerSecond),
+    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (clientSocket) => {
+      const serverSocket = connect({ host, port, allowHalfOpen: true, noDelay: true });
+      for (const direction of [
+        new Way(clientSocket, serverSocket, random, stateOf, ({ upBytesPerSecond }) => upBytesPerSecond),
+        new Way(serverSocket, clientSocket, random, stateOf, ({ downBytesPerSecond }) => downBytesPerSecond),
       ]) {
-        this.ways.add(way);
-        way.from.on("close", () => this.ways.delete(way));
+        this.directions.add(direction);
+        direction.from.on("close", () => this.directions.delete(direction));
       }
     });
     this.server.maxConnections = MAX_CLIENTS;
@@ -58,11 +58,11 @@ class TcpLink implements Link {
   /** TCP retransmits what a blackout dropped, so the bytes only arrive later. */
   set conditions(conditions: Partial<Conditions>) {
     this.state = completeConditions(conditions);
-    for (const way of this.ways) way.adjust();
+    for (const direction of this.directions) direction.adjust();
   }
 
   move(): void {
-    for (const { from } of this.ways) from.resetAndDestroy();
+    for (const { from } of this.directions) from.resetAndDestroy();
   }
 
   close(): void {

@@ -29,9 +29,9 @@ class UdpLink implements Link {
   private state: Conditions;
   private readonly listen: { readonly host: string; readonly port: number };
   private readonly target: { readonly host: string; readonly port: number };
-  private readonly near: Socket;
+  private readonly clientSocket: Socket;
   /** Sockets to the server, by client address. */
-  private readonly far: Map<string, Socket> = new Map();
+  private readonly serverSockets: Map<string, Socket> = new Map();
   private readonly up: LinkDirection;
   private readonly down: LinkDirection;
   private readonly line: DelayLine = new DelayLine();
@@ -44,24 +44,24 @@ class UdpLink implements Link {
     const { seed = 1 } = options;
     this.up = new LinkDirection(randomNumbers(seed));
     this.down = new LinkDirection(randomNumbers(seed + 0x5bd1e995));
-    this.near = createSocket(socketType(this.listen.host));
+    this.clientSocket = createSocket(socketType(this.listen.host));
   }
 
   async open(): Promise<void> {
-    this.near.on("message", (packet, client) => {
+    this.clientSocket.on("message", (packet, client) => {
       // Nothing can be sent to port 0: `send` would throw for the answer.
       if (client.port === 0) return;
       const { host, port } = this.target;
       this.pass(this.up, this.state.upBytesPerSecond, packet, (bytes) => this.farOf(client).send(bytes, port, host));
     });
-    this.near.bind(this.listen.port, this.listen.host);
-    await once(this.near, "listening");
+    this.clientSocket.bind(this.listen.port, this.listen.host);
+    await once(this.clientSocket, "listening");
     // From now on: a client that is gone, which ICMP says.
-    this.near.on("error", () => {});
+    this.clientSocket.on("error", () => {});
   }
 
   get port(): number {
-    return this.near.address().port;
+    return this.clientSocket.address().port;
   }
 
   get conditions(): Conditions {
@@ -73,35 +73,37 @@ class UdpLink implements Link {
   }
 
   move(): void {
-    for (const socket of this.far.values()) socket.close();
-    this.far.clear();
+    for (const socket of this.serverSockets.values()) socket.close();
+    this.serverSockets.clear();
   }
 
   close(): void {
     if (this.closed) return;
     this.closed = true;
     this.line.clear();
-    this.near.close();
+    this.clientSocket.close();
     this.move();
   }
 
   private farOf(client: RemoteInfo): Socket {
     const key = `${client.address} ${client.port}`;
-    const known = this.far.get(key);
+    const known = this.serverSockets.get(key);
     if (known !== undefined) return known;
-    const [oldest] = this.far;
-    if (oldest !== undefined && this.far.size >= MAX_CLIENTS) {
+    const [oldest] = this.serverSockets;
+    if (oldest !== undefined && this.serverSockets.size >= MAX_CLIENTS) {
       oldest[1].close();
-      this.far.delete(oldest[0]);
+      this.serverSockets.delete(oldest[0]);
     }
     const socket = createSocket(socketType(this.target.host));
     // A server that is gone: ICMP says so to this socket, and the client receives nothing, as behind a router.
     socket.on("error", () => {});
     socket.on("message", (packet) => {
       const { downBytesPerSecond } = this.state;
-      this.pass(this.down, downBytesPerSecond, packet, (bytes) => this.near.send(bytes, client.port, client.address));
+      this.pass(this.down, downBytesPerSecond, packet, (bytes) =>
+        this.clientSocket.send(bytes, client.port, client.address),
+      );
     });
-    this.far.set(key, socket);
+    this.serverSockets.set(key, socket);
     return socket;
   }
 

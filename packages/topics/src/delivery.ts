@@ -46,11 +46,11 @@ export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, posi
   // Without a limit: waiting messages are limited by their memory, not by how many values they contain.
   const budget: DecodeBudget = new MemoryBudget(Number.MAX_SAFE_INTEGER, "");
   const decoded = decodeWithin(budget, codec, bytes, 0, bytes.length) as TopicItem;
-  const held = budget.decodedBytes + DELIVERY_BYTES;
+  const heldBytes = budget.decodedBytes + DELIVERY_BYTES;
   const item = position === undefined ? decoded : { ...decoded, position };
   const sent = position === undefined ? bytes : encodedBy(codec, item, bytes.length + ROOM_FOR_POSITION);
   encoded.set(item, sent);
-  return { item, size: held, holders: 0 };
+  return { item, size: heldBytes, holders: 0 };
 }
 
 /** Returns the item of a message that is read from a log. */
@@ -67,10 +67,10 @@ export function loggedItem(codec: MessageCodec<unknown>, bytes: Uint8Array, posi
 /**
  * Returns the bytes of an item. Throws the codec's error if it does not match its schema.
  *
- * @param room expected number of bytes
+ * @param initialBytes expected number of bytes
  */
-export function encodedBy(codec: MessageCodec<unknown>, item: TopicItem, room: number = 256): Uint8Array {
-  const out = new FrameWriter(room);
+export function encodedBy(codec: MessageCodec<unknown>, item: TopicItem, initialBytes: number = 256): Uint8Array {
+  const out = new FrameWriter(initialBytes);
   codec.encode(item, out);
   return out.buffer.slice(0, out.position);
 }

@@ -44,15 +44,15 @@ export class MemoryLog implements TopicLog {
   private readonly journal: Journal | undefined;
   private readonly receivers: Map<string, TopicReceiver> = new Map();
   /** Distinguishes positions of this process from positions of an earlier one. */
-  private readonly life: string;
+  private readonly instanceId: string;
   private last = 0;
   private heldBytes = 0;
 
   constructor(limits: TopicLimits, journal?: Journal) {
     this.limits = limits;
     this.journal = journal;
-    this.life = journal?.life ?? Math.random().toString(36).slice(2, 10);
-    for (const [number, entry] of journal?.entries ?? []) this.keep(number, entry);
+    this.instanceId = journal?.life ?? Math.random().toString(36).slice(2, 10);
+    for (const [number, entry] of journal?.entries ?? []) this.store(number, entry);
     this.last = journal?.last ?? 0;
   }
 
@@ -62,7 +62,7 @@ export class MemoryLog implements TopicLog {
     const entry = { topic, bytes, id };
     this.journal?.append(number, entry, this.entries.all);
     this.last = number;
-    this.keep(number, entry);
+    this.store(number, entry);
     this.receivers.get(topic)?.message(bytes, this.position(number));
   }
 
@@ -99,9 +99,9 @@ export class MemoryLog implements TopicLog {
   /** Returns the number in a position, if all later messages of the topic are kept. Throws `RpcError` otherwise. */
   private numberOf(topic: string, position: string): number {
     if (position === "0") return 0;
-    const [life, text] = position.split("-");
+    const [instanceId, text] = position.split("-");
     const number = Number(text);
-    if (life !== this.life || !Number.isSafeInteger(number) || !this.hasAllAfter(topic, number))
+    if (instanceId !== this.instanceId || !Number.isSafeInteger(number) || !this.hasAllAfter(topic, number))
       throw expiredPosition();
     return number;
   }
@@ -116,7 +116,7 @@ export class MemoryLog implements TopicLog {
     return oldest <= number + 1 && (this.numbers.get(topic)?.all.size ?? 0) < this.limits.maxHistoryMessages;
   }
 
-  private keep(number: number, entry: LogEntry): void {
+  private store(number: number, entry: LogEntry): void {
     const { topic, id } = entry;
     let numbers = this.numbers.get(topic);
     if (numbers === undefined) {
@@ -147,7 +147,7 @@ export class MemoryLog implements TopicLog {
   }
 
   private position(number: number): string {
-    return `${this.life}-${number}`;
+    return `${this.instanceId}-${number}`;
   }
 }
 

@@ -31,15 +31,15 @@ export async function* logged(
 }
 
 /**
- * Iterates over the messages of `past`, and then over those that `live` has received meanwhile and later. A message
+ * Iterates over the messages of `history`, and then over those that `live` has received meanwhile and later. A message
  * that is in both is yielded once.
  */
-export function pastThenLive(past: AsyncIterable<TopicItem>, live: Subscription): AsyncIterableIterator<TopicItem> {
-  const items = give();
-  async function* give(): AsyncGenerator<TopicItem, undefined> {
+export function pastThenLive(history: AsyncIterable<TopicItem>, live: Subscription): AsyncIterableIterator<TopicItem> {
+  const items = historyThenLive();
+  async function* historyThenLive(): AsyncGenerator<TopicItem, undefined> {
     try {
       let last = 0;
-      for await (const item of past) {
+      for await (const item of history) {
         last = orderOf(item);
         yield item;
       }

@@ -81,7 +81,7 @@ export function serveTopics<Served extends ServedTopics<never>>(
   const hub = hubOf(topics);
   checkOptions("serveTopics()", options, Object.fromEntries(Object.keys(patterns).map((name) => [name, TOPIC])));
   const handlers = new Map<string, BoundMethod>();
-  const served: Record<string, AnyTopic> = {};
+  const topicsByName: Record<string, AnyTopic> = {};
   for (const [name, pattern] of Object.entries(patterns)) {
     const topicOptions = (options as Readonly<Record<string, AnyTopicOptions | undefined>>)[name];
     const names = topicMethodNames(name);
@@ -93,7 +93,7 @@ export function serveTopics<Served extends ServedTopics<never>>(
       throw new TypeError(`the topic ${name} needs authorize: a function, or "everybody"`);
     }
     const family = new TopicFamily(hub, pattern, subscribe, topicOptions);
-    served[name] = family;
+    topicsByName[name] = family;
     handlers.set(names.publish, { method: publish, handler: (input, context) => family.published(input, context) });
     const output = encodedOnce(family.codec);
     handlers.set(names.subscribe, {
@@ -101,7 +101,7 @@ export function serveTopics<Served extends ServedTopics<never>>(
       handler: (input, context) => family.subscribed(input, context),
     });
   }
-  return Object.assign(served, { [HANDLERS]: handlers }) as unknown as Served;
+  return Object.assign(topicsByName, { [HANDLERS]: handlers }) as unknown as Served;
 }
 
 /** Like `createRouter`, but for a service with topics. For generated code. */
@@ -111,9 +111,9 @@ export function createTopicRouter<Methods extends Record<string, AnyMethod>, Con
   topics: ServedTopics<Context>,
 ): Router<Context> {
   const topicHandlers = topics[HANDLERS];
-  const others = Object.fromEntries(Object.entries(methods).filter(([name]) => !topicHandlers.has(name)));
+  const otherMethods = Object.fromEntries(Object.entries(methods).filter(([name]) => !topicHandlers.has(name)));
   const router = createRouter<Record<string, AnyMethod>, Context>(
-    others,
+    otherMethods,
     handlers as Handlers<Record<string, AnyMethod>, Context>,
   );
   return { methods: [...router.methods, ...topicHandlers.values()] };

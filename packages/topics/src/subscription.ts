@@ -19,7 +19,7 @@ export interface SubscriptionSettings {
    */
   readonly slow: "drop" | "end" | "resume";
   readonly limits: TopicLimits;
-  readonly held: SubscriberBytes;
+  readonly queuedTotal: SubscriberBytes;
   /** Called once, when the subscription is over. */
   readonly onEnd: (subscription: Subscription) => void;
 }
@@ -42,7 +42,7 @@ export class Subscription implements ItemIterator<TopicItem> {
   /** Bytes of the waiting messages. */
   queuedBytes = 0;
   /** Number of messages dropped before the first waiting one. */
-  private lost = 0;
+  private dropped = 0;
   private waiter: Waiter | undefined = undefined;
   isOver = false;
   private error: RpcError | undefined = undefined;
@@ -62,8 +62,8 @@ export class Subscription implements ItemIterator<TopicItem> {
       waiter.resolve({ done: false, value: this.itemOf(delivery) });
       return;
     }
-    const { held, limits, slow } = this.settings;
-    if (delivery.holders++ === 0) held.bytes += delivery.size;
+    const { queuedTotal, limits, slow } = this.settings;
+    if (delivery.holders++ === 0) queuedTotal.bytes += delivery.size;
     this.queue.push(delivery);
     this.queuedBytes += delivery.size;
     while (this.queue.length > 1 && this.isFull(limits)) {
@@ -73,7 +73,7 @@ export class Subscription implements ItemIterator<TopicItem> {
       }
       this.loseOne();
     }
-    if (held.bytes > limits.maxHeldBytes) held.relieve();
+    if (queuedTotal.bytes > limits.maxHeldBytes) queuedTotal.relieve();
   }
 
   /** Drops the older half of the waiting messages, if there are any; or drops all and ends, depending on `slow`. */
@@ -88,7 +88,7 @@ export class Subscription implements ItemIterator<TopicItem> {
   }
 
   next(): Promise<Step> {
-    const delivery = this.take();
+    const delivery = this.nextDelivery();
     if (delivery !== undefined) return Promise.resolve({ done: false, value: this.itemOf(delivery) });
     if (this.isOver) {
       const { error } = this;
@@ -132,27 +132,27 @@ export class Subscription implements ItemIterator<TopicItem> {
   }
 
   private loseOne(): void {
-    this.take();
-    this.lost++;
+    this.nextDelivery();
+    this.dropped++;
   }
 
   private drop(): void {
-    while (this.take() !== undefined);
+    while (this.nextDelivery() !== undefined);
   }
 
-  private take(): Delivery | undefined {
+  private nextDelivery(): Delivery | undefined {
     const delivery = this.queue.shift();
     if (delivery === undefined) return undefined;
     this.queuedBytes -= delivery.size;
-    if (--delivery.holders === 0) this.settings.held.bytes -= delivery.size;
+    if (--delivery.holders === 0) this.settings.queuedTotal.bytes -= delivery.size;
     return delivery;
   }
 
   private itemOf({ item }: Delivery): TopicItem {
-    const { lost } = this;
-    if (lost === 0) return item;
-    this.lost = 0;
-    return { ...item, lost };
+    const { dropped } = this;
+    if (dropped === 0) return item;
+    this.dropped = 0;
+    return { ...item, lost: dropped };
   }
 }
 

@@ -63,7 +63,7 @@ export function hubOf(topics: Topics): TopicHub {
 }
 
 /** The subscribers of one topic in this process, and their common subscription to the bus. */
-class Room implements TopicReceiver {
+class TopicChannel implements TopicReceiver {
   readonly subscribers: Set<Subscription> = new Set();
   tap: { readonly ready: Promise<unknown>; end(): void } | undefined = undefined;
   /** Position of the last message, if the topic has history. */
@@ -113,8 +113,8 @@ export class TopicHub implements Topics {
   private readonly bus: TopicBus | undefined;
   private readonly limits: TopicLimits;
   private readonly onError: ErrorHook;
-  private readonly rooms: Map<string, Room> = new Map();
-  private readonly held: SubscriberBytes = { bytes: 0, relieve: () => this.relieve() };
+  private readonly channels: Map<string, TopicChannel> = new Map();
+  private readonly queuedTotal: SubscriberBytes = { bytes: 0, relieve: () => this.relieve() };
   private subscriptions = 0;
   private closing: Promise<void> | undefined = undefined;
 
@@ -126,7 +126,7 @@ export class TopicHub implements Topics {
   }
 
   stats(): TopicsStats {
-    return { topics: this.rooms.size, subscriptions: this.subscriptions, heldBytes: this.held.bytes };
+    return { topics: this.channels.size, subscriptions: this.subscriptions, heldBytes: this.queuedTotal.bytes };
   }
 
   close(): Promise<void> {
@@ -151,40 +151,40 @@ export class TopicHub implements Topics {
   ): Promise<void> | undefined {
     if (this.closing !== undefined) throw closed();
     const bytes = encodedBy(codec, item);
-    const most = Math.min(this.limits.maxMessageBytes, this.bus?.maxMessageBytes ?? Infinity);
-    if (bytes.length > most) {
+    const maxBytes = Math.min(this.limits.maxMessageBytes, this.bus?.maxMessageBytes ?? Infinity);
+    if (bytes.length > maxBytes) {
       throw new RpcError(
         "resource_exhausted",
-        `the message has ${bytes.length} bytes, and the limit of a topic is ${most}`,
+        `the message has ${bytes.length} bytes, and the limit of a topic is ${maxBytes}`,
       );
     }
     this.pace.count(PUBLISH_DELIVERIES, bytes.length);
     if (log !== undefined) return log.append(name, bytes, id);
     if (this.bus !== undefined) return this.bus.publish(name, bytes);
-    this.rooms.get(name)?.message(bytes);
+    this.channels.get(name)?.message(bytes);
     return undefined;
   }
 
   /** Subscribes to a topic, through `log` if it has history. Throws `RpcError` if there are too many subscriptions. */
   subscribe(name: string, codec: MessageCodec<unknown>, slow: "drop" | "end", log?: TopicLog): Subscription {
     if (this.closing !== undefined) throw closed();
-    const { limits, held } = this;
+    const { limits, queuedTotal } = this;
     if (this.subscriptions >= limits.maxSubscriptions) {
       throw new RpcError(
         "resource_exhausted",
         `there are ${limits.maxSubscriptions} subscriptions here, which is the limit`,
       );
     }
-    const room = this.room(name, codec);
+    const channel = this.channelOf(name, codec);
     const subscription = new Subscription({
       slow: log === undefined ? slow : "resume",
       limits,
-      held,
-      onEnd: () => this.leave(name, room, subscription),
+      queuedTotal,
+      onEnd: () => this.removeSubscription(name, channel, subscription),
     });
-    room.subscribers.add(subscription);
+    channel.subscribers.add(subscription);
     this.subscriptions++;
-    subscription.ready = log === undefined ? this.tap(name, room) : this.follow(name, room, log);
+    subscription.ready = log === undefined ? this.subscribeToBus(name, channel) : this.followLog(name, channel, log);
     return subscription;
   }
 
@@ -193,59 +193,59 @@ export class TopicHub implements Topics {
    * sort is rarely needed.
    */
   private relieve(): void {
-    const { held } = this;
-    const most = this.limits.maxHeldBytes * KEPT_SHARE;
-    const all = [...this.rooms.values()].flatMap(({ subscribers }) => [...subscribers]);
+    const { queuedTotal } = this;
+    const targetBytes = this.limits.maxHeldBytes * KEPT_SHARE;
+    const all = [...this.channels.values()].flatMap(({ subscribers }) => [...subscribers]);
     this.pace.count(all.length, 0);
     const behind = all.filter(({ queuedBytes }) => queuedBytes > 0).sort((a, b) => b.queuedBytes - a.queuedBytes);
-    while (held.bytes > most && behind.some(({ queuedBytes }) => queuedBytes > 0)) {
+    while (queuedTotal.bytes > targetBytes && behind.some(({ queuedBytes }) => queuedBytes > 0)) {
       for (const subscription of behind) {
-        if (held.bytes <= most) return;
+        if (queuedTotal.bytes <= targetBytes) return;
         subscription.lose();
       }
     }
   }
 
-  private room(name: string, codec: MessageCodec<unknown>): Room {
-    let room = this.rooms.get(name);
-    if (room === undefined) {
-      room = new Room(name, codec, this.onError, this.pace);
-      this.rooms.set(name, room);
+  private channelOf(name: string, codec: MessageCodec<unknown>): TopicChannel {
+    let channel = this.channels.get(name);
+    if (channel === undefined) {
+      channel = new TopicChannel(name, codec, this.onError, this.pace);
+      this.channels.set(name, channel);
     }
-    return room;
+    return channel;
   }
 
   /** Subscribes to the bus, for the first subscriber of a topic. */
-  private async tap(name: string, room: Room): Promise<undefined> {
+  private async subscribeToBus(name: string, channel: TopicChannel): Promise<undefined> {
     if (this.bus === undefined) return;
-    room.tap ??= this.bus.subscribe(name, room);
-    await room.tap.ready;
+    channel.tap ??= this.bus.subscribe(name, channel);
+    await channel.tap.ready;
   }
 
   /** Follows the log, for the first subscriber of a topic. Resolves to a position after which all messages arrive. */
-  private async follow(name: string, room: Room, log: TopicLog): Promise<string> {
-    if (room.tap === undefined) {
-      const tap = log.follow(name, room);
+  private async followLog(name: string, channel: TopicChannel, log: TopicLog): Promise<string> {
+    if (channel.tap === undefined) {
+      const tap = log.follow(name, channel);
       // Messages that arrived before this have later positions.
       const ready = tap.ready.then((position) => {
-        if (room.position === "0") room.position = position;
+        if (channel.position === "0") channel.position = position;
       });
-      room.tap = { ready, end: () => tap.end() };
+      channel.tap = { ready, end: () => tap.end() };
     }
-    await room.tap.ready;
-    return room.position;
+    await channel.tap.ready;
+    return channel.position;
   }
 
-  private leave(name: string, room: Room, subscription: Subscription): void {
-    if (!room.subscribers.delete(subscription)) return;
+  private removeSubscription(name: string, channel: TopicChannel, subscription: Subscription): void {
+    if (!channel.subscribers.delete(subscription)) return;
     this.subscriptions--;
-    if (room.subscribers.size > 0) return;
-    room.tap?.end();
-    if (this.rooms.get(name) === room) this.rooms.delete(name);
+    if (channel.subscribers.size > 0) return;
+    channel.tap?.end();
+    if (this.channels.get(name) === channel) this.channels.delete(name);
   }
 
   private async end(): Promise<void> {
-    for (const room of this.rooms.values()) room.end(closed());
+    for (const channel of this.channels.values()) channel.end(closed());
     await this.bus?.close();
     this.log?.close?.();
   }

@@ -53,12 +53,12 @@ export function quicrpc(options: QuicrpcOptions = {}): Plugin {
   let root = process.cwd();
   let isDevelopment = false;
   const run = async (): Promise<SchemaRun> => {
-    const made = await runProject([], { ...(config !== undefined && { config }) }, root);
-    if (made.diagnostics.length === 0) {
-      writeGenerated(made.files);
-      removeStale(made.stale);
+    const results = await runProject([], { ...(config !== undefined && { config }) }, root);
+    if (results.diagnostics.length === 0) {
+      writeGenerated(results.files);
+      removeStale(results.stale);
     }
-    return made;
+    return results;
   };
   return {
     name: PLUGIN,
@@ -138,7 +138,7 @@ async function keepGenerated(
 /** Converts schema errors to Vite's error format, with the location of the first. */
 function errorOf(diagnostics: readonly Diagnostic[], root: string): ErrorPayload["err"] {
   const [first] = diagnostics;
-  const message = diagnostics.map((each) => textOf(each, root)).join("\n\n");
+  const message = diagnostics.map((diagnostic) => textOf(diagnostic, root)).join("\n\n");
   return {
     plugin: PLUGIN,
     message,
@@ -152,10 +152,10 @@ function errorOf(diagnostics: readonly Diagnostic[], root: string): ErrorPayload
 }
 
 function textOf({ file, line, column, service, method, path, message, help }: Diagnostic, root: string): string {
-  const place = file === undefined ? undefined : [relative(root, file), line, column].filter(Boolean).join(":");
+  const location = file === undefined ? undefined : [relative(root, file), line, column].filter(Boolean).join(":");
   const where = [service, method].filter(Boolean).join("/");
   const subject = [where, path].filter(Boolean).join(" ");
-  const head = [place, subject].filter(Boolean).join(" in ");
+  const head = [location, subject].filter(Boolean).join(" in ");
   return [`${head === "" ? "" : `${head}: `}${message}`, ...(help === undefined ? [] : [`help: ${help}`])].join("\n");
 }
 

@@ -124,7 +124,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
         connect: () => this.#link.connect(),
         ready: () => this.session,
         refusal: () => this.#link.refusal,
-        why: () => this.why(),
+        why: () => this.lastError(),
       },
       options,
     );
@@ -177,20 +177,20 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     return this.#link.drainsUntil;
   }
 
-  protected why(): Error | undefined {
+  protected lastError(): Error | undefined {
     const { state } = this.#link;
     return state.status === "connecting" || state.status === "closed" ? state.error : undefined;
   }
 
   protected beforeWait(): void {
-    if (this.#link.over) throw closedError(this.why());
+    if (this.#link.over) throw closedError(this.lastError());
     if (this.#link.refusal !== undefined) throw notReady(this.#link.refusal);
     this.#link.connect();
   }
 
   #onChange(): void {
     const { refusal } = this.#link;
-    if (this.#link.over) this.failWaiting(() => closedError(this.why()));
+    if (this.#link.over) this.failWaiting(() => closedError(this.lastError()));
     else if (refusal !== undefined) this.failWaiting(() => notReady(refusal));
     else this.startWaiting();
   }

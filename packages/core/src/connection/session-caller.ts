@@ -59,7 +59,7 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     return false;
   }
   /** The reason why there is no session, if known. */
-  protected abstract why(): Error | undefined;
+  protected abstract lastError(): Error | undefined;
   /** The session behind what takes the calls. */
   protected abstract sessionOf(session: C): Session;
   /** Whether there may be another session after one that was lost. */
@@ -197,7 +197,7 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     const { call, input, options } = placed;
     const { method } = call;
     try {
-      if (options?.waitForReady === false) throw notReady(this.why());
+      if (options?.waitForReady === false) throw notReady(this.lastError());
       this.beforeWait();
       const takesInput = method.kind === "client_stream" || method.kind === "duplex";
       const bytes =
@@ -207,7 +207,7 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
       const drainsUntil = Math.min(this.drainsUntil, Date.now() + this.#limits.maxDrainMs);
       const waitingSince = Math.max(placed.waitingSince, drainsUntil);
       const why = (): Error | undefined =>
-        this.takesCalls ? (placed.refusal ?? fullError()) : (this.why() ?? placed.refusal);
+        this.takesCalls ? (placed.refusal ?? fullError()) : (this.lastError() ?? placed.refusal);
       const waiting = {
         bytes,
         options,

@@ -41,14 +41,14 @@ export class ServerLoad implements ServerBudget {
   /** Sessions that were just closed, and are releasing their memory. */
   #leaving: Set<MemoryBudget> | undefined = undefined;
   #waiting: (() => void)[] | undefined = undefined;
-  #withoutSession: Set<{ giveUp(code: Code): void }> | undefined = undefined;
+  #withoutSession: Set<{ cancel(code: Code): void }> | undefined = undefined;
 
   constructor(limits?: Partial<Limits>) {
     this.max = completeLimits(limits).maxServerBytes;
   }
 
   /** Resumable calls that no session carries. */
-  get suspended(): Set<{ giveUp(code: Code): void }> {
+  get suspended(): Set<{ cancel(code: Code): void }> {
     return (this.#withoutSession ??= new Set());
   }
 
@@ -89,7 +89,7 @@ export class ServerLoad implements ServerBudget {
   /** Called when the server accepts no more sessions. */
   end(): void {
     this.ending = true;
-    for (const call of this.#withoutSession ?? []) call.giveUp("unavailable");
+    for (const call of this.#withoutSession ?? []) call.cancel("unavailable");
   }
 
   /** Corrects `held` by measurement, if possible. */

@@ -42,7 +42,7 @@ export function downloaded(
         } catch (error) {
           if (failure !== undefined) throw failure;
           if (!reading.canGoOn) throw error;
-          await losses.wait(error, options);
+          await losses.waitForAttempt(error, options);
           losses.onMade();
         }
       }

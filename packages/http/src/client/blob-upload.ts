@@ -209,7 +209,7 @@ export class BlobUpload {
 
   async #wait(error: unknown): Promise<void> {
     if (this.#call.over) throw error;
-    await this.#losses.wait(error, this.#call.options ?? {});
+    await this.#losses.waitForAttempt(error, this.#call.options ?? {});
     this.#losses.onMade();
     if (this.#call.over) throw error;
   }
