@@ -236,7 +236,7 @@ const byteStreams: readonly LocalKind[] = [
   served("WebSocket", joinWebSocket("ws"), () => "ws://127.0.0.1:0/rpc", withoutTls),
   { ...served("WebSocket over TLS", joinWebSocket("wss"), () => "wss://127.0.0.1:0/rpc"), like: "WebSocket" },
   served("fails HTTP/2", joinFails, () => "https://127.0.0.1:0/rpc", ofFails, {
-    advanced: { transports: [failsTransport({ httpVersion: 2 })] },
+    advanced: { transports: [failsTransport()] },
   }),
 ];
 

@@ -177,7 +177,7 @@ export const joinFails: Join = async () => {
     engineOptional: false,
     ticketKeys: [],
   };
-  const { listen, dial } = failsTransport({ httpVersion: 2 });
+  const { listen, dial } = failsTransport();
   const listeners = await listen?.({ host: HOST, port: 0, path: "/" }, settings, ({ transport, pending }) => {
     pending.admit();
     onServer(transport as DirectSession);

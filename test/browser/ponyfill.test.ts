@@ -45,7 +45,7 @@ describe.skipIf(executablePath === undefined)("the ponyfill in a page", () => {
     const { cert, key } = await devCertificate();
     const routers = [behaviourRouter(new Witness())];
     // Over TCP alone.
-    const over = { advanced: { transports: [failsTransport({ httpVersion: 2 })] } };
+    const over = { advanced: { transports: [failsTransport()] } };
     server = await serve({
       listen: [`https://127.0.0.1:${await freePort()}/rpc`],
       ...over,

@@ -25,7 +25,6 @@ import {
   webSocketTransport,
   webStreamTransport,
 } from "@quicrpc/core/transport";
-import { failsTransport } from "@quicrpc/fails-components";
 import { createFetchHandler, docsPage, httpTransport } from "@quicrpc/http";
 import { mcp } from "@quicrpc/mcp";
 import { serveToolsOverStdio } from "@quicrpc/mcp/stdio";
@@ -119,7 +118,6 @@ const calls: Record<string, [wrong: string, meant: string, call: (options: never
   "createTopics()": ["limit", "limits", (options) => createTopics(options)],
   "createOutbox()": ["maxItem", "maxItems", (options: object) => createOutbox({ send: fails, ...options })],
   "MemoryOnceStore()": ["maxEntrys", "maxEntries", (options) => new MemoryOnceStore(options)],
-  "failsTransport()": ["httpversion", "httpVersion", (options) => failsTransport(options)],
   "createFetchHandler()": ["openapi", "openApi", (options: object) => createFetchHandler({ routers: [], ...options })],
   "natsTargets()": ["quietMS", "quietMs", (options) => natsTargets({} as never, "a", options)],
   "natsTopics()": ["server", "servers", (options) => natsTopics(options)],

@@ -59,7 +59,7 @@ const KINDS: [name: string, alpn: string, options: Partial<ServeOptions>, ask: A
   [
     "WebTransport over HTTP/2",
     "h2",
-    { listen: ["https://127.0.0.1:0/rpc"], advanced: { transports: [failsTransport({ httpVersion: 2 })] } },
+    { listen: ["https://127.0.0.1:0/rpc"], advanced: { transports: [failsTransport()] } },
     (socket) => {
       const session = connectHttp2("https://localhost", { createConnection: () => socket });
       session.on("error", () => {});
@@ -80,7 +80,7 @@ const KINDS: [name: string, alpn: string, options: Partial<ServeOptions>, ask: A
   [
     "the ponyfill's WebSocket",
     "http/1.1",
-    { listen: ["https://127.0.0.1:0/rpc"], advanced: { transports: [failsTransport({ httpVersion: 2 })] } },
+    { listen: ["https://127.0.0.1:0/rpc"], advanced: { transports: [failsTransport()] } },
     askWebSocket("webtransport_kDraft2_quicrpc.v1.stream"),
   ],
 ];

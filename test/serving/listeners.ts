@@ -25,7 +25,7 @@ export const LISTENERS: readonly Listener[] = [
   {
     name: "WebTransport over HTTP/2",
     listen: "https://127.0.0.1:0/rpc",
-    options: { advanced: { transports: [failsTransport({ httpVersion: 2 })] } },
+    options: { advanced: { transports: [failsTransport()] } },
   },
 ];
 

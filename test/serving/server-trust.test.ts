@@ -110,7 +110,7 @@ const KINDS: typeof QUIC = [
   [
     "WebTransport over HTTP/2",
     (port) => `https://127.0.0.1:${port}/rpc`,
-    { advanced: { transports: [failsTransport({ httpVersion: 2 })] } },
+    { advanced: { transports: [failsTransport()] } },
     overHttp2,
   ],
 ];

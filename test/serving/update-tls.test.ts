@@ -28,7 +28,7 @@ const KINDS: readonly [
   [
     "HTTP/2 beside https",
     { listen: ["https://127.0.0.1:0/rpc"], advanced: { transports: [http2Transport()] } },
-    (port) => [`https://127.0.0.1:${port}/rpc`, { advanced: { transports: [failsTransport({ httpVersion: 2 })] } }],
+    (port) => [`https://127.0.0.1:${port}/rpc`, { advanced: { transports: [failsTransport()] } }],
   ],
 ];
 

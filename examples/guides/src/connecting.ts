@@ -2,7 +2,7 @@
 import type { Duplex } from "node:stream";
 import { type Connection, createConnection, type Session } from "@quicrpc/core";
 import type { Pool } from "@quicrpc/pool";
-import { type FailsSession, failsTransport } from "@quicrpc/fails-components";
+import { failsTransport } from "@quicrpc/fails-components";
 import { connect, connectPool, dial, nodeStreamTransport, type Server, type TransportProvider } from "@quicrpc/node";
 import { watchHealth } from "@quicrpc/services";
 import { createOrdersClient, type OrdersClient } from "./generated/orders.js";
@@ -46,9 +46,7 @@ export async function connectToSeveral(): Promise<Pool> {
 export async function dialByFails(): Promise<Session> {
   // #region fails
   const session = await dial("https://orders.example:4433/rpc", { advanced: { transports: [failsTransport()] } });
-  const { httpVersion, reason } = session.transport as FailsSession; // 2, "HTTP/3 needs …, which is not installed"
   // #endregion fails
-  console.log(httpVersion, reason);
   return session;
 }
 

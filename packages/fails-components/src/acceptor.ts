@@ -15,6 +15,8 @@ import {
   firstCertificate,
   type HeldReads,
   holdReads,
+  type ListenTransport,
+  listenWeb,
   type WebAcceptor,
   type WebProtocol,
 } from "@quicrpc/node/transport";
@@ -108,7 +110,13 @@ class FailsAcceptor implements WebAcceptor {
 }
 
 /** Creates the acceptor for the HTTP/2 and ponyfill connections of a TCP port. */
-export const failsProtocol: WebProtocol = (...given) => FailsAcceptor.create(...given);
+export const failsProtocol: WebProtocol = (...args) => FailsAcceptor.create(...args);
+
+/** Listens on `https://` over TCP: for HTTP/2, and for the WebSocket of the ponyfill if `webSocket` is on. */
+export const listenFails: ListenTransport = async (target, settings, onIncoming) => {
+  const listen = listenWeb({ webSocket: settings.web.webSocket, protocols: [failsProtocol] });
+  return [await listen(target, settings, onIncoming)];
+};
 
 function isPonyfill(offered: string | undefined): boolean {
   const names = offered?.split(",") ?? [];

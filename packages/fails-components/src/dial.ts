@@ -4,67 +4,12 @@ import { type DirectSession, WEBTRANSPORT_STREAM_PROTOCOL, oneStreamTransport } 
 import { attempt, requirePinned, type TransportDialOptions } from "@quicrpc/node/transport";
 import { lettingGo } from "./requests.js";
 import { containReads, pingWhileAlive, refuseLateStreams } from "./containment.js";
-import {
-  type FailsClientSession,
-  failsError,
-  type FailsPackage,
-  FAILS_WINDOWS,
-  http3Problem,
-  loadFails,
-  unsupportedVersion,
-} from "./package.js";
+import { type FailsClientSession, failsError, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 
-/** Milliseconds to wait for HTTP/3 before falling back. If UDP is blocked, no error arrives. */
-const HTTP3_MS = 1500;
-
-/** The session that `failsTransport()` dials, available as `Session.transport`. */
-export interface FailsSession extends DirectSession {
-  readonly httpVersion: 2 | 3;
-  /** Reason for using HTTP/2, or undefined for HTTP/3 and if HTTP/2 was requested. */
-  readonly reason: string | undefined;
-}
-
-/**
- * Dials `https://host[:port]/path` with `@fails-components/webtransport`. Uses HTTP/3 if the quiche transport is
- * installed and the server answers, otherwise HTTP/2. `httpVersion` forces one of them.
- */
-export async function dialFails(
-  url: URL,
-  options: TransportDialOptions,
-  httpVersion: 2 | 3 | undefined,
-): Promise<FailsSession> {
+/** Dials `https://host[:port]/path` with `@fails-components/webtransport`, over HTTP/2. */
+export async function dialFails(url: URL, options: TransportDialOptions): Promise<DirectSession> {
   requireSupported(options);
-  const { timeoutMs } = options;
   const fails = await loadFails();
-  if (httpVersion === 2) return dialHttp2(fails, url, options, undefined);
-  const problem = await http3Problem();
-  if (problem !== undefined) {
-    if (httpVersion === 3) throw failsError("ERR_FAILS_HTTP3", problem);
-    return dialHttp2(fails, url, options, problem);
-  }
-  if (httpVersion === 3) return dialHttp3(fails, url, options);
-  try {
-    return await dialHttp3(fails, url, { ...options, timeoutMs: Math.min(timeoutMs ?? HTTP3_MS, HTTP3_MS) });
-  } catch (error) {
-    return dialHttp2(fails, url, options, `HTTP/3 failed: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-/** Throws `TypeError` for options that the package would silently ignore. */
-function requireSupported({ ca, cert, serverName }: TransportDialOptions): void {
-  const given = Object.entries({ ca, cert, serverName }).find(([, value]) => value !== undefined);
-  if (given === undefined) return;
-  throw new TypeError(
-    `failsTransport() does not take the option ${given[0]}: it trusts the system's roots (NODE_EXTRA_CA_CERTS adds to them) or serverCertificateHashes`,
-  );
-}
-
-function dialHttp2(
-  fails: FailsPackage,
-  url: URL,
-  options: TransportDialOptions,
-  reason: string | undefined,
-): Promise<FailsSession> {
   return attempt(url, options, (resolve, reject) => {
     const session = new fails.WebTransport(url.href, { ...settings(options), forceReliable: true });
     session.closed.catch(() => {});
@@ -91,40 +36,20 @@ function dialHttp2(
       .catch((error: unknown) => refuse(url, status, error))
       .then(() => {
         if (cause !== undefined) throw cause;
-        return transportOf(session, connection, 2, reason, options);
+        return transportOf(session, connection, options);
       })
       .then(resolve, (error: unknown) => reject(cause ?? error));
     return () => connection.destroy();
   });
 }
 
-async function dialHttp3(fails: FailsPackage, url: URL, options: TransportDialOptions): Promise<FailsSession> {
-  if (options.headers !== undefined) throw new TypeError("failsTransport() sends no headers over HTTP/3");
-  return attempt(url, options, (resolve, reject) => {
-    let session: FailsClientSession | undefined;
-    let givenUp = false;
-    void fails.quicheLoaded.then(() => {
-      if (givenUp) return;
-      session = new fails.WebTransport(url.href, { ...settings(options), requireUnreliable: true });
-      session.closed.catch(() => {});
-      // The package silently uses HTTP/2 if it cannot find quiche.
-      if (session.sessionint?.parentobj?.transportInt?.clientInt !== undefined) {
-        session.ready.catch(() => {});
-        reject(failsError("ERR_FAILS_HTTP3", "HTTP/3 was asked for, and the package took HTTP/2"));
-        return;
-      }
-      const made = session;
-      made.ready
-        .catch((error: unknown) => refuse(url, undefined, error))
-        .then(() => transportOf(made, undefined, 3, undefined, options))
-        .then(resolve, reject);
-    }, reject);
-    return () => {
-      givenUp = true;
-      session?.sessionint?.parentobj?.transportInt?.clientInt?.destroy();
-      session?.close();
-    };
-  });
+/** Throws `TypeError` for options that the package would silently ignore. */
+function requireSupported({ ca, cert, serverName }: TransportDialOptions): void {
+  const given = Object.entries({ ca, cert, serverName }).find(([, value]) => value !== undefined);
+  if (given === undefined) return;
+  throw new TypeError(
+    `failsTransport() does not take the option ${given[0]}: it trusts the system's roots (NODE_EXTRA_CA_CERTS adds to them) or serverCertificateHashes`,
+  );
 }
 
 function settings({ serverCertificateHashes, timeoutMs }: TransportDialOptions): object {
@@ -143,19 +68,16 @@ function socketOf(connection: ClientHttp2Session): TLSSocket {
 
 function transportOf(
   session: FailsClientSession,
-  connection: ClientHttp2Session | undefined,
-  httpVersion: 2 | 3,
-  reason: string | undefined,
+  connection: ClientHttp2Session,
   { limits }: TransportDialOptions,
-): FailsSession {
+): DirectSession {
   if (session.protocol !== WEBTRANSPORT_STREAM_PROTOCOL) {
     session.close();
     throw failsError("ERR_FAILS_PROTOCOL", `the server does not speak ${WEBTRANSPORT_STREAM_PROTOCOL}`);
   }
   if (session.sessionint !== undefined) refuseLateStreams(session.sessionint);
-  const held = connection === undefined ? session : lettingGo(session, connection);
   const timeout = limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs };
-  return Object.assign(oneStreamTransport(held, "client", timeout), { httpVersion, reason });
+  return oneStreamTransport(lettingGo(session, connection), "client", timeout);
 }
 
 /** Throws an error with the cause of a failed handshake, which the package's own error does not state. */

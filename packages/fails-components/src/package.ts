@@ -7,7 +7,7 @@ const ABOUT_QUICHE = /^(http3 loader:|Problem loading http3-quiche transport|Did
 
 /**
  * Runs `load` and suppresses the package's console output about a missing quiche transport. It would include stacks and
- * go to stdout, which may carry a session (`stdioTransport`). `http3Problem` reports the problem instead.
+ * go to stdout, which may carry a session (`stdioTransport`). Sessions use HTTP/2, which does not need it.
  */
 async function quietly<T>(load: () => Promise<T>): Promise<T> {
   const restore = [filtered("log"), filtered("error")];
@@ -36,7 +36,6 @@ function filtered(name: "log" | "error"): () => void {
 export interface FailsPackage {
   readonly WebTransport: new (url: string, options: object) => FailsClientSession;
   readonly Http2Server: new (options: object) => FailsServer;
-  readonly Http3Server: new (options: object) => FailsServer;
   /** Fulfils with undefined, even if the quiche transport could not be loaded. */
   readonly quicheLoaded: Promise<unknown>;
 }
@@ -69,7 +68,6 @@ interface FailsConnection {
 export interface FailsServerSession extends PackageSession, FailsInside {
   /** The `userData` that the request callback returned. */
   readonly userData: unknown;
-  readonly peerAddress: string | undefined;
 }
 
 /** Result of the request callback. */
@@ -82,26 +80,17 @@ export interface FailsAnswer {
 
 /** A server, with the internals that accept connections. */
 export interface FailsServer {
-  readonly ready: Promise<unknown>;
-  readonly closed: Promise<unknown>;
   /**
    * Sets the callback that accepts or refuses a request. It must neither reject (the client's `ready` would stay
    * pending) nor throw (the exception would be uncaught).
    */
   setRequestCallback(callback: (request: { readonly header: IncomingHttpHeaders }) => Promise<FailsAnswer>): void;
   sessionStream(path: string, options?: { readonly noAutoPaths: boolean }): ReadableStream<FailsServerSession>;
-  startServer(): void;
-  stopServer(): void;
   createTransportInt(): Promise<void>;
-  /** Replaces the certificate, for HTTP/3 too unless `http2only` is true. */
-  updateCert(cert: string, key: string, http2only: boolean): void;
-  address(): { readonly host: string; readonly port: number } | null;
   readonly transportInt?: { readonly serverInt?: Http2SecureServer & EventEmitter };
 }
 
 const PACKAGE = "@fails-components/webtransport";
-// Not a literal: the compiler would look for it, and it need not be there.
-const QUICHE: string = "@fails-components/webtransport-transport-http3-quiche";
 
 const WINDOW = 2 * 1024 * 1024;
 
@@ -137,12 +126,6 @@ interface FailsErrorCodes {
    * Install 1.6.
    */
   readonly ERR_FAILS_VERSION: "fails";
-  /**
-   * HTTP/3 was asked for, and the package cannot use it here.
-   *
-   * Install `@fails-components/webtransport-transport-http3-quiche`, or leave `httpVersion` out.
-   */
-  readonly ERR_FAILS_HTTP3: "fails";
   /** The server does not speak this protocol in its WebTransport sessions. */
   readonly ERR_FAILS_PROTOCOL: "fails";
   /** The server refused the session. `status` is the HTTP status, if there was a response. */
@@ -181,16 +164,6 @@ async function load(): Promise<FailsPackage> {
   await loaded.quicheLoaded;
   await new Promise((resolve) => setImmediate(resolve));
   return loaded;
-}
-
-/** Returns the reason why HTTP/3 cannot be used, or undefined if it can. */
-export async function http3Problem(): Promise<string | undefined> {
-  try {
-    await import(QUICHE);
-    return undefined;
-  } catch (error) {
-    return `HTTP/3 needs ${QUICHE}, which ${failure(error)}`;
-  }
 }
 
 /** Creates the error for a version of the package whose internals differ from the ones used here. */

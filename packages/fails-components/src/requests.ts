@@ -33,12 +33,8 @@ export interface Source {
 /** An accepted request, passed through the package as the session's `userData`. */
 interface Accepted {
   readonly header: IncomingHttpHeaders;
-  readonly source: Source | undefined;
+  readonly source: Source;
   readonly pending: PendingConnection;
-  /** Over HTTP/3, the session once it exists: there is nothing else that could be closed. */
-  session: FailsServerSession | undefined;
-  /** True if the handshake timeout expired before the session existed. */
-  isLate: boolean;
 }
 
 /** Path under which the package delivers all sessions. `FailsRequests` checks the requested path earlier. */
@@ -46,7 +42,7 @@ const SESSIONS = "/";
 
 /** Accepts or refuses a server's requests, and turns the package's sessions into incoming sessions. */
 export class FailsRequests {
-  /** Source of the request whose callback is about to run, if known. The package calls back synchronously. */
+  /** Source of the request whose callback is about to run. The package calls back synchronously. */
   source: Source | undefined = undefined;
   private readonly path: string;
   private readonly settings: ListenSettings;
@@ -91,9 +87,9 @@ export class FailsRequests {
     const status = this.refusal(header);
     if (status !== undefined) return { status };
     if (!header["wt-available-protocols"]?.includes(WEBTRANSPORT_STREAM_PROTOCOL)) return { status: 400 };
-    const pending = this.enter(source, () => release(userData));
-    if (pending === undefined) return { status: 503 };
-    const userData: Accepted = { header, source, pending, session: undefined, isLate: false };
+    const pending = source && this.enter(source);
+    if (source === undefined || pending === undefined) return { status: 503 };
+    const userData: Accepted = { header, source, pending };
     return { status: 200, path: SESSIONS, selectedProtocol: WEBTRANSPORT_STREAM_PROTOCOL, userData };
   }
 
@@ -101,9 +97,7 @@ export class FailsRequests {
    * Reserves a place for a session. A WebSocket over HTTP/1.1 uses the place of its connection; each session on an
    * HTTP/2 connection gets its own.
    */
-  private enter(source: Source | undefined, close: () => void): PendingConnection | undefined {
-    if (source === undefined) return this.limiter.enter(undefined, close);
-    const { accepted, holder, socket } = source;
+  private enter({ accepted, holder, socket }: Source): PendingConnection | undefined {
     if (holder === socket) return accepted.pending;
     const pending = this.limiter.enter(
       accepted.remoteAddress?.host,
@@ -128,59 +122,36 @@ export class FailsRequests {
   }
 
   private arrive(session: FailsServerSession): void {
-    const accepted = session.userData as Accepted;
-    const { header, source, pending } = accepted;
+    const { header, source, pending } = session.userData as Accepted;
     refuseLateStreams(session);
-    if (source === undefined) {
-      accepted.session = session;
-      session.closed.catch(() => {}).finally(() => pending.leave());
-      // The package tells the address now, and not of the request.
-      const address = addressOf(session.peerAddress);
-      if (accepted.isLate || (address !== undefined && !pending.cameFrom(address.host))) {
-        release(accepted);
-        return;
-      }
-    } else pending.hold(source.hold());
-    const held = source === undefined ? session : lettingGo(session, source.holder);
+    pending.hold(source.hold());
     const greeted = (): boolean => {
-      source?.accepted.pending.settled();
+      source.accepted.pending.settled();
       return pending.greeted();
     };
     const transport = oneStreamTransport(
-      held,
+      lettingGo(session, source.holder),
       "server",
       placed({ greeted }, this.settings.limits, () => transport),
     );
     this.onIncoming({
       pending,
-      refusal: source && certificateRefusal(source.socket, this.settings),
+      refusal: certificateRefusal(source.socket, this.settings),
       transport,
-      peer: peerOf(session, header, source, this.url()),
+      peer: peerOf(header, source, this.url()),
     });
   }
 }
 
-/** Releases the place of a session over HTTP/3. The package does not always report the end of a session. */
-function release(accepted: Accepted): void {
-  accepted.isLate = true;
-  accepted.session?.close();
-  accepted.pending.leave();
-}
-
-function peerOf(
-  { peerAddress }: FailsServerSession,
-  header: IncomingHttpHeaders,
-  source: Source | undefined,
-  listener: string,
-): IncomingPeer {
+function peerOf(header: IncomingHttpHeaders, source: Source, listener: string): IncomingPeer {
   return {
-    transport: source?.transport ?? "webtransport",
+    transport: source.transport,
     listener,
-    remoteAddress: source === undefined ? addressOf(peerAddress) : source.accepted.remoteAddress,
+    remoteAddress: source.accepted.remoteAddress,
     headers: headersOf(Object.entries(header).flatMap(([name, value]) => fieldsOf(name, value))),
     path: header[":path"],
     origin: pageOrigin(header.origin),
-    certificate: source && verifiedCertificate(source.socket),
+    certificate: verifiedCertificate(source.socket),
     earlyData: false,
     handshake: Promise.resolve(),
   };
@@ -196,12 +167,6 @@ function pageOrigin(origin: string | undefined): string | undefined {
 
 function fieldsOf(name: string, value: string | string[] | undefined): [string, string][] {
   return [value ?? []].flat().map((one) => [name, one]);
-}
-
-/** Parses "host:port", the form in which the package reports HTTP/3 addresses. */
-function addressOf(text: string | undefined): IncomingPeer["remoteAddress"] {
-  const parts = text?.match(/^\[?(.*?)\]?:(\d+)$/);
-  return parts ? { host: parts[1] as string, port: Number(parts[2]) } : undefined;
 }
 
 /** A connection, or one stream of it, that carries a session. */

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { RpcError, type Session } from "@quicrpc/core";
-import { type FailsSession, failsTransport, http2Transport } from "@quicrpc/fails-components";
+import { failsTransport, http2Transport } from "@quicrpc/fails-components";
 import {
   connect,
   devCertificate,
@@ -55,7 +55,7 @@ async function serving(options: Partial<ServeOptions> = {}): Promise<number> {
     tls: { cert: certificate.cert, key: certificate.key },
     routers: [behaviourRouter(witness)],
     ...options,
-    advanced: { transports: [failsTransport({ httpVersion: 2 })], ...options.advanced },
+    advanced: { transports: [failsTransport()], ...options.advanced },
   });
   return server.address.port;
 }
@@ -65,7 +65,7 @@ async function dialling(port: number, path: string = "/rpc", options: DialOption
   const session = await dial(`https://127.0.0.1:${port}${path}`, {
     ...trust,
     ...options,
-    advanced: { transports: [failsTransport({ httpVersion: 2 })], ...options.advanced },
+    advanced: { transports: [failsTransport()], ...options.advanced },
   });
   open.push(session);
   return session;
@@ -126,34 +126,6 @@ describe("flow", () => {
   });
 });
 
-describe("HTTP/3 without its transport", () => {
-  it("dial says why it is HTTP/2, and rejects where HTTP/3 was asked for", async () => {
-    const port = await serving();
-    const session = await dialling(port, "/rpc", { advanced: { transports: [failsTransport()] } });
-    const { httpVersion, reason } = session.transport as FailsSession;
-    expect(httpVersion).toBe(2);
-    expect(reason).toMatch(/^HTTP\/3 needs @fails-components\/webtransport-transport-http3-quiche, which /);
-    const error = await failure(
-      dial(`https://127.0.0.1:${port}/rpc`, { advanced: { transports: [failsTransport({ httpVersion: 3 })] } }),
-    );
-    expect(error).toMatchObject({ code: "ERR_FAILS_HTTP3" });
-    const again = connect(`https://127.0.0.1:${port}/rpc`, {
-      advanced: { transports: [failsTransport({ httpVersion: 3 })] },
-    });
-    expect(await failure(again)).toMatchObject({ code: "ERR_FAILS_HTTP3" });
-  });
-
-  it("serve warns, and rejects where HTTP/3 was asked for", async () => {
-    const warned = once(process, "warning");
-    await serving({ advanced: { transports: [failsTransport()] } });
-    expect((await warned)[0]).toMatchObject({ code: "QUICRPC_FAILS_HTTP2" });
-    await server?.close();
-    expect(await failure(serving({ advanced: { transports: [failsTransport({ httpVersion: 3 })] } }))).toMatchObject({
-      code: "ERR_FAILS_HTTP3",
-    });
-  });
-});
-
 describe("requests", () => {
   it("the query belongs to no path, and reaches authenticate", async () => {
     const peers: Peer[] = [];
@@ -202,7 +174,7 @@ describe("requests", () => {
     });
     const connecting = connect(`https://127.0.0.1:${port}/other`, {
       serverCertificateHashes: [certificate.hash],
-      advanced: { transports: [failsTransport({ httpVersion: 2 })] },
+      advanced: { transports: [failsTransport()] },
     });
     expect(await failure(connecting)).toMatchObject({ cause: { status: 404 } });
   });
@@ -210,7 +182,7 @@ describe("requests", () => {
   it("nobody there, and a certificate that is not trusted, are told apart", async () => {
     const port = await serving({ listen: [`https://127.0.0.1:${await freePort()}/rpc`] });
     const untrusted = dial(`https://127.0.0.1:${port}/rpc`, {
-      advanced: { transports: [failsTransport({ httpVersion: 2 })] },
+      advanced: { transports: [failsTransport()] },
     });
     expect(await failure(untrusted)).toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
     const other = { ...certificate.hash, value: new Uint8Array(32) };
@@ -235,7 +207,7 @@ describe("requests", () => {
       import { failsTransport } from "@quicrpc/fails-components";
       import { dial } from "@quicrpc/node";
       for (const serverCertificateHashes of [undefined, [{ algorithm: "sha-256", value: new Uint8Array(32) }]]) {
-        const options = { advanced: { transports: [failsTransport({ httpVersion: 2 })] }, ...(serverCertificateHashes && { serverCertificateHashes }) };
+        const options = { advanced: { transports: [failsTransport()] }, ...(serverCertificateHashes && { serverCertificateHashes }) };
         await dial("https://localhost:${port}/rpc", options).then(
           async (session) => { console.error("RESULT taken"); await session.close(); },
           ({ code }) => console.error("RESULT", code),

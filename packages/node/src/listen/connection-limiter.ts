@@ -1,5 +1,5 @@
 import type { Limits } from "@quicrpc/core";
-import { FairQueue, hasShare, type Link, LinkedSet, sourceOf } from "@quicrpc/core/internal";
+import { FairQueue, hasShare, type Link, LinkedSet } from "@quicrpc/core/internal";
 import type { ListenTransportOptions } from "@quicrpc/quic";
 import type { HeldReads } from "./held-reads.js";
 import { NO_SOURCE, Places, sourceIn } from "./places.js";
@@ -167,11 +167,6 @@ export class ConnectionLimiter {
     }
   }
 
-  /** Returns true if the source may have one more pending connection. */
-  hasShare(source: string): boolean {
-    return this.pending.hasRoom(source);
-  }
-
   /**
    * Returns true if the maximum number of sessions is reached, in total or for a source, and closing an idle connection
    * would not make room.
@@ -231,7 +226,7 @@ export class ConnectionLimiter {
 /** A connection, or one session of a connection that carries several. */
 export class PendingConnection {
   private readonly limiter: ConnectionLimiter;
-  source: string;
+  readonly source: string;
   private readonly close: () => void;
   private deadline = 0;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
@@ -255,17 +250,6 @@ export class PendingConnection {
     this.source = source;
     this.close = close;
     this.begin(within);
-  }
-
-  /** Sets the address that a balancer reported. Returns false if that address has no share left. */
-  cameFrom(address: string): boolean {
-    const source = sourceOf(address);
-    if (!this.limiter.hasShare(source)) return false;
-    const { source: previous } = this;
-    this.source = source;
-    this.limiter.count(source, 1);
-    this.limiter.count(previous, -1);
-    return true;
   }
 
   /** Milliseconds left until it must be a session. */

@@ -33,7 +33,7 @@ export async function listenWithTcp(
 }
 
 /** Starts two listeners on ports with the same number. */
-export async function listenTwice(
+async function listenTwice(
   one: Listen,
   other: Listen,
   ...[target, settings, onIncoming]: Parameters<Listen>

@@ -21,11 +21,10 @@ export {
 } from "../listen/listener.js";
 export type { Peer, TransportKind } from "../peer.js";
 export { requirePinned } from "../dial/tls.js";
-export { type Listen, listenTwice } from "../listen/with-tcp.js";
+export type { Listen } from "../listen/with-tcp.js";
 export { divert } from "../listen/divert.js";
 export {
-  ConnectionLimiter,
-  connectionLimits,
+  type ConnectionLimiter,
   type ConnectionLimits,
   type PendingConnection,
 } from "../listen/connection-limiter.js";
