@@ -20,6 +20,7 @@ import { snapshotOf } from "./shape/snapshot.js";
 import { namesOfConstants, type SharedModule } from "./shared.js";
 import type { Annotations } from "./source/annotate.js";
 import { type Survey, WHOLE } from "./survey.js";
+import { JsonSchemas } from "./tooling/json-schema.js";
 import { toolingOf } from "./tooling/method-tooling.js";
 import { branded } from "./types/convert.js";
 import { TypeTable } from "./types/declare.js";
@@ -123,6 +124,7 @@ function serviceModel(
     };
   };
   const canonical = new CanonicalText(snapshot.types);
+  const schemas = new JsonSchemas((schema) => annotations.constants.get(schema));
   const modelOf = (method: FoundMethod): MethodModel | undefined => {
     const shape = shapes.get(method);
     const taken = snapshot.methods[method.name];
@@ -154,7 +156,7 @@ function serviceModel(
         details: message(method, details, "server"),
       })),
       meta,
-      tooling: toolingOf(method, shape, (schema) => annotations.constants.get(schema)),
+      tooling: toolingOf(method, shape, schemas),
     };
   };
   const methods = service.methods.flatMap((method): MethodModel[] => {

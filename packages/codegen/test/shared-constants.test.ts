@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { generate } from "../src/index.js";
-import { jsonSchemaOf } from "../src/tooling/json-schema.js";
+import { JsonSchemas } from "../src/tooling/json-schema.js";
 import { createWorkspace } from "./workspace.js";
 
 const workspace = createWorkspace();
@@ -36,7 +36,7 @@ test("four levels more make the JSON Schema of objects less than three times as 
   const lengthOf = (levels: number): number => {
     let schema: z.ZodType = z.object({ leaf: z.string() });
     for (let i = 0; i < levels; i++) schema = z.object({ a: schema, b: schema });
-    return JSON.stringify(jsonSchemaOf(schema)).length;
+    return JSON.stringify(new JsonSchemas().of(schema)).length;
   };
   expect(lengthOf(9)).toBeLessThan(3 * lengthOf(5));
 });

@@ -2,7 +2,7 @@ import type { AnyMethod } from "@quicrpc/core/generated";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { generate, writeGenerated } from "../src/index.js";
-import { jsonSchemaOf } from "../src/tooling/json-schema.js";
+import { JsonSchemas } from "../src/tooling/json-schema.js";
 import { createWorkspace } from "./workspace.js";
 
 const workspace = createWorkspace();
@@ -216,7 +216,7 @@ export const Held = service("held.v1.Held", {
 
 test("names of definitions need no escapes in references", () => {
   const marked = z.object({ n: z.int() }).meta({ id: "50% of größe a/b~c #1" });
-  expect(jsonSchemaOf(z.object({ marked }))).toMatchObject({
+  expect(new JsonSchemas().of(z.object({ marked }))).toMatchObject({
     properties: { marked: { $ref: "#/$defs/50__of_größe_a_b_c__1" } },
     $defs: { "50__of_größe_a_b_c__1": { properties: { n: { type: "integer" } } } },
   });

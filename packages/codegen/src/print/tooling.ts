@@ -33,28 +33,42 @@ export function printTooling({ schemaFile, services }: FileModel): string {
   return joinParts(parts);
 }
 
-/** Minimum length in characters of a repeated text that is declared once. */
+/** Minimum length in characters of a repeated value that is declared once. */
 const LONG = 100;
+/** Levels of nesting after which a value is declared as well, because each level indents its lines further. */
+const LEVELS = 30;
+
+/** A distinct value. */
+interface Literal {
+  /** Identifies it in the keys of values that contain it. */
+  readonly id: string;
+  /** Length of its JSON. */
+  readonly length: number;
+  /** Levels of nesting. */
+  readonly levels: number;
+  count: number;
+  /** The name of its constant. */
+  name?: string;
+}
 
 /** Prints JSON values as TypeScript. Long ones that occur repeatedly become constants. */
 class Literals {
   /** Declarations of the constants, each after those that it refers to. */
   readonly repeated: string[] = [];
-  readonly #texts = new Map<object, string>();
-  readonly #counts = new Map<string, number>();
-  readonly #names = new Map<string, string>();
+  /** Literals by their JSON, with ids in the place of the objects and arrays inside. */
+  readonly #distinct = new Map<string, Literal>();
+  readonly #known = new Map<object, Literal>();
 
-  constructor(values: readonly unknown[]) {
+  constructor(values: readonly object[]) {
     for (const value of values) this.#count(value);
   }
 
   readonly of = (value: unknown): string => {
     if (typeof value !== "object" || value === null) return json(value);
-    const text = this.#textOf(value);
-    if (text.length < LONG || this.#counts.get(text) === 1) return json(value, this.of);
-    const name = this.#names.get(text) ?? this.#declare(value);
-    this.#names.set(text, name);
-    return name;
+    const literal = this.#literalOf(value);
+    const { length, levels, count } = literal;
+    if (length < LONG || (count === 1 && levels % LEVELS !== 0)) return json(value, this.of);
+    return (literal.name ??= this.#declare(value));
   };
 
   #declare(value: object): string {
@@ -64,28 +78,38 @@ class Literals {
     return name;
   }
 
-  /** Returns the JSON of `value`, assembled from the cached texts of its parts. */
-  #textOf(value: unknown): string {
-    if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-    let text = this.#texts.get(value);
-    if (text === undefined) {
-      const parts = Array.isArray(value)
-        ? value.map((item) => this.#textOf(item))
-        : Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}:${this.#textOf(each)}`);
-      text = Array.isArray(value) ? `[${parts.join()}]` : `{${parts.join()}}`;
-      this.#texts.set(value, text);
-    }
-    return text;
+  #literalOf(value: object): Literal {
+    const known = this.#known.get(value);
+    if (known !== undefined) return known;
+    let more = 0;
+    let depth = 0;
+    const parts = Object.entries(value).map(([name, part]: [string, unknown]) => {
+      const key = Array.isArray(value) ? "" : `${JSON.stringify(name)}:`;
+      if (typeof part !== "object" || part === null) return key + (JSON.stringify(part) ?? "null");
+      const { id, length, levels } = this.#literalOf(part);
+      more += length - id.length;
+      depth = Math.max(depth, levels);
+      return key + id;
+    });
+    const key = Array.isArray(value) ? `[${parts.join()}]` : `{${parts.join()}}`;
+    const literal = this.#distinct.get(key) ?? {
+      id: `#${this.#distinct.size}`,
+      length: key.length + more,
+      levels: depth + 1,
+      count: 0,
+    };
+    this.#distinct.set(key, literal);
+    this.#known.set(value, literal);
+    return literal;
   }
 
   /** Counts how often long values occur. A nested value is counted once. */
   #count(value: unknown): void {
     if (typeof value !== "object" || value === null) return;
-    const text = this.#textOf(value);
+    const literal = this.#literalOf(value);
     // Its parts are not long either.
-    if (text.length < LONG) return;
-    const count = (this.#counts.get(text) ?? 0) + 1;
-    this.#counts.set(text, count);
-    if (count === 1) for (const each of Object.values(value)) this.#count(each);
+    if (literal.length < LONG) return;
+    literal.count++;
+    if (literal.count === 1) for (const each of Object.values(value)) this.#count(each);
   }
 }

@@ -31,9 +31,19 @@ type TitleOf = (schema: AnySchema) => string | undefined;
 /** Whether a message is accepted or sent by a server. */
 type Role = "input" | "output";
 
-/** Returns the JSON Schema of the message for `schema`, with representations of the types that JSON lacks. */
-export function jsonSchemaOf(schema: AnySchema, titleOf: TitleOf = () => undefined, role: Role = "input"): JsonSchema {
-  return new Document(nodeOf(schema), titleOf, role).print();
+/** Makes the JSON Schemas of messages. Those of parts without references are made once for all messages. */
+export class JsonSchemas {
+  readonly #titleOf: TitleOf;
+  readonly #known: Readonly<Record<Role, Map<SchemaNode, JsonSchema>>> = { input: new Map(), output: new Map() };
+
+  constructor(titleOf: TitleOf = () => undefined) {
+    this.#titleOf = titleOf;
+  }
+
+  /** Returns the JSON Schema of the message for `schema`, with representations of the types that JSON lacks. */
+  of(schema: AnySchema, role: Role = "input"): JsonSchema {
+    return new Document(nodeOf(schema), this.#titleOf, role, this.#known[role]).print();
+  }
 }
 
 const DEFINITIONS = "#/$defs/";
@@ -46,11 +56,15 @@ class Document {
   readonly #defined: ReadonlySet<SchemaNode>;
   readonly #names = new Map<SchemaNode, string>();
   readonly #definitions: Record<string, JsonSchema> = {};
+  /** The schemas of nodes without references, which other documents contain as well. */
+  readonly #known: Map<SchemaNode, JsonSchema>;
+  readonly #referring = new Map<SchemaNode, boolean>();
 
-  constructor(root: SchemaNode, titleOf: TitleOf, role: Role) {
+  constructor(root: SchemaNode, titleOf: TitleOf, role: Role, known: Map<SchemaNode, JsonSchema>) {
     this.#root = root;
     this.#titleOf = titleOf;
     this.#role = role;
+    this.#known = known;
     this.#defined = definedNodes(root);
   }
 
@@ -60,7 +74,12 @@ class Document {
   }
 
   #of(node: SchemaNode): JsonSchema {
-    if (!this.#defined.has(node)) return this.#written(node);
+    if (!this.#defined.has(node)) {
+      if (this.#hasReferences(node)) return this.#written(node);
+      const schema = this.#known.get(node) ?? this.#written(node);
+      this.#known.set(node, schema);
+      return schema;
+    }
     if (node === this.#root) return { $ref: "#" };
     let name = this.#names.get(node);
     if (name === undefined) {
@@ -70,6 +89,14 @@ class Document {
       this.#definitions[name] = this.#written(node);
     }
     return { $ref: DEFINITIONS + name };
+  }
+
+  /** Returns true if the schema of `node` is or contains a reference. Each cycle of nodes has one. */
+  #hasReferences(node: SchemaNode): boolean {
+    if (this.#defined.has(node)) return true;
+    const known = this.#referring.get(node) ?? writtenParts(node).some((part) => this.#hasReferences(part));
+    this.#referring.set(node, known);
+    return known;
   }
 
   /** Returns the definition to which `schema` refers; undefined if it is not a reference, or its definition is not written yet. */

@@ -1,22 +1,18 @@
 import type { MethodTooling } from "@quicrpc/core/generated";
 import type { FoundMethod } from "../discover.js";
 import type { MethodShape, PayloadPart } from "../methods.js";
-import { type AnySchema, isZodSchema } from "../types/zod.js";
-import { jsonSchemaOf } from "./json-schema.js";
+import { isZodSchema } from "../types/zod.js";
+import type { JsonSchemas } from "./json-schema.js";
 import type { JsonSchema } from "./keywords.js";
 
-/**
- * Returns the description of a method for tools.
- *
- * @param titleOf returns the name of a schema in the source
- */
+/** Returns the description of a method for tools. */
 export function toolingOf(
   method: FoundMethod,
   { input, output, errors }: MethodShape,
-  titleOf: (schema: AnySchema) => string | undefined,
+  schemas: JsonSchemas,
 ): MethodTooling {
   const schema = (part: PayloadPart | undefined, role: "input" | "output" = "output"): JsonSchema | undefined =>
-    part !== undefined && isZodSchema(part.schema) ? jsonSchemaOf(part.schema, titleOf, role) : undefined;
+    part !== undefined && isZodSchema(part.schema) ? schemas.of(part.schema, role) : undefined;
   const [taken, given] = [schema(input, "input"), schema(output)];
   const details = errors.flatMap((error) => {
     const made = schema(error.details);
