@@ -1,8 +1,8 @@
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { backoffDelay, DEFAULT_BACKOFF } from "../../packages/core/src/backoff.js";
+import { backoffDelay, DEFAULT_BACKOFF } from "../../packages/core/src/call/backoff.js";
 import { type Balance, type BalancedTarget, balancer } from "../../packages/pool/src/balance.js";
 import { Subset } from "../../packages/pool/src/subset.js";
-import { RetryBudget } from "../../packages/core/src/retry-budget.js";
+import { RetryBudget } from "../../packages/core/src/interceptors/retry.js";
 
 /** A fleet, and its incidents. Times are in virtual milliseconds. */
 export interface FleetOptions {

@@ -1,4 +1,4 @@
-import { whenExplained } from "./late-explanation.js";
+import { whenExplained } from "./errors.js";
 
 /** Most frames of this library between a call and the application's line that made it. */
 const FRAMES_BETWEEN = 30;

@@ -34,19 +34,19 @@ export {
   type ServiceIdentity,
   type ServiceTooling,
   type Via,
+  type CallExtension,
 } from "./contract/descriptor.js";
-export type { CallExtension } from "./contract/extension.js";
-export type { DeclaredError } from "./contract/error-schema.js";
-export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
-export { type CursorOption, type ItemCursor, itemCursor } from "./contract/cursor.js";
-export { isBytesSchema, isStreamSchema, type Payload } from "./contract/schema.js";
 export {
+  type DeclaredError,
   isServiceSchema,
   type MethodSchema,
   topicMethodNames,
   topicOfMethod,
   type TopicOfMethod,
 } from "./contract/service.js";
+export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
+export { type CursorOption, type ItemCursor, itemCursor } from "./contract/cursor.js";
+export { isBytesSchema, isStreamSchema, type Payload } from "./contract/schema.js";
 export { defaultServiceId, fnv1a } from "./contract/service-id.js";
 export { isCode } from "./codes.js";
 export type { CallContext } from "./server/context.js";
@@ -143,8 +143,7 @@ export {
 } from "./codec/wrappers.js";
 export { applyChecks, catchOf, defaultOf, external, preprocessed, refined, schemaAt } from "./codec/zod-schema.js";
 export { fromMarkedJson, markedJson } from "./call/messages/json.js";
-export { jsonOf } from "./call/messages/plain-json.js";
-export { readIsoDate } from "./call/messages/iso-date.js";
+export { jsonOf, readIsoDate } from "./call/messages/plain-json.js";
 export { allowance, count } from "./msgpack/reader.js";
 export { weightOf } from "./codec/nodes.js";
 export { countJson } from "./call/messages/json-count.js";
@@ -165,7 +164,7 @@ export {
   within,
 } from "./msgpack/reader.js";
 export { readBigInt, readBoolean, readBytes, readDate, readNil } from "./msgpack/read-scalars.js";
-export { readInt, readNumber } from "./msgpack/read-number.js";
+export { readInt, readNumber, writeInt, writeNumber } from "./msgpack/number.js";
 export { MAX_DEPTH } from "./fixed-limits.js";
 export { readUtf8, useTextPlatform, writeUtf8 } from "./msgpack/text.js";
 export {
@@ -174,5 +173,4 @@ export {
   writeString,
 } from "./msgpack/write.js";
 export { writeBigInt, writeBoolean, writeBytes, writeDate, writeNil } from "./msgpack/write-scalars.js";
-export { writeInt, writeNumber } from "./msgpack/write-number.js";
 export { nearest } from "./nearest.js";

@@ -5,7 +5,7 @@ export type { StreamSource } from "./call/items/send-items.js";
 export type { ItemStream } from "./call/items/item-stream.js";
 export { json } from "./call/messages/json.js";
 export type { CallOptions } from "./call/options.js";
-export { msgpack, raw } from "./call/messages/session-codecs.js";
+export { msgpack, raw } from "./call/messages/session-format.js";
 export { createLocalCaller } from "./connection/local-caller.js";
 export { type Connection, createConnection } from "./connection/connection.js";
 export type { ConnectionState } from "./connection/state.js";
@@ -21,7 +21,7 @@ export {
   service,
   type ServiceSchema,
 } from "./contract/service.js";
-export { appendBytes, type SessionCodec } from "./contract/session-codec.js";
+export { appendBytes, type SessionCodec } from "./contract/codec.js";
 export { type Code, RpcError } from "./errors.js";
 export { authentication, bearerToken, ContextValue } from "./interceptors/authentication.js";
 export { authorize } from "./interceptors/authorize.js";

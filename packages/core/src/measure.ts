@@ -1,5 +1,10 @@
 // The entry for measurements. Separate, because most applications leave them to their metrics.
 export { type CallTimings, callTimings } from "./interceptors/call-timings.js";
 export { type ConnectionStats, type MeasuredSession, sessionStats } from "./session/session-stats.js";
-export { describeFrame, type FrameDescription } from "./transport/describe-frame.js";
-export { tapFrames, type TapOptions, type TappedFrame } from "./transport/frame-tap.js";
+export {
+  describeFrame,
+  type FrameDescription,
+  tapFrames,
+  type TapOptions,
+  type TappedFrame,
+} from "./transport/frame-tap.js";

@@ -25,7 +25,7 @@ export type {
   WebTransportSession,
   WebTransportStream,
 } from "./transport/session.js";
-export { whenTransportReady } from "./transport/when-ready.js";
+export { whenTransportReady } from "./transport/web-session.js";
 export { webStreamTransport } from "./transport/web-byte-stream.js";
 export { webSocketTransport, type WebSocketLike } from "./transport/web-socket.js";
 export { WEBSOCKET_PROTOCOL } from "./transport/web-socket-protocol.js";

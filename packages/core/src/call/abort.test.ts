@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
-import { onAbort } from "./abort.js";
+import { onAbort } from "./watch.js";
 
 it("a signal has one listener for all that wait for it, and none when nobody does", () => {
   const controller = new AbortController();

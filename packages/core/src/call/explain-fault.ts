@@ -1,7 +1,7 @@
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
-import { unpack } from "../msgpack/unpack.js";
+import { unpack } from "../msgpack/pack.js";
 import type { Explanation, Fault } from "./fault.js";
 import { decodeWithin } from "../msgpack/decode-within.js";
 

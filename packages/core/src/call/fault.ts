@@ -1,7 +1,6 @@
 import type { AnyMethod } from "../contract/descriptor.js";
 import { declaredError } from "../contract/method-errors.js";
-import { type RpcError, untracedError } from "../errors.js";
-import { explainLater } from "../late-explanation.js";
+import { type RpcError, untracedError, explainLater } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { Channel } from "../transport/channel.js";
 import { noteEndOfSession } from "../transport/close-codes.js";

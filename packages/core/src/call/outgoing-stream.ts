@@ -1,8 +1,7 @@
 import { codeNumber } from "../codes.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
-import { lostCall } from "../transport/close-codes.js";
-import { describeReset } from "../transport/reset-code.js";
+import { lostCall, describeReset } from "../transport/close-codes.js";
 import type { DirectStream } from "../transport/session.js";
 import type { Frame } from "../wire/frame.js";
 import { oversized } from "./messages/payload.js";

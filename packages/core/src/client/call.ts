@@ -11,8 +11,7 @@ import { type Head, type HeadFields, readHead, writeHead } from "../wire/head.js
 import { decodeMetadata, encodeMetadata } from "../wire/metadata.js";
 import type { CallingHost } from "./calling.js";
 import type { OutgoingItems } from "./outgoing-items.js";
-import { failureOf } from "./failure.js";
-import { PendingCall, type SentItems } from "./pending-call.js";
+import { failureOf, PendingCall, type SentItems } from "./pending-call.js";
 import * as FrameType from "../wire/frame-type.js";
 import { codecIn, encodePayload } from "../call/messages/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";

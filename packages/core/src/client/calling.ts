@@ -8,8 +8,7 @@ import type { RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
 import type { Departure } from "../wire/departure.js";
-import { failureOf } from "./failure.js";
-import type { PendingCall } from "./pending-call.js";
+import { failureOf, type PendingCall } from "./pending-call.js";
 
 /** A session as the calls that it makes see it. */
 export interface CallingHost {

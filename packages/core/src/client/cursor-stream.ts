@@ -1,7 +1,7 @@
 import type { BaseCaller } from "../call/base-caller.js";
 import { type FedItems, itemQueue, type ItemSink, type ItemStream } from "../call/items/item-stream.js";
 import { Positions } from "../call/items/positions.js";
-import { scheduleAttempt } from "../call/next-attempt.js";
+import { scheduleAttempt } from "../call/backoff.js";
 import type { Attempt, CallOptions } from "../call/options.js";
 import { CURSOR_ERRORS, type ItemCursor } from "../contract/cursor.js";
 import type { Position } from "../contract/position.js";

@@ -6,8 +6,7 @@ import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError, untracedError } from "../errors.js";
 import { callWritable, relayTo, type WrittenCall } from "./call-writable.js";
 import type { Calling, CallingHost } from "./calling.js";
-import { failureOf } from "./failure.js";
-import { atEnd, PendingCall } from "./pending-call.js";
+import { failureOf, atEnd, PendingCall } from "./pending-call.js";
 
 // Call kinds for clients that are generated for a `ForeignClient` only, such as `httpTransport`. That client makes the
 // calls, so the code for sessions stays out of the bundle. Separate objects, not a function: a bundle contains only

@@ -5,7 +5,7 @@ import { RpcError } from "../errors.js";
 import type { Frame } from "../wire/frame.js";
 import { Call } from "./call.js";
 import type { Calling } from "./calling.js";
-import { failureOf } from "./failure.js";
+import { failureOf } from "./pending-call.js";
 
 /** Makes unary calls: request out, response or error in. */
 export const unaryCalls: Calling<"unary"> = {

@@ -1,7 +1,6 @@
 import type { MessageCodec, PayloadWriter, PlainCodec } from "../contract/descriptor.js";
 import { asError, RpcError } from "../errors.js";
-import { unpackExactly } from "../msgpack/unpack.js";
-import { appendValue } from "../msgpack/pack.js";
+import { unpackExactly, appendValue } from "../msgpack/pack.js";
 import { decoding, encoding, type Read, type Write } from "./halves.js";
 import { misfitError, schemaFailure } from "./misfit-error.js";
 import { Mode, run, type Shape, type ShapePayload } from "./shape.js";

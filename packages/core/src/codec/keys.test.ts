@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { pack } from "../msgpack/pack.js";
 import { allowance, readMapHeader, type Reader, readWhole } from "../msgpack/reader.js";
-import { readInt } from "../msgpack/read-number.js";
+import { readInt } from "../msgpack/number.js";
 import { Keys } from "./keys.js";
 
 const MISFIT = "a value does not fit its schema";

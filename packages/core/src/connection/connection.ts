@@ -6,7 +6,7 @@ import type { Limits } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
-import { type Backoff, DEFAULT_BACKOFF } from "../backoff.js";
+import { type Backoff, DEFAULT_BACKOFF } from "../call/backoff.js";
 import { SessionLink } from "./link.js";
 import { type ReadyOptions, whenReady } from "./ready.js";
 import { closedError, notReady, SessionCaller } from "./session-caller.js";

@@ -1,5 +1,5 @@
-import { onAbort } from "../call/abort.js";
-import { type Backoff, backoffDelay } from "../backoff.js";
+import { onAbort } from "../call/watch.js";
+import { type Backoff, backoffDelay } from "../call/backoff.js";
 import { deferred } from "../deferred.js";
 import type { Session } from "../session/session.js";
 

@@ -3,7 +3,7 @@ import { asError, RpcError, untracedError } from "../errors.js";
 import type { ItemIterator } from "../platform-types.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
-import { type Backoff, backoffDelay } from "../backoff.js";
+import { type Backoff, backoffDelay } from "../call/backoff.js";
 import { isDenied, refusalOf } from "../transport/close-codes.js";
 import { untilAccepted } from "./ready.js";
 import { type ConnectionState, Watched, withResuming } from "./state.js";

@@ -1,6 +1,6 @@
 import type { OptionNames } from "../check-options.js";
 import { DEFAULT_LIMITS } from "../limits.js";
-import { DEFAULT_BACKOFF } from "../backoff.js";
+import { DEFAULT_BACKOFF } from "../call/backoff.js";
 import type { ConnectionOptions } from "./connection.js";
 
 /** Names of the options of a connection. */

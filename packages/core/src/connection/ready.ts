@@ -1,4 +1,4 @@
-import { onAbort } from "../call/abort.js";
+import { onAbort } from "../call/watch.js";
 import type { ItemIterator } from "../platform-types.js";
 import { RpcError } from "../errors.js";
 import type { Session } from "../session/session.js";

@@ -1,18 +1,63 @@
 import { type AnyAnswer, BaseCaller, type Resumption } from "../call/base-caller.js";
 import { CallPlaces } from "../call/call-places.js";
-import type { CallOptions } from "../call/options.js";
+import type { CallOptions, Attempt } from "../call/options.js";
 import { rejectionAtCaller } from "../callers-line.js";
 import { payloadSize } from "../call/messages/payload.js";
 import type { Calling, CallingHost } from "../client/calling.js";
-import { failureOf } from "../client/failure.js";
-import { atEnd, type CallOwner, followAnswer, type PendingCall } from "../client/pending-call.js";
+import { failureOf, atEnd, type CallOwner, followAnswer, type PendingCall } from "../client/pending-call.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { hintOf, RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { Session } from "../session/session.js";
 import { isDenied, isEndOfSession, isRejectedEarly } from "../transport/close-codes.js";
-import { Moves } from "./moves.js";
 import { remaining, WaitingCalls } from "./waiting-calls.js";
+import { young } from "../young.js";
+
+/** Moves streams from sessions that drain to others, as soon as there are some. */
+class Moves<C extends object> {
+  readonly #canMove: () => boolean;
+  readonly #bySession: WeakMap<C, Set<Attempt>> = new WeakMap();
+  /** Attempts on sessions that drain. */
+  #leaving: Set<Attempt> | undefined = undefined;
+
+  /** @param canMove whether there is a session that takes calls */
+  constructor(canMove: () => boolean) {
+    this.#canMove = canMove;
+  }
+
+  /** An attempt was made on `session`, which `draining` says the drain of. */
+  made(session: C, draining: Promise<void>, attempt: Attempt): void {
+    let attempts = this.#bySession.get(session);
+    if (attempts === undefined) {
+      const all = new Set<Attempt>();
+      attempts = all;
+      this.#bySession.set(session, all);
+      void draining.then(() => {
+        this.#leaving ??= new Set();
+        for (const each of all) this.#leaving.add(each);
+        this.start();
+      });
+    }
+    const own = attempts;
+    own.add(attempt);
+    attempt.onOver = young(() => {
+      own.delete(attempt);
+      this.#leaving?.delete(attempt);
+    });
+    attempt.onMade();
+  }
+
+  /** There may be another session. */
+  start(): void {
+    const leaving = this.#leaving;
+    if (leaving === undefined) return;
+    for (const attempt of leaving) {
+      if (!this.#canMove()) return;
+      leaving.delete(attempt);
+      attempt.onLeaving();
+    }
+  }
+}
 
 /** A call that a peer has refused more often than this, because it had too many calls or no memory for it, fails. */
 const MOST_REFUSALS = 8;

@@ -1,4 +1,4 @@
-import { Received } from "../call/messages/received.js";
+import { Received } from "../call/messages/payload.js";
 import type { BlobCode } from "../contract/blob-code.js";
 import type { AnyMethod, MessageCodec, PayloadWriter } from "../contract/descriptor.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";

@@ -1,18 +1,16 @@
-import { onAbort } from "../call/abort.js";
+import { onAbort, watch } from "../call/watch.js";
 import { type AnyAnswer, BaseCaller, type Resumption, type TypedCaller } from "../call/base-caller.js";
 import type { Caller, DuplexStream } from "../call/caller.js";
 import { type ItemStream, itemQueue } from "../call/items/item-stream.js";
 import { expiries } from "../call/expiries.js";
 import type { CallOptions } from "../call/options.js";
-import { watch } from "../call/watch.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import { compose, type InterceptedResponse, type InterceptedCall, type Interceptor, type Next } from "./interceptor.js";
 import { makeCall } from "./make-call.js";
 import { type AnswerObserver, observeResponse } from "./observed.js";
-import { SourceItems } from "./source-items.js";
-import { WritableItems } from "./writable-items.js";
+import { SourceItems, WritableItems } from "./items.js";
 
 const CALLS = [
   "start",

@@ -6,7 +6,7 @@ import { Metadata } from "../metadata.js";
 import type { CallContext } from "../server/context.js";
 import type { BoundMethod, Router } from "../server/router.js";
 import { compose, type InterceptedResponse, type InterceptedCall, type Interceptor } from "./interceptor.js";
-import { SourceItems } from "./source-items.js";
+import { SourceItems } from "./items.js";
 
 /** Returns a router whose calls pass through `interceptors`; the first is the outermost. */
 export function interceptRouter<Context>(

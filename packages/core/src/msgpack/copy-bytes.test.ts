@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { bytesCodec } from "../call/messages/codec.js";
-import { watchCopies } from "./copy-bytes.js";
-import { pack } from "./pack.js";
-import { unpack } from "./unpack.js";
+import { watchCopies } from "./read-scalars.js";
+import { pack, unpack } from "./pack.js";
 
 it("bytes that are copied out of payloads are told, and nothing else", () => {
   const copied: number[] = [];

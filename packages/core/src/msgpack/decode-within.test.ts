@@ -1,9 +1,8 @@
 import { expect, it } from "vitest";
 import { RpcError } from "../errors.js";
 import { MemoryBudget } from "../memory-budget.js";
-import { pack } from "./pack.js";
+import { pack, unpack } from "./pack.js";
 import { allowance } from "./reader.js";
-import { unpack } from "./unpack.js";
 import { type DecodeBudget, decodeWithin } from "./decode-within.js";
 
 const budgetOf = (room: number): DecodeBudget => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { json } from "../call/messages/json.js";
 import { msgpackRecords } from "../call/messages/records-codec.js";
-import type { SessionCodec } from "../contract/session-codec.js";
+import type { SessionCodec } from "../contract/codec.js";
 import { colliding, MANY } from "../../test/colliding.js";
 import { keyCrowd, mapOf, setOf } from "./key-crowd.js";
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MAX_DEPTH } from "../fixed-limits.js";
-import { unpack } from "./unpack.js";
-import { pack } from "./pack.js";
+import { unpack, pack } from "./pack.js";
 
 const fromHex = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.replaceAll(" ", ""), "hex"));
 const nested = (depth: number, inner: unknown): unknown => (depth === 0 ? inner : nested(depth - 1, [inner]));

@@ -4,7 +4,7 @@ import { misfit } from "./misfit.js";
 import { WireMap, placesWithKey, safeNumber, nestingError, withEntry } from "./value.js";
 import { isArray, isMap, readArrayHeader, type Reader, readMapHeader, readString } from "./reader.js";
 import { dateOf, readBigInt, readBytes, readDate } from "./read-scalars.js";
-import { readAnyNumber } from "./read-number.js";
+import { readAnyNumber } from "./number.js";
 
 /** Any value, losing nothing: maps as `WireMap`, integers of 64 bits as bigints. */
 export function readValue(r: Reader, p: number, depth: number = MAX_DEPTH): unknown {

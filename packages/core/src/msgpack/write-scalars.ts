@@ -1,4 +1,4 @@
-import { viewOf } from "./write-number.js";
+import { viewOf } from "./number.js";
 import { misfit } from "./misfit.js";
 import { writeCount, writeUint32 } from "./write.js";
 

@@ -1,7 +1,7 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
 import { writeArrayHeader, writeMapHeader, writeString } from "./write.js";
 import { writeBigInt, writeBoolean, writeBytes, writeDate, writeMark, writeNil } from "./write-scalars.js";
-import { writeAnyNumber } from "./write-number.js";
+import { writeAnyNumber } from "./number.js";
 import { classOf, nestingError } from "./value.js";
 
 /**

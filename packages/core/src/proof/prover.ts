@@ -6,8 +6,7 @@ import { isOfProof, readOfProof, writeOfProof } from "../wire/credentials.js";
 import type { Frame } from "../wire/frame.js";
 import { proofField, provesField } from "../wire/greeting.js";
 import { NONCE_BYTES, writeStatement } from "../wire/proof.js";
-import { algorithmOf, type ProofKeys, rawKey, sign } from "./keys.js";
-import { channelOf, signedBytes } from "./signed-bytes.js";
+import { algorithmOf, type ProofKeys, rawKey, sign, channelOf, signedBytes } from "./keys.js";
 
 /**
  * Returns a prover, with which a client proves to servers that it has a key: the option `proof` of `connect`, `dial`

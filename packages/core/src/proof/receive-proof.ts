@@ -8,8 +8,7 @@ import * as FrameType from "../wire/frame-type.js";
 import { readGreeting } from "../wire/greeting.js";
 import { newNonce, type ProofAlgorithm, type ProofClaim, readProof, type SignedStatement } from "../wire/proof.js";
 import { FrameWriter } from "../wire/writer.js";
-import { isSigned, thumbprintOf } from "./keys.js";
-import { channelOf, signedBytes } from "./signed-bytes.js";
+import { isSigned, thumbprintOf, channelOf, signedBytes } from "./keys.js";
 
 /** A client's proof of its key, valid for this connection and for the credentials that it sent. */
 export interface Proof {

@@ -1,3 +1,4 @@
+import * as FrameType from "../wire/frame-type.js";
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
 import { codecIn } from "../call/messages/payload.js";
 import type { FormatTable } from "../call/messages/session-format.js";
@@ -8,17 +9,15 @@ import type { SessionCompression } from "../transport/compression.js";
 import { expanded } from "../transport/expand.js";
 import type { Cursor } from "../wire/cursor.js";
 import { FLAG_COMPRESSED, type Frame } from "../wire/frame.js";
-import * as FrameType from "../wire/frame-type.js";
 import { type Head, readOptionalHead } from "../wire/head.js";
 import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
-import { type IncomingRequest, readRequest } from "../wire/request.js";
+import { type IncomingRequest, readRequest, readMisfitNotice } from "../wire/request.js";
 import { makeRoomToDecode } from "./admission.js";
 import type { ContextSettings, IncomingContext } from "./context.js";
-import { MisfitNotices } from "./misfit-notices.js";
-import { runNotification } from "./notification.js";
+import { runNotification, serve, type ServerRequest } from "./serve.js";
 import { Reply, type ReplySettings } from "./reply.js";
 import type { BoundMethod, MethodTable, ReservedMethods } from "./router.js";
-import { serve, type ServerRequest } from "./serve.js";
+import { sanitizeForLog } from "./log-error.js";
 
 /** The place of a failure. */
 export interface FailureSite {
@@ -232,4 +231,26 @@ export function listed(names: readonly string[]): string {
   if (names.length === 0) return "";
   const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
   return ` (there are ${names.slice(0, MAX_LISTED).join(", ")}${more})`;
+}
+
+/** Reports responses that the peer could not read to the error hook, once per method and session. */
+export class MisfitNotices {
+  readonly #table: MethodTable<never>;
+  readonly #onError: ErrorHook;
+  readonly #told: Set<AnyMethod> = new Set();
+
+  constructor(table: MethodTable<never>, onError: ErrorHook) {
+    this.#table = table;
+    this.#onError = onError;
+  }
+
+  /** Receives a notice. Notices about methods that are not served here are dropped. */
+  receive({ serviceId, cursor }: IncomingRequest): void {
+    const { methodId, reason } = readMisfitNotice(cursor);
+    const method = this.#table.find(serviceId, methodId)?.method;
+    if (method === undefined || this.#told.has(method)) return;
+    this.#told.add(method);
+    const error = new RpcError("internal", `its caller could not read the answer: ${sanitizeForLog(reason)}`);
+    this.#onError(error, { method: fullName(method) });
+  }
 }

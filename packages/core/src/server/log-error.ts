@@ -1,4 +1,5 @@
 import type { ErrorHook, FailureSite } from "./dispatch.js";
+import { guarded } from "../guarded.js";
 
 /** Most characters of one entry, which contains data from a peer. */
 const MAX_LENGTH = 2048;
@@ -68,7 +69,7 @@ export function boundedLog(write: (text: string) => void, now: () => number = ()
 
 /** Default of `onError`. One for the whole process, so that many sessions log no more than one. */
 // oxlint-disable-next-line no-console -- the default of an option; a crash in a handler must not pass unseen
-export const logError: ErrorHook = /* @__PURE__ */ boundedLog((text) => console.error(text));
+const logError: ErrorHook = /* @__PURE__ */ boundedLog((text) => console.error(text));
 
 function headline(error: unknown): string {
   try {
@@ -94,4 +95,42 @@ function frames({ stack, message }: Error): string[] {
 
 function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
+}
+
+/** Most nested causes that are examined. */
+const MAX_EXAMINED = 8;
+
+/**
+ * Returns a hook that receives failures: `given`, or a log. The errors that it receives can always be read. If `given`
+ * throws, that error and the original failure are logged.
+ *
+ * @param peer name of the peer whose calls fail
+ */
+export function errorHook(given: ErrorHook | undefined, peer?: string): ErrorHook {
+  const hook = given === undefined ? logError : loggedWhereItThrows(given);
+  return (error, site) => hook(readable(error), peer === undefined ? site : { peer, ...site });
+}
+
+/** Returns the thrown value, or a substitute error if the fields of the value or of its causes cannot be read. */
+function readable(thrown: unknown): unknown {
+  try {
+    let error = thrown;
+    for (let depth = 0; error instanceof Error && depth < MAX_EXAMINED; depth++) {
+      const { name, message, stack, code, cause } = error as Error & { readonly code?: unknown };
+      [name, message, stack, code].map(String);
+      error = cause;
+    }
+    String(error);
+    return thrown;
+  } catch {
+    return new TypeError("an error was thrown whose fields cannot be read");
+  }
+}
+
+function loggedWhereItThrows(given: ErrorHook): ErrorHook {
+  return (error, site) =>
+    guarded(given, (thrown) => {
+      logError(error, site);
+      logError(thrown, { method: "onError" });
+    })(error, site);
 }

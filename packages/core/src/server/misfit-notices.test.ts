@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defineMethod } from "../client/define-method.js";
 import { ProtocolError } from "../errors.js";
 import { Cursor } from "../wire/cursor.js";
-import type { FailureSite } from "./dispatch.js";
-import { MisfitNotices } from "./misfit-notices.js";
+import { type FailureSite, MisfitNotices } from "./dispatch.js";
 import { createRouter, MethodTable } from "./router.js";
 
 const service = { name: "test.v1.Notices", id: 9 };

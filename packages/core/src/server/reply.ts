@@ -1,5 +1,5 @@
+import * as FrameType from "../wire/frame-type.js";
 import type { AnswerCarrier, IncomingCall } from "../call/carrier.js";
-import { faultOf } from "../call/sent-fault.js";
 import { SendFlow } from "../call/items/send-items.js";
 import type { ItemReceiver } from "../call/items/item-receiver.js";
 import { codecIn } from "../call/messages/payload.js";
@@ -9,14 +9,15 @@ import { isTunnel } from "../contract/directions.js";
 import { asError, ProtocolError, RpcError } from "../errors.js";
 import { gatherFrames } from "../transport/gathering.js";
 import { isEndOfSession } from "../transport/close-codes.js";
-import { writeFault } from "../wire/sent-fault.js";
+import { writeFault, type SentFault } from "../wire/sent-fault.js";
 import { FLAG_HEAD, type Frame } from "../wire/frame.js";
 import type { HeadFields } from "../wire/head.js";
-import type { FrameWriter } from "../wire/writer.js";
-import { AnswerHeads } from "./answer-heads.js";
-import type { IncomingContext } from "./context.js";
+import { FrameWriter } from "../wire/writer.js";
+import { AnswerHeads, type IncomingContext } from "./context.js";
 import { ServedCall, type ServedCallSettings } from "./served-call.js";
-import * as FrameType from "../wire/frame-type.js";
+import { pack } from "../msgpack/pack.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { declaredError } from "../contract/method-errors.js";
 
 /** Settings of a reply. */
 export interface ReplySettings extends ServedCallSettings {
@@ -198,5 +199,42 @@ export class Reply extends ServedCall implements IncomingCall {
       if (tooLarge !== error) this.tellHook(tooLarge);
       return undefined;
     }
+  }
+}
+
+/**
+ * Converts an error into the fault that is sent. The name of the error is sent only if the method declares it; details
+ * that do not fit the declaration go to `onMisfit`, and are sent without the name.
+ */
+function faultOf(
+  error: RpcError,
+  method: AnyMethod | undefined,
+  head: HeadFields | undefined,
+  onMisfit: (error: unknown) => void,
+): SentFault {
+  const { code, message, reason } = error;
+  const declared = method === undefined || reason === undefined ? undefined : declaredError(method, reason);
+  if (declared === undefined) return { code, message, head, details: packDetails(error.details) };
+  try {
+    const out = new FrameWriter(256);
+    declared.details?.encode(error.details, out);
+    return { code, message, head: { ...head, reason }, details: out.position === 0 ? undefined : out.written() };
+  } catch (misfit) {
+    const cause = asError(misfit);
+    onMisfit(new Error(`the details of ${reason} do not fit their schema: ${cause.message}`, { cause }));
+    return { code, message, head, details: packDetails(error.details) };
+  }
+}
+
+/**
+ * Encodes details as MessagePack; undefined if that fails, because the caller should receive the error itself in any
+ * case. May run user code (getters).
+ */
+export function packDetails(details: unknown): Uint8Array | undefined {
+  if (details === undefined) return undefined;
+  try {
+    return pack(details);
+  } catch {
+    return undefined;
   }
 }

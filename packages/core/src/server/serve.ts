@@ -1,12 +1,12 @@
 import { decodeWithin } from "../msgpack/decode-within.js";
-import type { MessageCodec } from "../contract/descriptor.js";
+import { type MessageCodec, fullName } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
 import { requirePositions } from "../contract/position.js";
 import { RpcError, untracedError } from "../errors.js";
 import { callBytes, makeRoomToDecode } from "./admission.js";
 import { type ContextSettings, IncomingContext, type ReceivedMetadata } from "./context.js";
 import { type BoundMethod, type MessageBytes, refusing } from "./router.js";
-import type { ServedCall, ServedCallSettings } from "./served-call.js";
+import { type ServedCall, type ServedCallSettings, isPromiseLike } from "./served-call.js";
 
 /** The part of a request that precedes its message. */
 export interface RequestHead {
@@ -151,5 +151,35 @@ export async function permit<Context>(
     if (error instanceof RpcError && !error.fromCall) throw error;
     context.report(error);
     throw new RpcError("internal", "the server could not decide about the request");
+  }
+}
+
+/**
+ * Runs the handler of a notification. The sender does not wait; errors go to `onError`.
+ * @param bytes charged if the handler is asynchronous
+ */
+export function runNotification<Context>(
+  { method, handler }: BoundMethod<Context>,
+  input: unknown,
+  context: IncomingContext<Context>,
+  { admission, budget, onError, client }: Pick<ServedCallSettings, "admission" | "budget" | "onError" | "client">,
+  bytes: number,
+): void {
+  const failed = (error: unknown): void => onError(error, { method: fullName(method) });
+  try {
+    const result = handler(input, context);
+    if (!isPromiseLike(result)) return;
+    budget.charge(bytes);
+    admission.begin(client);
+    const end = (): void => {
+      budget.release(bytes);
+      admission.end(client);
+    };
+    result.then(end, (error: unknown) => {
+      end();
+      failed(error);
+    });
+  } catch (error) {
+    failed(error);
   }
 }

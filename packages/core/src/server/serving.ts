@@ -13,7 +13,7 @@ import { Admission, type AdmissionSettings, guardedShedder, type LoadShedder } f
 import { Identity, type PrincipalOf } from "./context.js";
 import { DatagramReceiver } from "./datagram-receiver.js";
 import { Dispatcher, type ErrorHook } from "./dispatch.js";
-import { errorHook } from "./error-hook.js";
+import { errorHook } from "./log-error.js";
 import { type OnceOptions, onceSettings } from "./once-options.js";
 import { MethodTable, type ReservedMethods, type Router } from "./router.js";
 import { ServerLoad } from "./server-load.js";

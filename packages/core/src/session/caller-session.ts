@@ -1,7 +1,7 @@
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
 import type { Caller, DuplexStream } from "../call/caller.js";
 import type { CallPlaces } from "../call/call-places.js";
-import { atMost } from "../call/at-most.js";
+import { atMost } from "../call/expiries.js";
 import type { CallOptions } from "../call/options.js";
 import { failedCall } from "../client/calling.js";
 import type { AnyMethod } from "../contract/descriptor.js";

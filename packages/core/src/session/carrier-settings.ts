@@ -1,9 +1,8 @@
 import { greetingOf, plainSettings } from "./plain-settings.js";
 import type { CarrierSettings } from "../call/carrier.js";
-import { msgpack } from "../call/messages/session-codecs.js";
-import { FormatTable } from "../call/messages/session-format.js";
+import { msgpack, FormatTable } from "../call/messages/session-format.js";
 import type { CompressionOptions } from "../contract/compression.js";
-import type { SessionCodec } from "../contract/session-codec.js";
+import type { SessionCodec } from "../contract/codec.js";
 import type { Limits } from "../limits.js";
 import type { MetadataInit } from "../metadata.js";
 import type { ServerBudget } from "../memory-budget.js";

@@ -1,4 +1,4 @@
-import { backoffDelay, DEFAULT_BACKOFF } from "../backoff.js";
+import { backoffDelay, DEFAULT_BACKOFF } from "../call/backoff.js";
 import type { Frame } from "../wire/frame.js";
 import { MIN_RENEWAL_INTERVAL_MS, readNotice, writeRenewal } from "../wire/credentials.js";
 import type { RawGreeting } from "../wire/hello.js";

@@ -1,6 +1,6 @@
 import { explainFault } from "../call/explain-fault.js";
 import { completeLimits } from "../limits.js";
-import { errorHook } from "../server/error-hook.js";
+import { errorHook } from "../server/log-error.js";
 import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
 import type { TransportSession, CloseInfo, DirectSessionHandler, DirectStream } from "../transport/session.js";

@@ -6,7 +6,7 @@ import { explainByLoaded } from "./explain-by-loaded.js";
 import type { StreamTaker } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 import { StreamSession } from "./stream-session.js";
-import * as ResetCode from "../transport/reset-code.js";
+import * as ResetCode from "../transport/close-codes.js";
 
 /**
  * Like `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and QUIC

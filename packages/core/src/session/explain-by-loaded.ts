@@ -1,4 +1,4 @@
-import { atMost } from "../call/at-most.js";
+import { atMost } from "../call/expiries.js";
 import type { Explanation, Fault } from "../call/fault.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { asError } from "../errors.js";

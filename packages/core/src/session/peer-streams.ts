@@ -5,7 +5,7 @@ import { Channel, type FrameHandler } from "../transport/channel.js";
 import type { DirectStream, TransportSession } from "../transport/session.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
 import * as StreamKind from "../wire/stream-kind.js";
-import * as ResetCode from "../transport/reset-code.js";
+import * as ResetCode from "../transport/close-codes.js";
 import type { StreamSession } from "./stream-session.js";
 
 /** Takes the streams that the peer opens. */

@@ -1,4 +1,4 @@
-import { atMost } from "../call/at-most.js";
+import { atMost } from "../call/expiries.js";
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
 import type { CallPlaces } from "../call/call-places.js";
 import { type Callee, type Carrier, type CarrierSettings, prioritize } from "../call/carrier.js";

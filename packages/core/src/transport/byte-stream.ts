@@ -11,7 +11,7 @@ import type {
   KeyingMaterialExporter,
   SoleStream,
 } from "./session.js";
-import * as ResetCode from "./reset-code.js";
+import * as ResetCode from "./close-codes.js";
 import { codeNumber } from "../codes.js";
 
 /** A duplex, ordered and reliable stream of bytes: a socket, a pipe, a port. Methods after its end do nothing. */

@@ -8,7 +8,7 @@ import { FrameReader, type FrameReceiver } from "../wire/reader.js";
 import { FrameWriter } from "../wire/writer.js";
 import type { SessionCompression } from "./compression.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
-import * as ResetCode from "./reset-code.js";
+import * as ResetCode from "./close-codes.js";
 
 /** Number of written bytes after which the transport is asked how many of them wait. */
 const MEASURE_AT = 4096;

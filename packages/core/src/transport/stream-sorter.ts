@@ -3,7 +3,7 @@ import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 import type { Channel } from "./channel.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import { joined } from "./joined.js";
-import * as ResetCode from "./reset-code.js";
+import * as ResetCode from "./close-codes.js";
 
 /**
  * Takes over a stream of another protocol. `first` are the bytes that were already read. The data that follows goes to

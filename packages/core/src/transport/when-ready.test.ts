@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { WebTransportSession } from "./session.js";
-import { whenTransportReady } from "./when-ready.js";
+import { whenTransportReady } from "./web-session.js";
 
 const never = new Promise<never>(() => {});
 

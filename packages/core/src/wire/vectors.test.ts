@@ -9,7 +9,7 @@ import { isBinaryKey, Metadata } from "../metadata.js";
 import { Cursor } from "./cursor.js";
 import { readFault } from "./fault.js";
 import { writeFault } from "./sent-fault.js";
-import { packDetails } from "../call/sent-fault.js";
+import { packDetails } from "../server/reply.js";
 import { type Departure, readDeparture } from "./departure.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import * as GoawayStage from "./goaway-stage.js";
@@ -28,8 +28,7 @@ import {
 import { readHello, writeHello } from "./hello.js";
 import { proofField, provesField, type ReadGreeting, readGreeting } from "./greeting.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
-import { unpack } from "../msgpack/unpack.js";
-import { pack } from "../msgpack/pack.js";
+import { unpack, pack } from "../msgpack/pack.js";
 import { MISFIT_NOTICE, writeMisfitNotice } from "./misfit-notice.js";
 import { FrameReader } from "./reader.js";
 import { readRequest, readMisfitNotice } from "./request.js";

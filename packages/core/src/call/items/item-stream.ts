@@ -1,8 +1,7 @@
 import { rejectionAtCaller } from "../../callers-line.js";
 import type { Position } from "../../contract/position.js";
-import { RpcError } from "../../errors.js";
+import { RpcError, whenExplained } from "../../errors.js";
 import { Fifo } from "../../fifo.js";
-import { whenExplained } from "../../late-explanation.js";
 import { Metadata } from "../../metadata.js";
 import type { ItemIterator } from "../../platform-types.js";
 

@@ -1,22 +1,21 @@
+import * as CredentialsKind from "../../wire/credentials-kind.js";
+import * as FrameType from "../../wire/frame-type.js";
+import * as GoawayStage from "../../wire/goaway-stage.js";
 import { codeNumber } from "../../codes.js";
 import { ProtocolError, RpcError, untracedError } from "../../errors.js";
 import type { Channel, FrameHandler } from "../../transport/channel.js";
 import { gatherFrames } from "../../transport/gathering.js";
-import { lostCall } from "../../transport/close-codes.js";
-import { describeReset } from "../../transport/reset-code.js";
-import * as CredentialsKind from "../../wire/credentials-kind.js";
+import { lostCall, describeReset } from "../../transport/close-codes.js";
 import { Cursor } from "../../wire/cursor.js";
-import type { Frame } from "../../wire/frame.js";
+import { type Frame, FLAG_HEAD } from "../../wire/frame.js";
 import { type Hello, readHello, writeHello } from "../../wire/hello.js";
 import { readGoaway, readPing } from "../../wire/session-frames.js";
 import type { FrameWriter } from "../../wire/writer.js";
 import type { CallPlaces } from "../call-places.js";
 import type { Callee, CarrierSettings, LaneCallee } from "../carrier.js";
 import type { SessionFormat } from "../messages/session-format.js";
-import * as FrameType from "../../wire/frame-type.js";
-import * as GoawayStage from "../../wire/goaway-stage.js";
 import { Drain } from "./drain.js";
-import { UnservedLane } from "./unserved.js";
+import { type SentFault, writeFault } from "../../wire/sent-fault.js";
 
 /** Largest call id: a larger one would not fit a small integer of V8. */
 const MAX_CALL_ID = 0x7fff_ffff;
@@ -217,4 +216,48 @@ export class PeerLane implements FrameHandler {
 
 export function notInProgress(callId: number): ProtocolError {
   return new ProtocolError(`a frame for call ${callId}, which is not in progress`);
+}
+
+const REFUSAL: SentFault = {
+  code: "unimplemented",
+  message: "nothing is served here",
+  head: { refused: true },
+  details: undefined,
+};
+
+/** The callee of a lane on which nothing is served: it refuses calls and drops notifications. */
+class UnservedLane implements LaneCallee {
+  readonly #channel: Channel;
+
+  constructor(channel: Channel) {
+    this.#channel = channel;
+  }
+
+  onHello(): void {}
+
+  onFrame({ type, callId }: Frame): void {
+    switch (type) {
+      case FrameType.Request:
+        this.#refuse(callId);
+        return;
+      // Frames sent before the refusal arrived are dropped, and so are notifications.
+      case FrameType.Notify:
+      case FrameType.Item:
+      case FrameType.End:
+      case FrameType.Cancel:
+      case FrameType.Credit:
+        return;
+      default:
+        throw new ProtocolError(`frame type ${type} is not for the called side`);
+    }
+  }
+
+  end(): void {}
+
+  #refuse(callId: number): void {
+    const channel = this.#channel;
+    channel.whenIdle(() => {
+      channel.frame(FrameType.Error | FLAG_HEAD, callId, (out) => writeFault(out, REFUSAL, channel.limits));
+    });
+  }
 }

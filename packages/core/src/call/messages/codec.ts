@@ -1,14 +1,12 @@
 import type { z } from "zod";
-import type { MessageCodec, PayloadWriter, PlainCodec } from "../../contract/codec.js";
+import { type MessageCodec, type PayloadWriter, type PlainCodec, appendBytes } from "../../contract/codec.js";
 import type { Schema } from "../../contract/schema.js";
-import { appendBytes } from "../../contract/session-codec.js";
 import { type CostlyText, costlyText } from "../../codec/costly-texts.js";
 import { misfitError, schemaFailure } from "../../codec/misfit-error.js";
 import { MAX_NODES, requireFewNodes } from "../../codec/nodes.js";
 import { RpcError } from "../../errors.js";
-import { copyBytes } from "../../msgpack/copy-bytes.js";
-import { unpack, unpackExactly } from "../../msgpack/unpack.js";
-import { appendValue } from "../../msgpack/pack.js";
+import { copyBytes } from "../../msgpack/read-scalars.js";
+import { unpack, unpackExactly, appendValue } from "../../msgpack/pack.js";
 import { BYTES_VALUES, count } from "../../msgpack/reader.js";
 import { revived } from "./revive.js";
 import type { UnsharedBytes } from "../../platform-types.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readIsoDate } from "./iso-date.js";
+import { readIsoDate } from "./plain-json.js";
 
 it.each([
   ["2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000Z"],

@@ -1,11 +1,10 @@
-import { appendBytes, type SessionCodec } from "../../contract/session-codec.js";
+import { appendBytes, type SessionCodec } from "../../contract/codec.js";
 import { RpcError } from "../../errors.js";
 import { MAX_DEPTH } from "../../fixed-limits.js";
 import { MAX_BIGINT_DIGITS, tooManyDigits } from "../../msgpack/big-int.js";
 import { CROWDED, mapOf, setOf } from "../../msgpack/key-crowd.js";
 import { isKept, sentBytes, sentFields } from "../../msgpack/write-value.js";
-import { fromBase64, toBase64 } from "./base64.js";
-import { readIsoDate } from "./iso-date.js";
+import { fromBase64, toBase64, readIsoDate } from "./plain-json.js";
 import { countJson } from "./json-count.js";
 
 /**

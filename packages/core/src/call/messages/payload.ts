@@ -84,3 +84,16 @@ export function oversized({ size }: Frame, { maxFrameBytes, maxSessionBytes }: C
   const text = `the receiver has no memory for a frame of ${size} bytes: limits.maxSessionBytes is ${maxSessionBytes}`;
   return new RpcError("resource_exhausted", text);
 }
+
+/** A message from a measuring codec, with times from `performance.now()`. */
+export class Received {
+  readonly value: unknown;
+  readonly arrived: number;
+  readonly decoded: number;
+
+  constructor(value: unknown, arrived: number, decoded: number) {
+    this.value = value;
+    this.arrived = arrived;
+    this.decoded = decoded;
+  }
+}

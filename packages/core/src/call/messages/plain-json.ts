@@ -1,7 +1,7 @@
 import { MAX_DEPTH } from "../../fixed-limits.js";
 import { bytesOf, type TypedArray } from "../../codec/typed-array.js";
 import { nestingError } from "../../msgpack/value.js";
-import { toBase64 } from "./base64.js";
+import { BYTES_VALUES, count } from "../../msgpack/reader.js";
 
 /**
  * Converts a value to plain JSON, in the same way as a schema does. A map with keys other than strings becomes a list
@@ -22,3 +22,44 @@ export function jsonOf(value: unknown, depth: number = 0): unknown {
   const entries = value instanceof Map ? value.entries() : Object.entries(value);
   return Object.fromEntries(Array.from(entries, ([key, each]) => [String(key), jsonOf(each, depth + 1)]));
 }
+
+/** Most characters for one call of `String.fromCharCode`. */
+const CHUNK = 8192;
+
+/** Standard base64 with padding (RFC 4648 §4). */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += CHUNK) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  }
+  return btoa(binary);
+}
+
+/** Decodes base64; undefined if it is malformed. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  let binary: string;
+  try {
+    binary = atob(text);
+  } catch {
+    return undefined;
+  }
+  count(BYTES_VALUES);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  return bytes;
+}
+
+/**
+ * Reads a time in RFC 3339, and in the wider years that `Date.toISOString` writes: a date, a time with any fraction of a second or
+ * none, and an offset. Returns undefined for any other text, and for days, hours and offsets that do not exist.
+ */
+export function readIsoDate(text: string): Date | undefined {
+  const [, date = "", day] = ISO_DATE.exec(text) ?? [];
+  const value = new Date(text);
+  // JavaScript treats 30 February as 1 March; the date alone, in UTC, reveals that.
+  const exists = new Date(`${date}T00:00:00Z`).getUTCDate() === Number(day);
+  return exists && !Number.isNaN(value.getTime()) ? value : undefined;
+}
+
+const ISO_DATE =
+  /^((?:\d{4}|[+-]\d{6})-\d\d-(\d\d))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;

@@ -1,7 +1,180 @@
 import { fnv1a } from "../../contract/service-id.js";
-import { appendBytes, type SessionCodec } from "../../contract/session-codec.js";
+import { appendBytes, type SessionCodec } from "../../contract/codec.js";
 import { Packr } from "msgpackr";
-import { recordsReader } from "../../msgpack/records.js";
+import { MAX_DEPTH } from "../../fixed-limits.js";
+import { bigIntOf } from "../../msgpack/big-int.js";
+import { copyBytes, readExtensionLength } from "../../msgpack/read-scalars.js";
+import { keyCrowd, setOf } from "../../msgpack/key-crowd.js";
+import { placesWith } from "../../msgpack/places.js";
+import { misfit } from "../../msgpack/misfit.js";
+import {
+  BYTES_VALUES,
+  count,
+  isArray,
+  isMap,
+  readArrayHeader,
+  type Reader,
+  readTableHeader,
+  readWhole,
+} from "../../msgpack/reader.js";
+import { readScalar } from "../../msgpack/read-value.js";
+import { isName, safeNumber, nestingError } from "../../msgpack/value.js";
+
+/** Extension types of msgpackr that hold values, not references, functions or classes. */
+const Extension = { BigInt: 0x42, Record: 0x72, Set: 0x73, TypedArray: 0x74 } as const;
+/** First byte of a record whose structure is known, for structure 0. */
+const RECORDS_START = 0x40;
+const RECORDS_END = 0x80;
+/** First id that needs a second byte, if there are structures. */
+const LONG_IDS_START = 0x60;
+const ID_BITS = 0x3f;
+/** In a set, an extension of one byte precedes an array. */
+const FIXED_EXTENSION_1 = 0xd4;
+const FIXED_EXTENSION_2 = 0xd5;
+
+/** Typed arrays by msgpackr's number of each. */
+const TYPED_ARRAYS = [
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+  BigInt64Array,
+  BigUint64Array,
+] as const;
+/** The others. */
+const ARRAY_BUFFER = 16;
+const DATA_VIEW = 17;
+
+/** The keys of records, by their number in a message. */
+type Structures = (readonly string[] | undefined)[];
+
+/**
+ * Returns a function that reads MessagePack with msgpackr's records. Maps become Maps, records become objects, and
+ * 64-bit integers become numbers if these are exact. References, with which a value could contain another twice or
+ * itself, are refused.
+ *
+ * @param structures keys of records that both sides know
+ */
+function recordsReader(
+  structures: readonly (readonly string[])[],
+): (bytes: Uint8Array, start: number, end: number) => unknown {
+  return (bytes, start, end) => {
+    const reading = new RecordsReading(structures);
+    return readWhole(bytes, start, end, (r, p) => reading.value(r, p, MAX_DEPTH));
+  };
+}
+
+/** Reads one message. Its definitions of records are dropped with it. */
+class RecordsReading {
+  readonly #structures: Structures;
+  readonly #hasLongIds: boolean;
+
+  constructor(structures: readonly (readonly string[])[]) {
+    this.#structures = [...structures];
+    this.#hasLongIds = structures.length > 0;
+  }
+
+  /** @param depth levels that are left */
+  value(r: Reader, p: number, depth: number): unknown {
+    const byte = p < r.end ? (r.bytes[p] as number) : misfit();
+    if (byte >= RECORDS_START && byte < RECORDS_END) return this.#known(r, p, byte, depth);
+    if (isMap(byte)) return this.#map(r, p, depth - 1);
+    if (isArray(byte)) return this.#array(r, p, depth - 1);
+    if (byte === 0xcf || byte === 0xd3) return safeNumber(readScalar(r, p, byte) as bigint);
+    const type = r.bytes[p + 1];
+    if (byte === FIXED_EXTENSION_1 && type === Extension.Set)
+      return setOf(this.#array(r, p + 3, depth - 1)) ?? misfit();
+    if (type === Extension.Record && (byte === FIXED_EXTENSION_1 || byte === FIXED_EXTENSION_2)) {
+      return this.#defined(r, p, byte, depth);
+    }
+    return isExtension(byte) ? readExtension(r, p, byte) : readScalar(r, p, byte);
+  }
+
+  /**
+   * Reads a record with a known structure, or a small number if no such structure exists, as other senders may write
+   * it.
+   */
+  #known(r: Reader, p: number, byte: number, depth: number): unknown {
+    const keys = this.#structures[byte & ID_BITS];
+    if (keys === undefined) return readScalar(r, p, byte);
+    if (!this.#hasLongIds || byte < LONG_IDS_START) return this.#record(r, p + 1, keys, depth - 1);
+    const id = (byte & ID_BITS) + ((r.bytes[p + 1] ?? misfit()) << 5);
+    return this.#record(r, p + 2, this.#structures[id] ?? misfit(), depth - 1);
+  }
+
+  /** Reads a record that defines its keys, for later records as well. */
+  #defined(r: Reader, p: number, byte: number, depth: number): unknown {
+    const isLong = byte === FIXED_EXTENSION_2;
+    const id = ((r.bytes[p + 2] ?? misfit()) & ID_BITS) + (isLong ? (r.bytes[p + 3] ?? misfit()) << 5 : 0);
+    const keys = this.#array(r, p + (isLong ? 4 : 3), 1).map((key) => (isName(key) ? String(key) : misfit()));
+    this.#structures[id] = keys;
+    return this.#record(r, r.position, keys, depth - 1);
+  }
+
+  #record(r: Reader, p: number, keys: readonly string[], depth: number): Record<string, unknown> {
+    if (depth < 0) throw nestingError();
+    count(keys.length * 2 + 1);
+    const object: Record<string, unknown> = {};
+    let places = 0;
+    r.position = p;
+    for (const key of keys) {
+      places = placesWith(key, places);
+      const value = this.value(r, r.position, depth);
+      if (key !== "__proto__") object[key] = value;
+    }
+    return object;
+  }
+
+  #array(r: Reader, p: number, depth: number): unknown[] {
+    if (depth < 0) throw nestingError();
+    const array: unknown[] = [];
+    for (let left = readArrayHeader(r, p); left > 0; left--) array.push(this.value(r, r.position, depth));
+    return array;
+  }
+
+  #map(r: Reader, p: number, depth: number): Map<unknown, unknown> {
+    if (depth < 0) throw nestingError();
+    const map = new Map<unknown, unknown>();
+    let left = readTableHeader(r, p);
+    const crowd = keyCrowd(map, left);
+    for (; left > 0; left--) {
+      const key = this.value(r, r.position, depth);
+      map.set(key, this.value(r, r.position, depth));
+      if (crowd?.admits(key) === false) misfit();
+    }
+    return map;
+  }
+}
+
+function isExtension(byte: number): boolean {
+  return (byte >= 0xc7 && byte <= 0xc9) || (byte >= 0xd4 && byte <= 0xd8);
+}
+
+function readExtension(r: Reader, p: number, byte: number): unknown {
+  const length = readExtensionLength(r, p, byte);
+  const type = r.bytes[r.position];
+  if (type !== Extension.BigInt && type !== Extension.TypedArray) return readScalar(r, p, byte);
+  const start = r.position + 1;
+  const stop = start + length;
+  if (stop > r.end) misfit();
+  r.position = stop;
+  count(BYTES_VALUES);
+  // A copy, which a typed array can be made of wherever it began.
+  const data = copyBytes(r.bytes, type === Extension.BigInt ? start : start + 1, stop);
+  return type === Extension.BigInt ? bigIntOf(data) : typedArray(r.bytes[start], data.buffer);
+}
+
+function typedArray(number: number = misfit(), buffer: ArrayBuffer): unknown {
+  if (number === ARRAY_BUFFER) return buffer;
+  if (number === DATA_VIEW) return new DataView(buffer);
+  const Class = TYPED_ARRAYS[number];
+  return Class === undefined ? misfit() : new Class(buffer);
+}
 
 /**
  * MessagePack in which objects are records: their keys are written once in a message, or not at all if both sides have

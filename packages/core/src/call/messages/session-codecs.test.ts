@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { Packr } from "msgpackr";
 import { describe, expect, it } from "vitest";
-import type { SessionCodec } from "../../contract/session-codec.js";
+import type { SessionCodec } from "../../contract/codec.js";
 import { RpcError } from "../../errors.js";
 import { FrameWriter } from "../../wire/writer.js";
 import { json } from "./json.js";
 import { requireModest, requireSendable } from "./nesting.js";
 import { msgpackRecords } from "./records-codec.js";
-import { msgpack, raw } from "./session-codecs.js";
+import { msgpack, raw } from "./session-format.js";
 
 function encode(codec: SessionCodec, value: unknown): Uint8Array {
   const out = new FrameWriter(16);
