@@ -36,7 +36,7 @@ interface LoadOptions extends TargetOptions {
 }
 
 /** Quantiles in the output, in percent. */
-const QUANTILES = [50, 90, 95, 99, 99.9] as const;
+const QUANTILES = [0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9] as const;
 
 /** The `load` command. */
 export function loadCommand(): Command {
@@ -68,7 +68,11 @@ export function loadCommand(): Command {
         .option("-n, --calls <n>", "end after so many calls", parseCount)
         .option("--report <file>", "write a page with plots", parseWritable)
         .option("--warm-up <s>", "seconds of warm-up, which are not measured", parseSeconds, 1)
-        .addOption(new Option("--via <way>", "how calls travel").choices(["auto", "lane", "stream"]).default("auto")),
+        .addOption(new Option("--via <way>", "how calls travel").choices(["auto", "lane", "stream"]).default("auto"))
+        .addOption(
+          new Option("--codec <name>", "how messages are written").choices(["msgpack", "json"]).default("msgpack"),
+        )
+        .option("--compress", "compress messages, if the server supports it"),
     ),
   )
     .addHelpText(
@@ -80,6 +84,7 @@ Examples:
   $ quicrpc load quic://localhost:4433 demo.v1.Arith/sum '[1,2,3]' --dev --rate 500 --report load.html
   $ quicrpc load quic://localhost:4433 shop.v1.Orders/get --inputs orders.jsonl --dev
   $ quicrpc load quic://localhost:4433 shop.v1.Orders/place --generate --rate 200 --dev
+  $ quicrpc load quic://localhost:4433 shop.v1.Orders/list --codec json --compress --dev
 
 Each of the calls in flight is followed by the next when it is over, which measures how much a server can do. With --rate calls begin
 at even times, and latency counts from when a call should have begun: what users see at that rate. It calls for real: choose a method that may be called
@@ -101,7 +106,11 @@ ${TARGET_HELP}`,
             options.generate === true
               ? await (await import("./generated-inputs.js")).generatedInputs(method, options.seed, options.schema)
               : await inputsOf(found, options.inputs ?? [input]);
-          const next = callsOf(method, inputs, { timeoutMs: options.timeout, via: options.via });
+          const next = callsOf(method, inputs, {
+            timeoutMs: options.timeout,
+            via: options.via,
+            ...(options.compress === true && { compress: true }),
+          });
           // One call first: a wrong method or input is reported here, once.
           await Promise.race([next()(first), failedBy(signal)]).catch((error: unknown) => {
             throw isUnended(error, method)
@@ -126,7 +135,8 @@ async function load(
 ): Promise<Outcome> {
   const { inFlight, duration, warmUp, rate, calls = Number.POSITIVE_INFINITY } = options;
   const common = { inFlight, rate, signal };
-  await new LoadRun({ ...common, calls: Number.POSITIVE_INFINITY, seconds: warmUp }).run(sessions, next);
+  if (warmUp > 0)
+    await new LoadRun({ ...common, calls: Number.POSITIVE_INFINITY, seconds: warmUp }).run(sessions, next);
   const run = new LoadRun({ ...common, calls, seconds: duration, series: options.report !== undefined });
   const stop = showProgress(run);
   try {
@@ -278,10 +288,8 @@ function summary({ took, calls, items, latency, failed, cpuMicros }: Outcome): R
 function table(outcome: Outcome, method: string, { connections, inFlight }: LoadOptions): string {
   const { took, calls, items, latency, failed, cpuMicros } = outcome;
   const colors = colorsFor(process.stdout, process.env);
-  const ms = (nanos: number): string => `${(nanos / 1e6).toFixed(3)} ms`;
   const sessions = connections === 1 ? "1 session" : `${connections} sessions`;
   const rate = (what: number): string => `${count(what)}   ${colors.bold(`${count(what / took)}/s`)}`;
-  const quantiles = QUANTILES.map((percent) => `p${percent} ${ms(latency.percentile(percent))}`);
   const lines = [
     `${colors.bold(method)}: ${sessions}, ${inFlight} in flight on each, ${took.toFixed(1)} s`,
     `  calls    ${rate(calls)}`,
@@ -290,10 +298,18 @@ function table(outcome: Outcome, method: string, { connections, inFlight }: Load
       failed,
       ([code, one]) => `  ${colors.red("failed")}   ${count(one.count)}   ${code}: ${sanitizeForLog(one.message)}`,
     ),
-    ...(latency.count > 0 ? [`  latency  ${quantiles.join("   ")}   max ${ms(latency.max)}`] : []),
+    ...(latency.count > 0 ? latencyLines(latency) : []),
     `  client   ${Math.round(cpuMicros / took / 1e4)}% CPU`,
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function latencyLines(latency: Outcome["latency"]): string[] {
+  const ms = (nanos: number): string => `${(nanos / 1e6).toFixed(3)} ms`;
+  return [
+    `  latency  fastest ${ms(latency.min)}   mean ${ms(latency.mean)}   slowest ${ms(latency.max)}`,
+    ...QUANTILES.map((percent) => `  ${`${percent}%`.padStart(7)}  ${ms(latency.percentile(percent)).padStart(12)}`),
+  ];
 }
 
 function count(value: number): string {

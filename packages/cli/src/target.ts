@@ -1,7 +1,7 @@
 import { addAbortListener } from "node:events";
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { type CallOptions, type Connection, sanitizeForLog, RpcError, type Session } from "@quicrpc/core";
+import { type CallOptions, type Connection, json, sanitizeForLog, RpcError, type Session } from "@quicrpc/core";
 import type { UnsharedBytes } from "@quicrpc/core/internal";
 import type { AdvancedDialOptions, DevCertificate, DialOptions, TransportProvider } from "@quicrpc/node";
 import { type Command, InvalidArgumentError } from "commander";
@@ -34,6 +34,8 @@ export interface TargetOptions {
   readonly schema?: readonly string[];
   /** The session supports compression of calls that ask for it. */
   readonly compress?: boolean;
+  /** How the session's messages are written. Default "msgpack". */
+  readonly codec?: "msgpack" | "json";
 }
 
 export const TARGET_HELP = `
@@ -225,7 +227,7 @@ function isPlainHttp(url: string, { plainHttp }: TargetOptions): boolean {
 }
 
 async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialOptions> {
-  const { ca, timeout, credentialsFrom, header, compress } = options;
+  const { ca, timeout, credentialsFrom, header, compress, codec } = options;
   const hashes = await certificateHashes(WITHOUT_TLS.test(url) ? { ...options, dev: false } : options);
   const credentials = credentialsFrom === undefined ? undefined : process.env[credentialsFrom];
   if (credentialsFrom !== undefined && credentials === undefined) {
@@ -239,6 +241,7 @@ async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialO
     advanced: {
       ...(header !== undefined && { headers: header }),
       ...(compress === true && { compression: await onRequest() }),
+      ...(codec === "json" && { codec: json }),
       ...(isPlainHttp(url, options) && { transports: [await httpFor(url)] }),
     },
   };

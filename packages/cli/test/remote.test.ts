@@ -225,18 +225,18 @@ describe("commands that call a server", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: "2\n" });
   });
 
-  it("call sends messages compressed where it is told to", async () => {
+  it("call and load send messages compressed, and load as JSON, where they are told to", async () => {
     const reading = await serve({
       listen: "tcp://127.0.0.1:0",
       routers: [router, createReflection([router])],
       advanced: { compression: { algorithms: nodeCompressions(), minBytes: Infinity } },
     });
-    let received = 0;
+    let received = "";
     const between = createServer((socket) => {
       const { hostname, port } = new URL(reading.urls[0] ?? "");
       const on = connect(Number(port), hostname);
       socket
-        .on("data", (chunk) => (received += chunk.length))
+        .on("data", (chunk: Buffer) => (received += chunk.toString("latin1")))
         .pipe(on)
         .pipe(socket);
       socket.on("error", () => on.destroy());
@@ -246,17 +246,26 @@ describe("commands that call a server", () => {
     const at = `tcp://127.0.0.1:${(between.address() as AddressInfo).port}`;
     const lines = Array.from({ length: 510 }, (_, i) => `line ${i} ${"x".repeat(90)}`);
     const text = JSON.stringify(lines.join(" "));
-    const sent = async (...options: string[]): Promise<number> => {
-      received = 0;
+    const sent = async (...options: string[]): Promise<string> => {
+      received = "";
       expect(await quicrpc(["call", at, "demo.v1.Shop/echo", "-", ...options], text)).toMatchObject({
         code: 0,
         stdout: `${text}\n`,
       });
       return received;
     };
+    const loaded = async (input: string, ...options: string[]): Promise<string> => {
+      received = "";
+      const once = ["--warm-up", "0", "--calls", "1"];
+      expect(await quicrpc(["load", at, "demo.v1.Shop/echo", input, ...once, ...options])).toMatchObject({ code: 0 });
+      return received;
+    };
     try {
-      expect(await sent()).toBeGreaterThan(50_000);
-      expect(await sent("--compress")).toBeLessThan(5000);
+      expect((await sent()).length).toBeGreaterThan(50_000);
+      expect((await sent("--compress")).length).toBeLessThan(5000);
+      expect((await loaded(text, "--compress")).length).toBeLessThan(5000);
+      expect(await loaded('{"a":"b"}')).not.toContain('{"a":"b"}');
+      expect(await loaded('{"a":"b"}', "--codec", "json")).toContain('{"a":"b"}');
     } finally {
       between.close();
       await reading.close();
@@ -351,6 +360,7 @@ describe("commands that call a server", () => {
     const { calls, failed, latencyMs } = JSON.parse(stdout) as Record<string, Record<string, number>>;
     expect({ calls, failed }).toEqual({ calls: 300, failed: {} });
     expect(latencyMs?.["p50"]).toBeGreaterThan(0);
+    expect(Object.keys(latencyMs ?? {}).join(" ")).toBe("min mean p0.1 p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9 max");
     expect(latencyMs?.["max"]).toBeGreaterThanOrEqual(latencyMs?.["p99"] ?? Number.NaN);
 
     const items = await load("count", "3", "--json", "--connections", "3", "--in-flight", "2");
@@ -360,7 +370,7 @@ describe("commands that call a server", () => {
     const summed = await load("sum", "[1,2]", "--json", "--calls", "10");
     expect(JSON.parse(summed.stdout)).toMatchObject({ calls: 10, failed: {} });
     expect((await load("echo", "1")).stdout).toMatch(
-      /demo.v1.Shop\/echo: 1 session, 64 in flight on each.*\n {2}calls {4}300 /,
+      /demo.v1.Shop\/echo: 1 session, 64 in flight on each.*\n {2}calls {4}300 [^]*\n {2}latency {2}fastest .*\n {5}0.1% .*\n[^]*\n {4}99.9% /,
     );
   });
 
