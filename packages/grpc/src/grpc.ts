@@ -17,13 +17,15 @@ import type { HttpProtocol } from "@quicrpc/http";
 import { protobufCodec, type ProtobufMethod, type ProtobufService } from "@quicrpc/protobuf";
 import { GrpcCall, GrpcWebCall, headFields, withoutOwn } from "./grpc-call.js";
 import { HEALTH, health } from "./health.js";
+import { DESCRIBE, reflect, REFLECTION, REFLECTION_PATHS } from "./reflection.js";
 import { setStatus } from "./status.js";
 
 /**
  * Serves services to gRPC and gRPC-Web clients, and to Connect clients with protobuf, at the port of the other clients: pass the result as one of the
  * `extensions` of `serve` or `createFetchHandler`. gRPC needs HTTP/2.
  *
- * If the routers include that of `createHealth`, it also answers health checks of gRPC.
+ * If the routers include that of `createHealth`, it also answers health checks of gRPC; with that of
+ * `createReflection`, gRPC reflection.
  *
  * @param services from the generated files, such as `arith.protobuf.ts`
  *
@@ -54,9 +56,13 @@ class GrpcRoutes implements ProtocolRoutes {
 
   constructor(services: readonly ProtobufService[], host: ProtocolHost) {
     const isChecked = host.find(`${HEALTH}/check`) !== undefined;
+    const describe = host.find(DESCRIBE);
+    const all = isChecked ? [health, ...services] : services;
+    const bound = describe && reflect(describe, all);
+    const route = bound && { bound, format: formatOf(bound, REFLECTION) };
     this.routes = new Map([
-      ...(isChecked ? routesOf(health, host, HEALTH) : []),
-      ...services.flatMap((service) => routesOf(service, host)),
+      ...(route === undefined ? [] : REFLECTION_PATHS.map((path): [string, Route] => [path, route])),
+      ...all.flatMap((service) => routesOf(service, host, service === health ? HEALTH : service.name)),
     ]);
   }
 
@@ -100,11 +106,7 @@ function isGrpc(type: string): boolean {
  *
  * @param name name of the service whose methods answer
  */
-function routesOf(
-  service: ProtobufService,
-  host: ProtocolHost,
-  name: string = service.name,
-): [path: string, route: Route][] {
+function routesOf(service: ProtobufService, host: ProtocolHost, name: string): [path: string, route: Route][] {
   return Object.entries(service.methods).flatMap(([key, method]) => {
     const bound = host.find(`${name}/${key}`);
     if (bound === undefined) {
@@ -115,7 +117,7 @@ function routesOf(
   });
 }
 
-function formatOf({ method }: Bound<unknown>, protobuf: ProtobufMethod): MessageFormat {
+function formatOf({ method }: Bound<unknown>, protobuf: Pick<ProtobufMethod, "input" | "output">): MessageFormat {
   const input = method.input && protobufCodec(method.input, protobuf.input);
   const output = method.output && protobufCodec(method.output, protobuf.output);
   return { name: "proto", codecOf: (_, role) => (role === "input" ? input : output) };

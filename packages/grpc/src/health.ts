@@ -1,4 +1,5 @@
 import type { ProtobufMethod, ProtobufService } from "@quicrpc/protobuf";
+import { HEALTH_FILE } from "./known-files.js";
 import { Enumeration, readString, readTag, skipField } from "@quicrpc/protobuf/generated";
 
 /** The service that answers health checks of gRPC. */
@@ -42,5 +43,6 @@ const MESSAGES: Pick<ProtobufMethod, "input" | "output"> = {
 /** `quicrpc.v1.Health` as gRPC clients know it. */
 export const health: ProtobufService = {
   name: "grpc.health.v1.Health",
+  file: HEALTH_FILE,
   methods: { check: { name: "Check", ...MESSAGES }, watch: { name: "Watch", ...MESSAGES } },
 };

@@ -21,6 +21,8 @@ export interface ProtobufMethod {
 export interface ProtobufService {
   /** Full name, such as "demo.v1.Arith". */
   readonly name: string;
+  /** Its file, a `google.protobuf.FileDescriptorProto` in base64. Without it, gRPC reflection leaves the service out. */
+  readonly file?: string;
   /** By their names in the schema. Methods without a form in protobuf are missing. */
   readonly methods: Readonly<Record<string, ProtobufMethod>>;
 }

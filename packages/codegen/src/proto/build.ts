@@ -17,6 +17,7 @@ import {
   type ProtoPackage,
   type ProtoService,
 } from "./model.js";
+import { fileDescriptor } from "./descriptor.js";
 import { printProto, protoFileOf } from "./print.js";
 import { printProtobuf } from "./print-codec.js";
 import { NameClashError, ProtoError } from "./value.js";
@@ -66,6 +67,8 @@ export function buildProto(
   const numbers = new Map<string, LockedNumbers>();
   const shapes = new Map<string, Readonly<Record<string, ProtoShape>>>();
   const services = new Map<string, ProtoService>();
+  /** The descriptors of files in base64, by package. */
+  const descriptors = new Map<string, string>();
   const problems: Diagnostic[] = [];
   const warnings: Diagnostic[] = [];
   for (const [name, members] of groupBy(sources, ({ service }) => packageNameOf(service.name))) {
@@ -78,6 +81,7 @@ export function buildProto(
     const model: ProtoPackage = { name, services: made, types: messages.types };
     const schemaFiles = [...new Set(members.map(({ file }) => nameOfFile(file.schemaFile)))];
     files.set(protoFileOf(name), printProto(model, schemaFiles));
+    descriptors.set(name, Buffer.from(fileDescriptor(model)).toString("base64"));
     for (const [type, each] of lockedNumbersOf(model)) numbers.set(type, each);
     for (const [index, { service }] of members.entries()) {
       const proto = made[index];
@@ -90,7 +94,8 @@ export function buildProto(
   const gone = [...new Set(Array.from(locked.keys(), (type) => protoFileOf(packageAndPath(type)[0])))].filter(
     (path) => !files.has(path),
   );
-  return { files, gone, numbers, shapes, codecsOf: (model) => printProtobuf(model, services), problems, warnings };
+  const codecsOf = (model: FileModel): string => printProtobuf(model, services, descriptors);
+  return { files, gone, numbers, shapes, codecsOf, problems, warnings };
 }
 
 const ROLES = ["Request", "Response"] as const;

@@ -176,11 +176,15 @@ export interface ProtoPackage {
   readonly types: readonly Declared[];
 }
 
+/** Returns all members of an enum, the one of number 0 first. */
+export function membersOf({ values, zero }: ProtoEnum): Pick<ProtoValue, "name" | "number">[] {
+  const members = [...(zero === undefined ? [] : [{ name: zero, number: 0 }]), ...values];
+  return members.sort((a, b) => Number(b.number === 0) - Number(a.number === 0));
+}
+
 /** Returns the names that a type declares in the scope around it. */
 export function namesIn(type: Declared): string[] {
-  const values = type.kind === "enum" ? type.values.map(({ name }) => name) : [];
-  const zero = type.kind === "enum" && type.zero !== undefined ? [type.zero] : [];
-  return [type.path.at(-1) ?? "", ...zero, ...values];
+  return [type.path.at(-1) ?? "", ...(type.kind === "enum" ? membersOf(type).map(({ name }) => name) : [])];
 }
 
 /** Returns true for values that are messages on the wire: their fields may be absent without a label. */

@@ -22,15 +22,30 @@ import {
 } from "./model.js";
 import { functionName, initialOf, isRest, isSent, type Place, tagged, tagOf, wireOf } from "./print-field.js";
 
-/** Returns the text of the file with the readers and writers of the services' messages. */
-export function printProtobuf({ schemaFile, services }: FileModel, protos: ReadonlyMap<string, ProtoService>): string {
+/**
+ * Returns the text of the file with the readers and writers of the services' messages.
+ *
+ * @param descriptors descriptors of files in base64, by package
+ */
+export function printProtobuf(
+  { schemaFile, services }: FileModel,
+  protos: ReadonlyMap<string, ProtoService>,
+  descriptors: ReadonlyMap<string, string>,
+): string {
   const printer = new Printer();
   const constants = services.flatMap(({ name, prefix }) => {
     const proto = protos.get(name);
     return proto === undefined ? [] : [printer.service(name, prefix, proto)];
   });
+  const packages = new Set(services.filter(({ name }) => protos.has(name)).map(({ name }) => packageNameOf(name)));
+  const files = Array.from(packages, (name) => `const ${fileName(name)} = ${quoted(descriptors.get(name) ?? "")};\n`);
   const imports = 'import * as pb from "@quicrpc/protobuf/generated";\n';
-  return joinParts([headerFor(basename(schemaFile)) + UNCHECKED, imports, ...printer.types(), ...constants]);
+  return joinParts([headerFor(basename(schemaFile)) + UNCHECKED, imports, ...printer.types(), ...files, ...constants]);
+}
+
+/** Returns the name of the constant with the descriptor of a package's file. */
+function fileName(packageName: string): string {
+  return camelCase(`${packageName.replaceAll(".", "_")}_file`);
 }
 
 /** Fields that take as much memory as a short list. */
@@ -61,7 +76,8 @@ class Printer {
       const fields = [`input: ${message(method.input)}`, `output: ${message(method.output)}`];
       return `${keyText(method.key)}: ${braced([`name: ${quoted(method.name)}`, ...fields], ",", true)}`;
     });
-    const fields = [`name: ${quoted(name)}`, `methods: ${braced(entries, ",", true)}`];
+    const file = `file: ${fileName(packageName)}`;
+    const fields = [`name: ${quoted(name)}`, file, `methods: ${braced(entries, ",", true)}`];
     const comment = jsDoc(`The messages of ${name} as protobuf.`);
     const constant = `export const ${camelCase(prefix)}Protobuf: pb.ProtobufService`;
     return `${comment}${assignment(constant, braced(fields, ",", true))}\n`;

@@ -3,6 +3,7 @@ import { commentLines } from "../print/text.js";
 import {
   type Declared,
   fullName,
+  membersOf,
   type ProtoEnum,
   type ProtoField,
   type ProtoMessage,
@@ -39,7 +40,8 @@ const FILES: Readonly<Record<string, string>> = {
   "google.protobuf.Value": "google/protobuf/struct.proto",
 };
 
-function importsOf(types: readonly Declared[]): string[] {
+/** Returns the files of protobuf's library that types use. */
+export function importsOf(types: readonly Declared[]): string[] {
   const files = (type: Declared): string[] =>
     type.kind === "enum"
       ? []
@@ -138,15 +140,13 @@ class Printer {
   }
 }
 
-function enumLines({ path, docs, values, zero, removed }: ProtoEnum): string[] {
-  const members = [...values]
-    .sort((a, b) => Number(b.number === 0) - Number(a.number === 0))
-    .flatMap(({ name, number }) => [
-      ...(number === 0 ? ["// buf:lint:ignore ENUM_ZERO_VALUE_SUFFIX"] : []),
-      `${name} = ${number};`,
-    ]);
-  const lines = [...(zero === undefined ? [] : [`${zero} = 0;`]), ...members, ...reserved(removed)];
-  return [...comment(docs), ...block(`enum ${path.at(-1)}`, lines)];
+function enumLines(type: ProtoEnum): string[] {
+  const { path, docs, zero, removed } = type;
+  const members = membersOf(type).flatMap(({ name, number }) => [
+    ...(number === 0 && name !== zero ? ["// buf:lint:ignore ENUM_ZERO_VALUE_SUFFIX"] : []),
+    `${name} = ${number};`,
+  ]);
+  return [...comment(docs), ...block(`enum ${path.at(-1)}`, [...members, ...reserved(removed)])];
 }
 
 function reserved({ numbers, names }: Removed): string[] {

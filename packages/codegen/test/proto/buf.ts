@@ -1,5 +1,7 @@
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { GeneratedFile } from "../../src/index.js";
@@ -40,4 +42,16 @@ export function writeModule(directory: string, files: readonly GeneratedFile[], 
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }
+}
+
+/** Returns the descriptors of generated files, in base64, that buf builds and no generated code has. */
+export function missingDescriptors(directory: string, files: readonly GeneratedFile[]): string[] {
+  if (!files.some(({ path }) => path.endsWith(".proto"))) return [];
+  const image = join(directory, "image.binpb");
+  const said = buf(directory, "build", "--as-file-descriptor-set", "--exclude-source-info", "-o", image);
+  if (said !== "") return [said];
+  return fromBinary(FileDescriptorSetSchema, readFileSync(image))
+    .file.filter(({ name }) => files.some(({ path }) => path.endsWith(`/${name}`)))
+    .map((file) => Buffer.from(toBinary(FileDescriptorProtoSchema, file)).toString("base64"))
+    .filter((descriptor) => !files.some(({ text }) => text.includes(descriptor)));
 }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Diagnostic, formatLock, generate, readLock, renameLocked, writeGenerated } from "../../src/index.js";
 import { createWorkspace } from "../workspace.js";
+import { BUF, missingDescriptors, writeModule } from "./buf.js";
 
 const workspace = createWorkspace();
 afterAll(() => workspace[Symbol.dispose]());
@@ -40,6 +41,10 @@ function project(): {
       });
       writeGenerated(made.files);
       if (made.diagnostics.length > 0) expect(made.files).toEqual([]);
+      if (BUF !== undefined) {
+        writeModule(`${path}/proto`, made.files);
+        expect(missingDescriptors(`${path}/proto`, made.files)).toEqual([]);
+      }
       const proto = made.files.find((each) => each.path.endsWith(".proto"))?.text ?? "";
       return {
         proto: proto.slice(proto.indexOf("\nmessage")),
