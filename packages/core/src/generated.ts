@@ -113,7 +113,10 @@ export {
   template,
 } from "./codec/scalars.js";
 export {
+  CONTAINERS,
   type Form,
+  LISTS,
+  OBJECTS,
   partsOf,
   type Place,
   placesOf,

@@ -1,4 +1,5 @@
 import { type Bounds, boundsOf, checksOf, isFunction, nodeOf, ownStructure, type SchemaNode } from "@quicrpc/codegen";
+import { CONTAINERS } from "@quicrpc/core/generated";
 import * as fc from "fast-check";
 import { bigintOf, dateOf, numberOf } from "./numbers.js";
 import { MockError, type ValueSource, type ZodLike } from "./schema.js";
@@ -128,8 +129,6 @@ function lengthsOf({ minimum, maximum }: Bounds, isDeep: boolean): { minLength: 
     maxLength: Math.min(Number(maximum ?? usual), usual),
   };
 }
-
-const CONTAINERS: ReadonlySet<string> = new Set("object array tuple record map set".split(" "));
 
 /** Returns one of `options`; at a deep level, one without parts if possible. */
 function oneOf(options: readonly SchemaNode[], isDeep: boolean, inner: (part: SchemaNode) => ValueSource): ValueSource {

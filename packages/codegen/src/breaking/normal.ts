@@ -1,3 +1,4 @@
+import { CONTAINERS } from "@quicrpc/core/generated";
 import { mergeChecks } from "../shape/checks.js";
 import {
   type Checks,
@@ -99,8 +100,6 @@ function intersected(shape: Shape): Shape[] {
   return shape.kind === "intersection" && shape.checks === undefined ? partsOf(shape) : [shape];
 }
 
-const WITH_PARTS: ReadonlySet<string> = new Set(["object", "array", "set", "tuple", "record", "map", "intersection"]);
-
 /** Returns how many of the values of `part` belong to `whole`, for types without parts. */
 export function coverage(whole: Alternative, part: Alternative): "all" | "some" | "none" {
   if (!hasTypeOf(whole, part)) return "none";
@@ -117,7 +116,8 @@ export function coverage(whole: Alternative, part: Alternative): "all" | "some" 
 /** Returns true if the values of `part` have the type of `whole`, ignoring checks. */
 export function hasTypeOf(whole: Alternative, part: Alternative): boolean {
   if (whole.kind === "any") return true;
-  if (part.kind !== "literal") return typeName(whole) === typeName(part) && !WITH_PARTS.has(part.kind);
+  if (part.kind === "intersection" || CONTAINERS.has(part.kind)) return false;
+  if (part.kind !== "literal") return typeName(whole) === typeName(part);
   const { value } = part;
   if (whole.kind === "literal") return JSON.stringify(whole.value) === JSON.stringify(value);
   return whole.kind === typeOf(value);

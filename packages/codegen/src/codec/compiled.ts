@@ -1,4 +1,4 @@
-import { constantOf, type NodeOf, type SchemaNode, takesAnyKey, unwrapped } from "../schema/node.js";
+import { constantOf, factOf, type NodeOf, type SchemaNode, takesAnyKey, unwrapped } from "../schema/node.js";
 import { isTellable } from "./kinds.js";
 
 /** Kinds of nodes for absence, defaults and fallbacks. */
@@ -80,18 +80,7 @@ export function mayBeNumber(node: SchemaNode): boolean {
 }
 
 /** Returns true if `node` is read and written by functions of its own. */
-export function hasOwnCode(node: SchemaNode): boolean {
-  let answer = answers.get(node);
-  if (answer === undefined) {
-    // A union inside itself, with nothing between.
-    answers.set(node, false);
-    answer = findOwnCode(node);
-    answers.set(node, answer);
-  }
-  return answer;
-}
-
-const answers = new WeakMap<SchemaNode, boolean>();
+export const hasOwnCode: (node: SchemaNode) => boolean = factOf(findOwnCode, false);
 
 function findOwnCode(node: SchemaNode): boolean {
   switch (node.kind) {

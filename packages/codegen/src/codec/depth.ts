@@ -1,5 +1,5 @@
 import { hasOwnCode } from "./compiled.js";
-import { othersOf, type SchemaNode } from "../schema/node.js";
+import { factOf, othersOf, type SchemaNode } from "../schema/node.js";
 import { codecParts } from "./parts.js";
 
 /** Name of the parameter for the number of nesting levels that are left. */
@@ -9,24 +9,14 @@ export const DEPTH = "depth";
  * Returns true if values of `node` may be nested to any depth, because it is recursive or contains `any`. Only
  * functions of such nodes count levels; other values are only as deep as the schema.
  */
-export function isDeep(node: SchemaNode): boolean {
-  return findDeep(node, new Set());
-}
-
-const answers = new WeakMap<SchemaNode, boolean>();
-
-function findDeep(node: SchemaNode, open: Set<SchemaNode>): boolean {
-  if (open.has(node)) return true;
-  const known = answers.get(node);
-  if (known !== undefined) return known;
-  open.add(node);
-  const isOpenEnded =
-    node.kind === "any" || node.kind === "external" || (node.kind === "object" && othersOf(node) === "loose");
-  const answer = isOpenEnded || codecParts(node).some((part) => findDeep(part, open));
-  open.delete(node);
-  answers.set(node, answer);
-  return answer;
-}
+export const isDeep: (node: SchemaNode) => boolean = factOf(
+  (node) =>
+    node.kind === "any" ||
+    node.kind === "external" ||
+    (node.kind === "object" && othersOf(node) === "loose") ||
+    codecParts(node).some(isDeep),
+  true,
+);
 
 /** Returns the expression for the levels left inside `node`. Each container is one level. */
 export function depthInside(node: SchemaNode): string {

@@ -1,6 +1,6 @@
 import { dropsKeys } from "./parts.js";
 import { mayBeUndefined } from "../schema/optional.js";
-import { type NodeOf, partsOf, type SchemaNode, unwrapped } from "../schema/node.js";
+import { factOf, type NodeOf, partsInside, partsOf, reaching, type SchemaNode, unwrapped } from "../schema/node.js";
 
 /** The kind of a value as far as it is known without decoding it: by `wire.kindOf` from a JavaScript value, by `wire.kindAt` from its first byte in MessagePack. */
 export type ValueKind = "string" | "number" | "bigint" | "boolean" | "null" | "array" | "object" | "bytes" | "date";
@@ -12,60 +12,50 @@ const ALL: Readonly<Record<Side, readonly ValueKind[]>> = {
   read: [...SCALARS, "array", "object", "bytes", "date"],
 };
 
+/** The kinds of the values of nodes, by the kind of the node. */
+const KINDS: Readonly<Record<string, Readonly<Record<Side, readonly ValueKind[]>>>> = {
+  ...always("string", "string", "template"),
+  ...always("bigint", "bigint"),
+  ...always("boolean", "boolean"),
+  ...always("null", "null"),
+  ...always("object", "object", "record", "discriminated", "map"),
+  ...always("array", "array", "tuple"),
+  any: ALL,
+  // Senders may write integers with 64 bits.
+  number: { write: ["number"], read: ["number", "bigint"] },
+  set: { write: ["object"], read: ["array"] },
+  date: { write: ["object"], read: ["date"] },
+  bytes: { write: ["object"], read: ["bytes"] },
+};
+
+/** Returns the entries of nodes whose values have one kind when writing and when reading. */
+function always(kind: ValueKind, ...nodes: readonly string[]): typeof KINDS {
+  return Object.fromEntries(nodes.map((node) => [node, { write: [kind], read: [kind] }]));
+}
+
+/** Wrappers around values of the same kinds. */
+const TRANSPARENT: ReadonlySet<string> = new Set(["nullable", "frozen", "refined", "union"]);
+const transparentParts = partsInside(TRANSPARENT);
+
 /**
  * Returns the kinds of the values of `node`: those that `wire.kindOf` finds when writing, and `wire.kindAt` when
  * reading. Returns undefined if they are unknown.
  */
-export function kindsOf(
-  node: SchemaNode,
-  side: Side,
-  open: ReadonlySet<SchemaNode> = new Set(),
-): readonly ValueKind[] | undefined {
-  if (open.has(node)) return undefined;
-  const inside = new Set([...open, node]);
-  const isRead = side === "read";
-  switch (node.kind) {
-    case "string":
-    case "template":
-      return ["string"];
-    case "literal":
-      return node.values.every((value) => typeof value === "string") ? ["string"] : undefined;
-    case "number":
-      // Senders may write integers with 64 bits.
-      return isRead ? ["number", "bigint"] : ["number"];
-    case "bigint":
-    case "boolean":
-    case "null":
-      return [node.kind];
-    case "any":
-      return ALL[side];
-    case "object":
-    case "record":
-    case "discriminated":
-    case "map":
-      return ["object"];
-    case "array":
-    case "tuple":
-      return ["array"];
-    case "set":
-      return [isRead ? "array" : "object"];
-    case "date":
-    case "bytes":
-      return [isRead ? node.kind : "object"];
-    case "nullable": {
-      const kinds = kindsOf(node.inner, side, inside);
-      return kinds && ["null", ...kinds];
-    }
-    case "frozen":
-    case "refined":
-      return kindsOf(node.inner, side, inside);
-    case "union": {
-      const kinds = node.options.map((option) => kindsOf(option, side, inside));
-      return kinds.every((each) => each !== undefined) ? [...new Set(kinds.flat())] : undefined;
-    }
-    default:
-      return undefined;
-  }
+export function kindsOf(node: SchemaNode, side: Side): readonly ValueKind[] | undefined {
+  return KINDS_OF[side](node);
+}
+
+const KINDS_OF: Readonly<Record<Side, (node: SchemaNode) => readonly ValueKind[] | undefined>> = {
+  write: factOf((node) => findKinds(node, "write"), undefined),
+  read: factOf((node) => findKinds(node, "read"), undefined),
+};
+
+function findKinds(node: SchemaNode, side: Side): readonly ValueKind[] | undefined {
+  if (node.kind === "literal") return node.values.every((value) => typeof value === "string") ? ["string"] : undefined;
+  if (!TRANSPARENT.has(node.kind)) return KINDS[node.kind]?.[side];
+  const kinds = partsOf(node).map((part) => kindsOf(part, side));
+  if (!kinds.every((each) => each !== undefined)) return undefined;
+  return [...new Set([...(node.kind === "nullable" ? (["null"] as const) : []), ...kinds.flat()])];
 }
 
 /** Returns true if the option at `index` has to be tried, because a later option accepts values of the same kinds. */
@@ -99,7 +89,7 @@ export function isTellable(node: NodeOf<"union">): boolean {
     node.options.slice(0, index).some((earlier) => mayMistake(earlier, option)),
   );
   if (mistaken) return false;
-  return node.options.every((option) => !isAmbiguous(node) || !hasAmbiguous(option, new Set([node])));
+  return !isAmbiguous(node) || !node.options.some(hasAmbiguous);
 }
 
 /**
@@ -162,21 +152,10 @@ function withoutAbsence(node: SchemaNode): SchemaNode {
 
 const MAYBE_ABSENT: ReadonlySet<string> = new Set("optional exactOptional nullable default frozen".split(" "));
 
-const TRANSPARENT: ReadonlySet<string> = new Set(["nullable", "frozen", "refined", "union"]);
-
-function takesObjects(node: SchemaNode): boolean {
-  return node.kind === "object" || (TRANSPARENT.has(node.kind) && partsOf(node).some(takesObjects));
-}
+const takesObjects = reaching(({ kind }) => kind === "object", transparentParts);
 
 function isAmbiguous(node: NodeOf<"union">): boolean {
   return node.options.some((_, index) => isTried(node, index, "write") || isTried(node, index, "read"));
 }
 
-/** Returns true if `node` contains an ambiguous union, or one of `around`. */
-function hasAmbiguous(node: SchemaNode, around: ReadonlySet<SchemaNode>, seen: Set<SchemaNode> = new Set()): boolean {
-  if (around.has(node)) return true;
-  if (seen.has(node)) return false;
-  seen.add(node);
-  if (node.kind === "union" && isAmbiguous(node)) return true;
-  return partsOf(node).some((part) => hasAmbiguous(part, around, seen));
-}
+const hasAmbiguous = reaching((node) => node.kind === "union" && isAmbiguous(node));

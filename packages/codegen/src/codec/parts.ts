@@ -1,6 +1,7 @@
 import type { PlainJson } from "@quicrpc/core/generated";
 import type { Described } from "@quicrpc/http/openapi";
 import {
+  factOf,
   type NodeOf,
   ownStructure,
   partsOf,
@@ -27,17 +28,14 @@ export function codecParts(node: SchemaNode): SchemaNode[] {
   return codecPlaces(node).map(({ part }) => part);
 }
 
-const found = new WeakMap<SchemaNode, { readonly given: SchemaNode | undefined }>();
-
 /**
  * Returns the node for the input of a schema that zod runs as a whole; undefined if its wire form is the same, as far
  * as that can be known.
  */
-export function givenOf(node: NodeOf<"external">): SchemaNode | undefined {
-  let known = found.get(node);
-  if (known === undefined) found.set(node, (known = { given: findGiven(node.structure) }));
-  return known.given;
-}
+export const givenOf: (node: NodeOf<"external">) => SchemaNode | undefined = factOf(
+  ({ structure }) => findGiven(structure),
+  undefined,
+);
 
 function findGiven(node: SchemaNode): SchemaNode | undefined {
   if (!saysLess(node) && !dropsKeys(node)) return undefined;

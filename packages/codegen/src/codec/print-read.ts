@@ -27,10 +27,10 @@ import { MISFIT, refuseExcess, refuseMisfit, refuseSize } from "./conditions.js"
 import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
 import { expression, keyBytes, offset } from "./literals.js";
 import { LocalNames } from "./locals.js";
-import { constantOf, type FieldNode, fieldsOf, type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
+import { constantOf, type FieldNode, fieldsOf, type NodeOf, type SchemaNode } from "../schema/node.js";
 import { namesOf } from "./plan.js";
 import { comparisons } from "./print-keys.js";
-import { optionsBody } from "./print-union.js";
+import { optionsBody, taggedBody } from "./print-union.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** Prints the reader of a node and, unless code is to be short, the keys of an object. */
@@ -118,16 +118,9 @@ function bodyOf(node: SchemaNode, type: TypeNode, printer: CodecPrinter): string
         `return [${node.items.map((_, index) => `item${index + 1}`).join(", ")}];`,
       ];
     case "discriminated":
-      return [
-        block(`switch (wire.readTag(${["r", "p", quoted(node.key), ...printer.levelsOfAny].join(", ")}))`, [
-          ...optionsOf(node).flatMap(({ values, node: option }) => [
-            ...values.map((value) => `case ${quoted(String(value))}:`),
-            `  return ${callOf(printer.reader(printer.codecOf(option)), ["r", "p", ...printer.levels(option)])};`,
-          ]),
-          "default:",
-          `  ${MISFIT}`,
-        ]),
-      ];
+      return taggedBody(node, callOf("wire.readTag", ["r", "p", quoted(node.key), ...printer.levelsOfAny]), (option) =>
+        callOf(printer.reader(printer.codecOf(option)), ["r", "p", ...printer.levels(option)]),
+      );
     case "union":
       return optionsBody(node, "read", (option) => {
         const refused = refuseMisfit(option, "option", printer.patternName);

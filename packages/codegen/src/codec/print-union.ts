@@ -1,6 +1,6 @@
 import { block, when } from "../print/syntax.js";
 import { quoted } from "../print/text.js";
-import type { NodeOf, SchemaNode } from "../schema/node.js";
+import { type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
 import { MISFIT } from "./conditions.js";
 import { isTried, kindsOf, type Side, type ValueKind } from "./kinds.js";
 import { isWhole } from "./whole.js";
@@ -58,4 +58,18 @@ export function optionsBody(node: NodeOf<"union">, side: Side, bodyOf: (option: 
     }),
     ...(last !== undefined && isAny(last) ? [] : [MISFIT]),
   ];
+}
+
+/**
+ * Returns the body of the writer or the reader of a discriminated union.
+ *
+ * @param tag expression for the discriminator
+ * @param call returns the call that writes or reads a value of an option
+ */
+export function taggedBody(node: NodeOf<"discriminated">, tag: string, call: (option: SchemaNode) => string): string[] {
+  const cases = optionsOf(node).flatMap(({ values, node: option }) => [
+    ...values.map((value) => `case ${quoted(String(value))}:`),
+    `  return ${call(option)};`,
+  ]);
+  return [block(`switch (${tag})`, [...cases, "default:", `  ${MISFIT}`])];
 }

@@ -4,9 +4,9 @@ import { checkedBy, hasOwnCode, isCompiled, isLoose, present, presenceOf, scalar
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { depthParameter, refuseDepth } from "./depth.js";
 import { hex, keyBytes, mapHeader, offset } from "./literals.js";
-import { type FieldNode, fieldsOf, type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
+import { type FieldNode, fieldsOf, type NodeOf, type SchemaNode } from "../schema/node.js";
 import { namesOf } from "./plan.js";
-import { optionsBody } from "./print-union.js";
+import { optionsBody, taggedBody } from "./print-union.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** Prints the writer function of a node and, for an object that allows other properties, a constant with the names of its declared fields. */
@@ -75,16 +75,9 @@ function bodyOf(node: SchemaNode, printer: CodecPrinter): string[] {
         "return p;",
       ];
     case "discriminated":
-      return [
-        block(`switch (${property("value", node.key)})`, [
-          ...optionsOf(node).flatMap(({ values, node: option }) => [
-            ...values.map((value) => `case ${quoted(String(value))}:`),
-            `  return ${callOf(printer.writer(printer.codecOf(option)), ["b", "p", "value", ...printer.levels(option)])};`,
-          ]),
-          "default:",
-          `  ${MISFIT}`,
-        ]),
-      ];
+      return taggedBody(node, property("value", node.key), (option) =>
+        callOf(printer.writer(printer.codecOf(option)), ["b", "p", "value", ...printer.levels(option)]),
+      );
     case "union":
       return optionsBody(node, "write", (option) => [
         `const option = value as ${printer.layout(printer.typeOf(option, "input"))};`,

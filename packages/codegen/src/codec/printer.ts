@@ -1,3 +1,4 @@
+import { LISTS } from "@quicrpc/core/generated";
 import { camelCase } from "../names.js";
 import { arrayOf, assignment, block, callOf } from "../print/syntax.js";
 import { quoted } from "../print/text.js";
@@ -8,7 +9,7 @@ import { hasOwnCode } from "./compiled.js";
 import type { PatternName } from "./conditions.js";
 import { depthInside, isDeep } from "./depth.js";
 import { expression } from "./literals.js";
-import type { SchemaNode } from "../schema/node.js";
+import { partsInside, reaching, type SchemaNode } from "../schema/node.js";
 import { codecParts } from "./parts.js";
 import { type CodecPlan, type NamedCodec, namesOf } from "./plan.js";
 import { printReader } from "./print-read.js";
@@ -252,10 +253,7 @@ export class CodecPrinter {
 }
 
 /** Returns true if values of `node` are arrays, sets or maps, or may be. */
-function takesLists(node: SchemaNode): boolean {
-  if (node.kind === "union") return node.options.some(takesLists);
-  return ["array", "tuple", "set", "map"].includes(node.kind);
-}
+const takesLists = reaching(({ kind }) => LISTS.has(kind) || kind === "map", partsInside(new Set(["union"])));
 
 function makerOf(write: readonly string[], read: readonly string[]): string {
   return write.length === 0 ? "wire.decoder" : read.length === 0 ? "wire.encoder" : "wire.codec";

@@ -119,7 +119,29 @@ export function partsOf(node: SchemaNode): SchemaNode[] {
   return placesOf(node).map(({ part }) => part);
 }
 
-/** Returns a function that returns true if a node, or one inside it, passes `test`. */
+/**
+ * Returns a function that finds a fact about a node, once for each node. A node has the fact `open` while its own is
+ * being found, because schemas may be recursive.
+ */
+export function factOf<Fact, Node extends SchemaNode = SchemaNode>(
+  find: (node: Node) => Fact,
+  open: Fact,
+): (node: Node) => Fact {
+  const known = new WeakMap<Node, { fact: Fact }>();
+  return (node) => {
+    const found = known.get(node);
+    if (found !== undefined) return found.fact;
+    const entry = { fact: open };
+    known.set(node, entry);
+    return (entry.fact = find(node));
+  };
+}
+
+/**
+ * Returns a function that returns true if a node, or one inside it, passes `test`.
+ *
+ * @param parts returns the nodes inside a node that are tested as well: all of them by default
+ */
 export function reaching(
   test: (node: SchemaNode) => boolean,
   parts: (node: SchemaNode) => readonly SchemaNode[] = partsOf,
@@ -139,6 +161,11 @@ export function reaching(
     for (const each of met) known.set(each, false);
     return false;
   };
+}
+
+/** Returns a function that returns the parts of nodes of these kinds, and none for others. */
+export function partsInside(kinds: ReadonlySet<string>): (node: SchemaNode) => readonly SchemaNode[] {
+  return (node) => (kinds.has(node.kind) ? partsOf(node) : []);
 }
 
 /** Returns the fields of an object, in order. */

@@ -1,5 +1,5 @@
 import type { Direction } from "../types/zod.js";
-import { partsOf, type SchemaNode } from "./node.js";
+import { partsInside, partsOf, reaching, type SchemaNode } from "./node.js";
 
 /** Kinds whose values are values of a part, or one of a few that have nothing to do with absence. */
 const TRANSPARENT: ReadonlySet<string> = new Set(
@@ -25,10 +25,7 @@ export function isOptional(node: SchemaNode, direction: Direction, depth = 0): b
 const ABSENT: ReadonlySet<string> = new Set("optional exactOptional undefined default prefault".split(" "));
 
 /** Returns true if the type of this schema may include `undefined`, so that removing it changes the type. */
-export function mayBeUndefined(node: SchemaNode, depth = 0): boolean {
-  if (depth > 50) return false;
-  if (ABSENT.has(node.kind)) return true;
-  if (node.kind === "literal") return node.values.includes(undefined);
-  const isTransparent = TRANSPARENT.has(node.kind) || node.kind === "pipe";
-  return isTransparent && partsOf(node).some((part) => mayBeUndefined(part, depth + 1));
-}
+export const mayBeUndefined: (node: SchemaNode) => boolean = reaching(
+  (node) => ABSENT.has(node.kind) || (node.kind === "literal" && node.values.includes(undefined)),
+  partsInside(new Set([...TRANSPARENT, "pipe"])),
+);

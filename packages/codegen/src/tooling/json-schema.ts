@@ -1,6 +1,7 @@
 import { jsonOf } from "@quicrpc/core/generated";
 import { isBlob } from "../blobs.js";
 import {
+  factOf,
   fieldsOf,
   isFunction,
   keyOf,
@@ -298,17 +299,10 @@ function writtenParts(node: SchemaNode): readonly SchemaNode[] {
 const BRANCHING: ReadonlySet<string> = new Set("object union discriminated tuple intersection record map".split(" "));
 
 /** Returns the nesting depth of schemas with several parts. Only from two levels on does writing each twice double the size. */
-function levelsOf(node: SchemaNode): number {
-  let levels = knownLevels.get(node);
-  if (levels === undefined) {
-    knownLevels.set(node, 0);
-    levels = Math.max(0, ...writtenParts(node).map(levelsOf)) + (BRANCHING.has(ownStructure(node).kind) ? 1 : 0);
-    knownLevels.set(node, levels);
-  }
-  return levels;
-}
-
-const knownLevels = new WeakMap<SchemaNode, number>();
+const levelsOf: (node: SchemaNode) => number = factOf(
+  (node) => Math.max(0, ...writtenParts(node).map(levelsOf)) + (BRANCHING.has(ownStructure(node).kind) ? 1 : 0),
+  0,
+);
 
 /** Returns true if a field or item is required. */
 function isRequired(node: SchemaNode): boolean {

@@ -152,6 +152,20 @@ export function placesOf<Part>(form: Form<Part, unknown>): Place<Part>[] {
   return places as Place<Part>[];
 }
 
+/** Kinds whose values are objects in JSON. */
+export const OBJECTS: ReadonlySet<string> = /* @__PURE__ */ new Set(["object", "record", "map"]);
+/** Kinds whose values are arrays in JSON. */
+export const LISTS: ReadonlySet<string> = /* @__PURE__ */ new Set(["array", "set", "tuple"]);
+/** Kinds whose values consist of other values. */
+export const CONTAINERS: ReadonlySet<string> = /* @__PURE__ */ new Set([
+  "object",
+  "record",
+  "map",
+  "array",
+  "set",
+  "tuple",
+]);
+
 /** Returns the parts in a list. A discriminated union has pairs, several of which may have the same option. */
 function partsIn(list: readonly unknown[]): readonly unknown[] {
   return Array.isArray(list[0]) ? [...new Set(list.map((pair) => (pair as readonly unknown[])[1]))] : list;

@@ -1,6 +1,6 @@
-import { type Form, partsOf, readIsoDate } from "@quicrpc/core/generated";
+import { CONTAINERS, type Form, LISTS, OBJECTS, partsOf, readIsoDate } from "@quicrpc/core/generated";
 import { bigintOf, bytesOf } from "./conversions.js";
-import { basesOf, CONTAINERS, type Describe, isPart, LISTS, OBJECTS, unwrapped } from "./own-forms.js";
+import { basesOf, type Describe, isPart, unwrapped } from "./own-forms.js";
 
 /** Names two of `options` with the same form in JSON; returns undefined if all can be distinguished. */
 export function confusable<Part>(options: readonly Part[], describe: Describe<Part>): string | undefined {

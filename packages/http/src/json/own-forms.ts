@@ -1,4 +1,4 @@
-import { type Form, partsOf, placesOf, type Shape } from "@quicrpc/core/generated";
+import { CONTAINERS, type Form, partsOf, placesOf, type Shape } from "@quicrpc/core/generated";
 
 /** A schema for these analyses: a shape, or a node of the generator. */
 export interface Described<Part> {
@@ -34,13 +34,6 @@ export function unwrapped<Part>(part: Part, describe: Describe<Part>): Form<Part
   if (form.kind === "lazy") return unwrapped(form.inner(), describe);
   return form.kind === "frozen" || form.kind === "refined" ? unwrapped(form.inner, describe) : form;
 }
-
-/** Kinds whose values are objects in JSON. */
-export const OBJECTS: ReadonlySet<string> = new Set(["object", "record", "map"]);
-/** Kinds whose values are arrays in JSON. */
-export const LISTS: ReadonlySet<string> = new Set(["array", "set", "tuple"]);
-/** Kinds whose values consist of other values. */
-export const CONTAINERS: ReadonlySet<string> = new Set([...OBJECTS, ...LISTS]);
 
 /** Returns the forms that values of `parts` may have, without the wrappers around them. */
 export function basesOf<Part>(parts: readonly Part[], describe: Describe<Part>): Form<Part, unknown>[] {

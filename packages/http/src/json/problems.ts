@@ -114,6 +114,8 @@ function keyProblem<Part>(key: Part, describe: Describe<Part>): string | undefin
 }
 
 const UNDEFINED: ReadonlySet<string> = new Set(["undefined", "optional", "exactOptional", "default", "prefault"]);
+/** Kinds that may be undefined if a part of them may be. */
+const TRANSPARENT: ReadonlySet<string> = new Set(["union", "nullable", "pipe"]);
 
 /** Returns true if a value of `part` may be present but undefined. */
 function mayBeUndefined<Part>(part: Part, describe: Describe<Part>, seen: Set<Part> = new Set()): boolean {
@@ -121,20 +123,9 @@ function mayBeUndefined<Part>(part: Part, describe: Describe<Part>, seen: Set<Pa
   seen.add(part);
   const form = unwrapped(part, describe);
   const may = (each: Part): boolean => mayBeUndefined(each, describe, seen);
-  switch (form.kind) {
-    case "literal":
-      return form.values.includes(undefined);
-    case "union":
-      return form.options.some(may);
-    case "intersection":
-      return may(form.left) && may(form.right);
-    case "nullable":
-      return may(form.inner);
-    case "pipe":
-      return may(form.from);
-    case "external":
-      return describe(part).optin !== undefined;
-    default:
-      return UNDEFINED.has(form.kind);
-  }
+  if (form.kind === "literal") return form.values.includes(undefined);
+  if (form.kind === "external") return describe(part).optin !== undefined;
+  if (form.kind === "intersection") return may(form.left) && may(form.right);
+  if (!TRANSPARENT.has(form.kind)) return UNDEFINED.has(form.kind);
+  return placesOf(form).some(({ slot, part: each }) => slot !== "to" && may(each));
 }
