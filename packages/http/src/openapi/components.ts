@@ -5,12 +5,16 @@ import type { JsonSchema } from "./source.js";
 export const ERROR = "Error";
 
 const PREFIX = "#/components/schemas/";
+/** References to a definition, or to the whole schema, in the JSON of a schema. */
+const REFERENCES = /"\$ref":"#(?:\/\$defs\/([^"]+))?"/g;
 
 /** The schemas of a document by name. Equal schemas are stored once. */
 export class Components {
   readonly schemas: Record<string, unknown> = {};
-  /** Names of schemas, by their JSON. */
+  /** Names of schemas, by their JSON, and of definitions, by what identifies them. */
   readonly #names = new Map<string, string>();
+  /** A number for each distinct JSON of a definition. */
+  readonly #numbers = new Map<string, number>();
 
   /**
    * Adds a schema and its definitions, and returns a reference to it.
@@ -25,14 +29,21 @@ export class Components {
     const { title } = own;
     const taken = this.#reserve(typeof title === "string" ? title : name);
     this.#names.set(source, taken);
-    const definitions = Object.entries(isSchema($defs) ? $defs : {});
-    const names = new Map(definitions.map(([key]) => [key, this.#reserve(`${taken}${pascal(key)}`)]));
+    const names = new Map<string, string>();
+    const identityOf = this.#identities(schema);
+    const definitions = Object.entries(isSchema($defs) ? $defs : {}).filter(([key]) => {
+      const identity = identityOf(key);
+      const shared = this.#names.get(identity);
+      const definition = shared ?? this.#reserve(`${taken}${pascal(key)}`);
+      names.set(key, definition);
+      this.#names.set(identity, definition);
+      return shared === undefined;
+    });
     const around: Surroundings = {
       refer(reference) {
         if (reference.startsWith(PREFIX)) return reference;
         const key = /^#\/\$defs\/(.+)$/.exec(reference)?.[1];
-        const target = key === undefined ? taken : names.get(key.replaceAll("~1", "/").replaceAll("~0", "~"));
-        return referenceTo(target ?? taken).$ref;
+        return referenceTo((key === undefined ? undefined : names.get(unescaped(key))) ?? taken).$ref;
       },
       place: (inner, made) => this.#place(inner, made),
     };
@@ -43,6 +54,25 @@ export class Components {
     if (!this.#names.has(text)) this.#names.set(text, taken);
     for (const [key, each] of definitions) this.schemas[names.get(key) ?? key] = plainSchema(each, around);
     return referenceTo(taken);
+  }
+
+  /** Returns a function that identifies the definition `key` of a schema, together with all to which it refers. */
+  #identities(schema: JsonSchema): (key: string) => string {
+    const { $defs } = schema;
+    const parts = new Map(
+      // A reference to the whole schema has an empty key.
+      Object.entries({ ...(isSchema($defs) ? $defs : {}), "": schema }).map(([key, part]) => {
+        const text = JSON.stringify(part);
+        const number = this.#numbers.get(text) ?? this.#numbers.size;
+        this.#numbers.set(text, number);
+        return [key, { number, inner: Array.from(text.matchAll(REFERENCES), ([, name = ""]) => unescaped(name)) }];
+      }),
+    );
+    return (key) => {
+      const found = new Set([key]);
+      for (const each of found) for (const name of parts.get(each)?.inner ?? []) found.add(name);
+      return Array.from(found, (each) => `${each} ${parts.get(each)?.number}`).join();
+    };
   }
 
   #place(title: string, made: JsonSchema): JsonSchema {
@@ -62,6 +92,10 @@ export class Components {
     this.schemas[free] = {};
     return free;
   }
+}
+
+function unescaped(key: string): string {
+  return key.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /** Returns a reference to the schema with this name. */
