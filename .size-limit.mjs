@@ -57,7 +57,7 @@ const pages = [
   },
   {
     page: "one-session",
-    name: "`createClientSession(new WebTransport(url))` of `@quicrpc/core`: one session, which does not heal",
+    name: "`createClientSession(new WebTransport(url))` of `@quicrpc/core`: one session, which does not reconnect",
     limit: "29.25 kB",
   },
   {

@@ -19,7 +19,7 @@ const browsers = ["test/browser/**/*.test.ts", "packages/quic/test/browser.test.
 /** Tests that take several seconds. */
 const slow = [
   "test/behaviour/{extremes,kill,leaks,long-streams}.test.ts",
-  "test/{repository/pack,repository/pages,repository/templates,serving/doors,serving/pages}.test.ts",
+  "test/{repository/pack,repository/pages,repository/templates,serving/connection-limiter,serving/pages}.test.ts",
   "test/fuzz/**/*.test.ts",
   "packages/cli/test/**/*.test.ts",
   "packages/codegen/test/{compilers,formatted,names}.test.ts",

@@ -17,15 +17,15 @@ export interface UploadInfo {
 
 /** One upload in a store. Its methods are never called concurrently. */
 export interface StoredUpload {
-  readonly facts: UploadInfo;
+  readonly info: UploadInfo;
   /** Returns the number of bytes stored. */
   size(): Promise<number>;
   /** Writes bytes at position `at`, which is the current end. Rejects with an `RpcError` if there is no room. */
   write(bytes: Uint8Array, at: number): Promise<void>;
   /** Resolves when what was written is as durable as the store makes it. */
   sync(): Promise<void>;
-  /** Replaces the stored facts. */
-  note(facts: UploadInfo): Promise<void>;
+  /** Replaces the stored information. */
+  note(info: UploadInfo): Promise<void>;
   /** Returns all bytes, from the first on. */
   read(): AsyncIterable<Uint8Array>;
   remove(): Promise<void>;
@@ -40,7 +40,7 @@ export interface UploadStore {
    *
    * @param owner its principal, or else its client's address
    */
-  create(id: string, facts: UploadInfo, onRemoved: () => void, owner: string): Promise<StoredUpload>;
+  create(id: string, info: UploadInfo, onRemoved: () => void, owner: string): Promise<StoredUpload>;
   /** Finds an upload that this process or another has created. */
   find(id: string): Promise<StoredUpload | undefined>;
   /**

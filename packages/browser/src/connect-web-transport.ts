@@ -6,7 +6,13 @@ import {
   withCredentials,
 } from "@quicrpc/core/internal";
 import type { Session } from "@quicrpc/core";
-import { type BrowserConnection, heal, type HealingOptions, pageUrl, type Way } from "./heal.js";
+import {
+  type BrowserConnection,
+  reconnectingConnection,
+  type ReconnectingOptions,
+  pageUrl,
+  type ConnectStrategy,
+} from "./reconnecting.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";
 import { ForbiddenError, ifAllowed, usualVia } from "./policy.js";
 import { webTransportProvider } from "./web-transport.js";
@@ -15,7 +21,7 @@ import { FORBIDDEN, unreached } from "./unreached.js";
 /** Options of `connectWebTransport`. */
 export interface WebTransportConnectOptions
   extends Omit<ClientSessionOptions, "credentials" | "renewCredentials">,
-    Omit<HealingOptions, "limits"> {
+    Omit<ReconnectingOptions, "limits"> {
   /**
    * Credentials of this page over any transport: a token, or a function that returns one. The function is called for
    * each session and before the token expires. They go in the session's greeting, and `authenticate` of the server gets
@@ -49,7 +55,7 @@ export async function connectWebTransport(
   const named = { peer: publicUrl(target), ...usualVia(), ...options };
   const run = options.session ?? (async (transport) => createClientSession(transport, await withCredentials(named)));
   let inUse: TransportInUse | undefined;
-  const way: Way<BrowserTransport> = {
+  const strategy: ConnectStrategy<BrowserTransport> = {
     get inUse() {
       return inUse;
     },
@@ -59,7 +65,7 @@ export async function connectWebTransport(
       return transport;
     },
   };
-  return heal(way, run, named);
+  return reconnectingConnection(strategy, run, named);
 }
 
 /**
@@ -73,23 +79,23 @@ async function inTime<T>(
   url: string,
 ): Promise<T> {
   const attempt = new AbortController();
-  const giveUp = (): void => attempt.abort(signal.reason);
+  const abortAttempt = (): void => attempt.abort(signal.reason);
   const timer = setTimeout(
     () => attempt.abort(unreached(url, "ETIMEDOUT", [`no session within ${timeoutMs} ms`], undefined)),
     timeoutMs,
   );
-  signal.addEventListener("abort", giveUp);
+  signal.addEventListener("abort", abortAttempt);
   try {
     signal.throwIfAborted();
     return await open(attempt.signal);
   } catch (error) {
     signal.throwIfAborted();
     attempt.signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? error.message : String(error);
     const code = error instanceof ForbiddenError ? FORBIDDEN : "ERR_UNREACHABLE";
-    throw unreached(url, code, [`WebTransport failed: ${why}`], error);
+    throw unreached(url, code, [`WebTransport failed: ${message}`], error);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", giveUp);
+    signal.removeEventListener("abort", abortAttempt);
   }
 }

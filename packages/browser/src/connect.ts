@@ -1,7 +1,7 @@
 import type { Session, SessionOptions } from "@quicrpc/core";
 import { createClientSession, type Credentials, flatOptions, withCredentials } from "@quicrpc/core/internal";
-import { type AdvancedDialOptions, type DialOptions, type FallbackOptions, waysTo } from "./dial.js";
-import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
+import { type AdvancedDialOptions, type DialOptions, type FallbackOptions, candidatesFor } from "./dial.js";
+import { type BrowserConnection, reconnectingConnection, type ReconnectingOptions } from "./reconnecting.js";
 import { Memory } from "./memory.js";
 import { PageFallback } from "./page-fallback.js";
 import { type BrowserTransport, carriesCalls, type Reached } from "./transport.js";
@@ -13,7 +13,7 @@ const DEFAULT_REMEMBER_MS = 600_000;
 /** Options of `connect`. */
 export interface ConnectOptions<Context = unknown>
   extends Omit<DialOptions<Context>, "advanced" | "timeoutMs" | "signal">,
-    Pick<HealingOptions, "reconnect" | "signal" | "timeoutMs"> {
+    Pick<ReconnectingOptions, "reconnect" | "signal" | "timeoutMs"> {
   /** Options that few pages set. Default: none. */
   readonly advanced?: AdvancedConnectOptions<Context>;
 }
@@ -21,7 +21,7 @@ export interface ConnectOptions<Context = unknown>
 /** Options of `connect` that few pages set. */
 export interface AdvancedConnectOptions<Context = unknown>
   extends AdvancedDialOptions<Context>,
-    Pick<HealingOptions, "backoff"> {}
+    Pick<ReconnectingOptions, "backoff"> {}
 
 /**
  * Connects to `https://host:port/path`: over the browser's own WebTransport or, if that does not work, over a WebSocket
@@ -41,10 +41,10 @@ export async function connect<Context = unknown>(
 ): Promise<BrowserConnection> {
   const settings = flatOptions(options);
   const { retry, rememberMs = DEFAULT_REMEMBER_MS }: FallbackOptions = options.fallback || {};
-  const ways = waysTo(url, settings);
-  const named = { peer: ways.url, ...usualVia(), ...settings };
-  const way = new PageFallback({ ...ways, retry, memory: new Memory(new URL(ways.url), rememberMs) });
-  return heal(way, async (reached) => run(reached, named), named);
+  const candidates = candidatesFor(url, settings);
+  const named = { peer: candidates.url, ...usualVia(), ...settings };
+  const strategy = new PageFallback({ ...candidates, retry, memory: new Memory(new URL(candidates.url), rememberMs) });
+  return reconnectingConnection(strategy, async (reached) => run(reached, named), named);
 }
 
 /** Options that a session for MessagePack calls alone does not support. */
@@ -67,10 +67,10 @@ async function run<Context>(
   options: Omit<SessionOptions<Context>, "credentials"> & { readonly credentials?: Credentials },
 ): Promise<Session<BrowserTransport>> {
   if (carriesCalls(reached)) return (await import("./loaded-later.js")).createCallerSession(reached);
-  const own = await withCredentials(options);
-  const isMore = NEED_MORE.some((name) => own[name] !== undefined);
+  const sessionOptions = await withCredentials(options);
+  const isMore = NEED_MORE.some((name) => sessionOptions[name] !== undefined);
   // A direct session is one over a WebSocket.
-  if (!isMore && !("openStream" in reached)) return createClientSession(reached, own);
+  if (!isMore && !("openStream" in reached)) return createClientSession(reached, sessionOptions);
   const { createSession } = await import("./loaded-later.js");
-  return createSession(reached, own);
+  return createSession(reached, sessionOptions);
 }

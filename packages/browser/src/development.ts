@@ -7,7 +7,7 @@ import {
   type WebTransportConnectOptions,
 } from "./connect-web-transport.js";
 import { dial as dialUnchecked, type DialOptions, type FallbackOptions } from "./dial.js";
-import type { BrowserConnection, HealingOptions } from "./heal.js";
+import type { BrowserConnection, ReconnectingOptions } from "./reconnecting.js";
 import type { BrowserTransport } from "./transport.js";
 
 const FALLBACK: OptionNames<FallbackOptions> = {
@@ -19,7 +19,7 @@ const FALLBACK: OptionNames<FallbackOptions> = {
   transport: true,
   url: true,
 };
-const HEALING: OptionNames<HealingOptions> = {
+const RECONNECTING: OptionNames<ReconnectingOptions> = {
   backoff: CONNECTION_OPTIONS.backoff,
   limits: CONNECTION_OPTIONS.limits,
   peer: true,
@@ -46,7 +46,7 @@ const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
   reconnect: true,
 };
 const WEB_TRANSPORT_OPTIONS: OptionNames<WebTransportConnectOptions> = {
-  ...HEALING,
+  ...RECONNECTING,
   credentials: true,
   proof: true,
   metadata: true,

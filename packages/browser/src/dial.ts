@@ -10,7 +10,7 @@ import {
 } from "@quicrpc/core/internal";
 import { createCallerSession } from "@quicrpc/core/transport";
 import type { Session, SessionOptions } from "@quicrpc/core";
-import { DEFAULT_TIMEOUT_MS, pageUrl } from "./heal.js";
+import { DEFAULT_TIMEOUT_MS, pageUrl } from "./reconnecting.js";
 import { type Candidate, type OpenOptions, openFirst } from "./open.js";
 import {
   type BrowserTransport,
@@ -111,41 +111,43 @@ export async function dial<Context = unknown>(
 ): Promise<Session<BrowserTransport>> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, signal = new AbortController().signal } = options;
   const settings = flatOptions(options);
-  const ways = waysTo(url, settings);
-  const own = await withCredentials(settings);
-  const { made } = await openFirst({ ...ways, timeoutMs, signal });
+  const reach = candidatesFor(url, settings);
+  const sessionOptions = await withCredentials(settings);
+  const { made } = await openFirst({ ...reach, timeoutMs, signal });
   if (carriesCalls(made)) return createCallerSession(made);
-  const session = await sessionOn(made, (reached) => createSession(reached, { peer: ways.url, ...usualVia(), ...own }));
+  const session = await sessionOn(made, (reached) =>
+    createSession(reached, { peer: reach.url, ...usualVia(), ...sessionOptions }),
+  );
   await settings.proof?.proven(session, signal);
   return session;
 }
 
 /** Returns the transports for `url`, the best first. */
-export function waysTo(
+export function candidatesFor(
   url: string | URL,
   options: ReachOptions & Pick<AdvancedDialOptions, "transport"> & HttpSettings & OfSessions,
 ): Pick<OpenOptions<Reached>, "url" | "candidates" | "afterMs"> {
   const { serverCertificateHashes, transport = webTransportProvider, fallback = {} } = options;
   const target = pageUrl(url, "https://, wss:// or ws://");
-  const candidate = (transport: PageTransportProvider, own?: string | URL): Candidate<Reached> => {
+  const candidate = (transport: PageTransportProvider, ownUrl?: string | URL): Candidate<Reached> => {
     const { kind, name, scheme } = transport;
-    const url = new URL(own ?? target);
-    if (own === undefined) url.protocol = scheme;
+    const url = new URL(ownUrl ?? target);
+    if (ownUrl === undefined) url.protocol = scheme;
     return {
       kind,
       name,
       open: (signal) => ifAllowed(url, () => transport.open(url, signal, { serverCertificateHashes })),
     };
   };
-  const ways = { url: publicUrl(target), afterMs: DEFAULT_FALLBACK_MS };
+  const defaults = { url: publicUrl(target), afterMs: DEFAULT_FALLBACK_MS };
   if (target.protocol !== "https:") {
     if (options.transport ?? (options.fallback || serverCertificateHashes)) {
       throw new TypeError(`${target.protocol}// takes no transport, fallback or serverCertificateHashes`);
     }
-    return { ...ways, candidates: [candidate(webSocketProvider, target)] };
+    return { ...defaults, candidates: [candidate(webSocketProvider, target)] };
   }
   const candidates = [candidate(transport)];
-  const { afterMs = ways.afterMs, http, httpUrl = target, ...next } = fallback === false ? {} : fallback;
+  const { afterMs = defaults.afterMs, http, httpUrl = target, ...next } = fallback === false ? {} : fallback;
   if (fallback !== false) candidates.push(candidate(next.transport ?? webSocketProvider, next.url));
   if (http !== undefined) {
     const url = new URL(httpUrl, target);
@@ -156,5 +158,5 @@ export function waysTo(
       open: async (signal) => (await import("./loaded-later.js")).openHttp(url, http, options, signal),
     });
   }
-  return { ...ways, candidates, afterMs };
+  return { ...defaults, candidates, afterMs };
 }

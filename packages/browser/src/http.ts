@@ -14,13 +14,13 @@ const PING = "quicrpc.v1.Http/ping";
  */
 export async function openHttp(
   url: URL,
-  given: HttpProvider | (() => Promise<HttpProvider>),
+  providerOrLoad: HttpProvider | (() => Promise<HttpProvider>),
   { credentials, limits, metadata, proof }: HttpSettings & OfSessions,
   signal: AbortSignal,
 ): Promise<ForeignClient> {
   const refused = refusedOption(publicUrl(url), OVER_HTTP, { metadata, proof }, SESSION_NEEDS);
   if (refused !== undefined) throw new Error(`it was not tried, since ${refused}`);
-  const provider = typeof given === "function" ? await given() : given;
+  const provider = typeof providerOrLoad === "function" ? await providerOrLoad() : providerOrLoad;
   const base = new URL(url);
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const client = await provider.dial(base, { credentials, limits });

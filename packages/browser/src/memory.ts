@@ -32,9 +32,9 @@ export class Memory implements FallbackMemory<string> {
   /** Undefined if nothing is remembered, so that the first transport is tried first. */
   get skipped(): Skipped<string> | undefined {
     const { until, ...skipped } = parse(store().getItem(this.#key));
-    const left = until - Date.now();
+    const remainingMs = until - Date.now();
     // More than it can be: the clock was set back.
-    return left > 0 && left <= this.#rememberMs ? skipped : undefined;
+    return remainingMs > 0 && remainingMs <= this.#rememberMs ? skipped : undefined;
   }
 
   remember(skipped: Skipped<string>): void {

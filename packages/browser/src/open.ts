@@ -40,13 +40,13 @@ export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T, s
   const failures: string[] = [];
   const causes: unknown[] = [];
   const attempt = new AbortController();
-  const giveUp = (): void => attempt.abort(reasonOf(signal));
+  const abortAttempt = (): void => attempt.abort(reasonOf(signal));
   const expire = (): void =>
     attempt.abort(unreached(url, "ETIMEDOUT", [`no session within ${timeoutMs} ms`, ...failures], causeOf(causes)));
   const timer = setTimeout(expire, timeoutMs);
-  signal.addEventListener("abort", giveUp);
-  if (signal.aborted) giveUp();
-  const ways = candidates.map((candidate) => async (signal: AbortSignal): Promise<T> => {
+  signal.addEventListener("abort", abortAttempt);
+  if (signal.aborted) abortAttempt();
+  const openers = candidates.map((candidate) => async (signal: AbortSignal): Promise<T> => {
     try {
       return await candidate.open(signal);
     } catch (error) {
@@ -56,17 +56,17 @@ export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T, s
     }
   });
   try {
-    const { made, index, losses } = await race({ ways, afterMs, signal: attempt.signal });
+    const { made, index, losses } = await race({ ways: openers, afterMs, signal: attempt.signal });
     const reasons = losses.map((loss, index) => explain(candidates[index] as Candidate<T>, loss));
-    const late = worked ? 0 : losses.reduce((last, { late }, index) => (late ? index + 1 : last), 0);
-    return { made, index, reason: index === 0 ? undefined : reasons.join("; "), late };
+    const lateCount = worked ? 0 : losses.reduce((last, { late }, index) => (late ? index + 1 : last), 0);
+    return { made, index, reason: index === 0 ? undefined : reasons.join("; "), late: lateCount };
   } catch {
     attempt.signal.throwIfAborted();
     const forbidden = causes.every((cause) => cause instanceof ForbiddenError);
     throw unreached(url, forbidden ? FORBIDDEN : "ERR_UNREACHABLE", failures, causeOf(causes));
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", giveUp);
+    signal.removeEventListener("abort", abortAttempt);
   }
 
   function explain(candidate: Candidate<T>, loss: Loss): string {
@@ -77,8 +77,8 @@ export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T, s
 }
 
 function failureOf({ name }: Candidate<unknown>, error: unknown): string {
-  const why = error instanceof Error && error.message !== "" ? error.message : String(error);
-  return `${name} failed: ${why}`;
+  const message = error instanceof Error && error.message !== "" ? error.message : String(error);
+  return `${name} failed: ${message}`;
 }
 
 function causeOf([first, ...more]: readonly unknown[]): unknown {

@@ -1,6 +1,6 @@
 import { type Backoff, Fallback, NOTHING_BETTER } from "@quicrpc/core/internal";
 import type { Session } from "@quicrpc/core";
-import type { RunTransport, Way } from "./heal.js";
+import type { ConnectStrategy, RunTransport } from "./reconnecting.js";
 import { type Candidate, type OpenOptions, openFirst } from "./open.js";
 import type { Memory } from "./memory.js";
 import { answers, NO_ANSWER } from "./page.js";
@@ -24,7 +24,7 @@ export interface PageFallbackOptions extends Pick<OpenOptions<Reached>, "url" | 
  * Chooses the transport of each session of a page, the best one that works at the time, and returns to a better one once a session over it has
  * answered. A session over the first transport that carries nothing is closed, and the next uses the fallback.
  */
-export class PageFallback implements Way {
+export class PageFallback implements ConnectStrategy {
   inUse: TransportInUse | undefined = undefined;
   readonly #options: PageFallbackOptions;
   readonly #fallback: Fallback<string>;
@@ -70,15 +70,15 @@ export class PageFallback implements Way {
     const { made, index, reason } = await fallback.retry(
       () => openFirst({ ...options, candidates, timeoutMs, signal }),
       signal,
-      (error) => this.#tell({ reason: `tried again: ${reasonOf(error as Error, options.url)}` }),
-      (ms) => this.#tell({ retryAt: ms === undefined ? undefined : Date.now() + ms }),
+      (error) => this.#report({ reason: `tried again: ${reasonOf(error as Error, options.url)}` }),
+      (ms) => this.#report({ retryAt: ms === undefined ? undefined : Date.now() + ms }),
     );
     this.#use(options.candidates.indexOf(better[index] as Candidate<Reached>), reason === undefined ? [] : [reason]);
     if (this.#index === 0) void this.#noteAnswer(made);
     return made;
   }
 
-  hurry(): void {
+  retryNow(): void {
     // Those of the network before.
     this.#losses = 0;
     this.#fallback.hurry();
@@ -90,7 +90,7 @@ export class PageFallback implements Way {
     this.inUse = { kind, reason: reasons.join("; ") || undefined, retryAt: undefined };
   }
 
-  #tell(news: Partial<TransportInUse>): void {
+  #report(news: Partial<TransportInUse>): void {
     this.inUse = { ...(this.inUse as TransportInUse), ...news };
   }
 
@@ -117,9 +117,9 @@ export class PageFallback implements Way {
   /** Called when a session over the first transport has answered. Its end decides which transport the next one uses. */
   async #noteAnswer(session: Session<BrowserTransport>): Promise<void> {
     this.#hasWorked = true;
-    const lasted = await this.#fallback.noteAnswer(session);
+    const hasLasted = await this.#fallback.noteAnswer(session);
     const { closeCode } = await session.closed;
-    if (lasted) {
+    if (hasLasted) {
       this.#losses = 0;
     } else if ((closeCode === undefined || closeCode === NO_ANSWER) && ++this.#losses >= MOST_LOSSES) {
       this.#skipFirst(`WebTransport's sessions were lost within a minute, ${this.#losses} times in a row`);

@@ -20,7 +20,7 @@ export type Scope = Partial<Pick<EventTarget, "addEventListener" | "removeEventL
 export class PageLife {
   readonly #scope: Scope;
   /** Resolves when the page returns from the browser's back/forward cache. */
-  #back: Promise<void> | undefined = undefined;
+  #restored: Promise<void> | undefined = undefined;
   #onBack: () => void = () => {};
 
   constructor(scope: Scope = globalThis) {
@@ -29,11 +29,11 @@ export class PageLife {
 
   /** Resolves when the page is present: at once, unless it was left. */
   async present(): Promise<void> {
-    await this.#back;
+    await this.#restored;
   }
 
   /** Follows the connection until it is closed. `onNetwork` is called when there is a network again. */
-  follow(connection: Followed, onNetwork: () => void): void {
+  watch(connection: Followed, onNetwork: () => void): void {
     const check = (): void => void this.#check(connection);
     const listeners: Record<string, () => void> = {
       offline: check,
@@ -42,7 +42,7 @@ export class PageLife {
         connection.connect();
         onNetwork();
       },
-      pagehide: () => this.#leave(connection),
+      pagehide: () => this.#closeForCache(connection),
       pageshow: () => {
         this.#onBack();
         connection.connect();
@@ -65,10 +65,10 @@ export class PageLife {
    * Called when the page is left. The browser may cache it and restore it later: until then nothing is dialled, since
    * browsers do not cache a page with a session.
    */
-  #leave(connection: Followed): void {
-    this.#back ??= new Promise((resolve) => {
+  #closeForCache(connection: Followed): void {
+    this.#restored ??= new Promise((resolve) => {
       this.#onBack = () => {
-        this.#back = undefined;
+        this.#restored = undefined;
         resolve();
       };
     });
@@ -85,11 +85,11 @@ export class PageLife {
  * Returns whether the peer answers a ping in time; closes the session if not. Returns undefined for a session that has
  * ended by itself.
  */
-export async function answers(session: Session, since: string): Promise<boolean | undefined> {
+export async function answers(session: Session, event: string): Promise<boolean | undefined> {
   let silent = false;
   const timer = setTimeout(() => {
     silent = true;
-    void session.close({ closeCode: NO_ANSWER, reason: `no answer within ${ANSWER_MS} ms after ${since}` });
+    void session.close({ closeCode: NO_ANSWER, reason: `no answer within ${ANSWER_MS} ms after ${event}` });
   }, ANSWER_MS);
   const answered = await session.ping().then(
     () => true,

@@ -17,8 +17,8 @@ export const webSocketProvider: PageTransportProvider = {
       socket.addEventListener("open", () => resolve(session));
       socket.addEventListener("close", ({ code, reason }) => {
         // 1006 has many causes; 1015 (RFC 6455 §7.4.1) means a failed TLS handshake, as Firefox reports it.
-        const why = code === 1015 ? "TLS failed: is its certificate trusted?" : reason;
-        reject(new Error(`${url.origin} did not accept it (code ${code}${why === "" ? "" : `: ${why}`})`));
+        const cause = code === 1015 ? "TLS failed: is its certificate trusted?" : reason;
+        reject(new Error(`${url.origin} did not accept it (code ${code}${cause === "" ? "" : `: ${cause}`})`));
       });
       signal.addEventListener("abort", () => {
         socket.close();

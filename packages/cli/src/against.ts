@@ -15,28 +15,28 @@ export class AgainstError extends Error {
 }
 
 /**
- * Reads the version that `against` names: a file (or a directory that contains one), else a git revision, whose
+ * Reads the version that `reference` names: a file (or a directory that contains one), else a git revision, whose
  * snapshot is next to `lockFile`. Throws `AgainstError`.
  */
-export function readAgainst(against: string, cwd: string, lockFile: string): SchemaSnapshot {
-  const path = resolve(cwd, against);
+export function readAgainst(reference: string, cwd: string, lockFile: string): SchemaSnapshot {
+  const path = resolve(cwd, reference);
   if (existsSync(path)) return parse(readFileSync(snapshotAt(path), "utf8"), snapshotAt(path));
   const snapshotFile = join(dirname(lockFile), SNAPSHOT_FILE);
   try {
-    git(["rev-parse", "--verify", "--quiet", `${against}^{commit}`], dirname(lockFile));
+    git(["rev-parse", "--verify", "--quiet", `${reference}^{commit}`], dirname(lockFile));
   } catch {
-    throw new AgainstError(`${against} is neither a file nor a git revision.`);
+    throw new AgainstError(`${reference} is neither a file nor a git revision.`);
   }
   let text: string;
   try {
     // "./" makes git look from the directory it runs in.
-    text = git(["show", `${against}:./${SNAPSHOT_FILE}`], dirname(lockFile));
+    text = git(["show", `${reference}:./${SNAPSHOT_FILE}`], dirname(lockFile));
   } catch {
     throw new AgainstError(
-      `${snapshotFile} is not in ${against}: commit it, with the lock file, to compare with it later.`,
+      `${snapshotFile} is not in ${reference}: commit it, with the lock file, to compare with it later.`,
     );
   }
-  return parse(text, `${against}:${SNAPSHOT_FILE}`);
+  return parse(text, `${reference}:${SNAPSHOT_FILE}`);
 }
 
 /** Returns the snapshot file that belongs to a directory or a lock file. */

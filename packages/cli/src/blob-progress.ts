@@ -14,7 +14,7 @@ interface Shown {
 export class BlobProgress {
   private readonly out: Shown;
   private readonly now: () => number;
-  private readonly since = new Map<string, number>();
+  private readonly startTimes = new Map<string, number>();
   private shownAt = -Infinity;
   private line = "";
 
@@ -27,21 +27,21 @@ export class BlobProgress {
   moved(name: string, bytes: number, length: number | undefined): void {
     if (this.out.isTTY !== true) return;
     const now = this.now();
-    const since = this.since.get(name) ?? now;
-    this.since.set(name, since);
+    const startedAt = this.startTimes.get(name) ?? now;
+    this.startTimes.set(name, startedAt);
     const isLast = bytes === length;
     if (!isLast && now - this.shownAt < EVERY_MS) return;
     this.shownAt = now;
-    const of = length === undefined ? "" : ` of ${sizeOf(length)}, ${Math.floor((bytes / (length || 1)) * 100)}%`;
-    const rate = now > since ? `, ${sizeOf((bytes / (now - since)) * 1000)}/s` : "";
-    this.show(`${sanitizeForLog(name)}: ${sizeOf(bytes)}${of}${rate}`);
+    const total = length === undefined ? "" : ` of ${sizeOf(length)}, ${Math.floor((bytes / (length || 1)) * 100)}%`;
+    const rate = now > startedAt ? `, ${sizeOf((bytes / (now - startedAt)) * 1000)}/s` : "";
+    this.show(`${sanitizeForLog(name)}: ${sizeOf(bytes)}${total}${rate}`);
   }
 
   /** Ends the current line. */
   end(): void {
     if (this.line !== "") this.out.write("\n");
     this.line = "";
-    this.since.clear();
+    this.startTimes.clear();
     this.shownAt = -Infinity;
   }
 

@@ -83,25 +83,25 @@ async function breaking(options: BreakingOptions): Promise<number> {
     const colors = colorsFor(process.stderr, process.env);
     process.stderr.write(formatDiagnostics(diagnostics, cwd, colors, "nothing was compared"));
   } else {
-    const shown = options.all === true ? changes : changes.filter((change) => change.class !== "safe");
-    process.stdout.write(formatChanges(shown, changes, options.against, colorsFor(process.stdout, process.env)));
+    const selected = options.all === true ? changes : changes.filter((change) => change.class !== "safe");
+    process.stdout.write(formatChanges(selected, changes, options.against, colorsFor(process.stdout, process.env)));
   }
   return diagnostics.length > 0 ? 2 : broken.length > 0 ? 1 : 0;
 }
 
-function otherFormat(against: string): string {
-  return `Checks (lengths, bounds, formats) are not compared: the schemas of ${against} were written by another version of quicrpc. To compare them too, run quicrpc gen of this version there.`;
+function otherFormat(reference: string): string {
+  return `Checks (lengths, bounds, formats) are not compared: the schemas of ${reference} were written by another version of quicrpc. To compare them too, run quicrpc gen of this version there.`;
 }
 
 /** Formats changes as one line each, in columns, followed by a summary. */
-function formatChanges(shown: readonly Change[], all: readonly Change[], against: string, colors: Colors): string {
+function formatChanges(selected: readonly Change[], all: readonly Change[], reference: string, colors: Colors): string {
   const color: Readonly<Record<ChangeClass, (text: string) => string>> = {
     wire: colors.red,
     source: colors.yellow,
     validation: colors.magenta,
     safe: colors.green,
   };
-  const rows = shown.map((change) => {
+  const rows = selected.map((change) => {
     const { service, method, path } = change;
     const subject = method === undefined ? service : `${service}/${method}`;
     const where = sanitizeForLog(path === undefined ? subject : `${subject} ${path}`);
@@ -115,5 +115,5 @@ function formatChanges(shown: readonly Change[], all: readonly Change[], against
     .map((kind) => [kind, all.filter((change) => change.class === kind).length] as const)
     .filter(([, count]) => count > 0)
     .map(([kind, count]) => `${count} ${kind}`);
-  return `${[...lines, colors.bold(`against ${against}: ${counts.length === 0 ? "no change" : counts.join(", ")}`)].join("\n")}\n`;
+  return `${[...lines, colors.bold(`against ${reference}: ${counts.length === 0 ? "no change" : counts.join(", ")}`)].join("\n")}\n`;
 }

@@ -18,12 +18,12 @@ interface BlobCall {
   /** Creates another session after the first is lost. */
   readonly dialAnew: () => Promise<Session>;
   readonly intercepted: (caller: Session | Connection) => Caller;
-  readonly found: Pick<RemoteMethod, "method" | "toOutput">;
+  readonly remote: Pick<RemoteMethod, "method" | "toOutput">;
   /** Input of the call. Fields that are blobs name their source: "@file", or "@-" for stdin. */
   readonly input: unknown;
   readonly options: CallOptions;
   /** Destinations of the answer's blobs: a folder, a file, `field=file`, or `-` for stdout. */
-  readonly places: readonly string[];
+  readonly destinations: readonly string[];
   /** Id that an earlier run printed, to continue its upload. */
   readonly uploadId: string | undefined;
   /** Cancels the call. */
@@ -37,10 +37,10 @@ interface BlobCall {
  * it, and keeps what a later run can continue. Rejects with `RpcError`.
  */
 export async function callBlobs(call: BlobCall): Promise<void> {
-  const { session, dialAnew, intercepted, options, places, signal, json } = call;
-  const { method, toOutput } = call.found;
+  const { session, dialAnew, intercepted, options, destinations, signal, json } = call;
+  const { method, toOutput } = call.remote;
   const { input: sent = [], output: answered = [] } = method.blobs?.fields ?? {};
-  const targets = targetsOf(places, answered);
+  const targets = targetsOf(destinations, answered);
   const progress = new BlobProgress(process.stderr);
   const isResumable = [...sent, ...answered].some(({ resumable }) => resumable === true);
   let first: Session | undefined = session;
@@ -53,11 +53,11 @@ export async function callBlobs(call: BlobCall): Promise<void> {
     : undefined;
   const uploads = new Uploads(sent, call.uploadId, progress, json);
   try {
-    const input = await uploads.given(call.input);
+    const input = await uploads.withBlobs(call.input);
     const caller = intercepted(connection ?? session);
-    const answer: unknown = await caller.start(method as AnyMethod<"unary">, input, options);
+    const output: unknown = await caller.start(method as AnyMethod<"unary">, input, options);
     uploads.done();
-    await takeAnswer(answer, answered, targets, progress, { toOutput, signal, json });
+    await takeAnswer(output, answered, targets, progress, { toOutput, signal, json });
   } catch (error) {
     progress.end();
     uploads.advise();
@@ -84,7 +84,7 @@ class Uploads {
   }
 
   /** Returns `input` with the blobs that its fields name. */
-  async given(input: unknown): Promise<unknown> {
+  async withBlobs(input: unknown): Promise<unknown> {
     if (typeof input !== "object" || input === null) return input;
     const completed: Record<string, unknown> = { ...input };
     const used = this.fields.filter(({ name }) => completed[name] !== undefined);
@@ -140,20 +140,20 @@ interface Targets {
   readonly folder: string | undefined;
 }
 
-function targetsOf(places: readonly string[], fields: NonNullable<BlobFields["output"]>): Targets {
+function targetsOf(destinations: readonly string[], fields: NonNullable<BlobFields["output"]>): Targets {
   const files = new Map<string, string>();
   let folder: string | undefined;
-  for (const place of places) {
-    const at = place.indexOf("=");
-    const named = fields.find(({ name }) => at > 0 && name === place.slice(0, at));
-    const [only, ...others] = fields;
-    if (named !== undefined) files.set(named.name, place.slice(at + 1));
-    else if (isFolder(place)) folder = place;
-    else if (only !== undefined && others.length === 0) files.set(only.name, place);
+  for (const destination of destinations) {
+    const at = destination.indexOf("=");
+    const named = fields.find(({ name }) => at > 0 && name === destination.slice(0, at));
+    const [only, ...otherFields] = fields;
+    if (named !== undefined) files.set(named.name, destination.slice(at + 1));
+    else if (isFolder(destination)) folder = destination;
+    else if (only !== undefined && otherFields.length === 0) files.set(only.name, destination);
     else {
       const names = fields.map(({ name }) => `${name}=file`).join(", ");
-      const ways = names === "" ? "the answer has no blobs" : `pass an existing folder, or ${names}`;
-      throw new RpcError("invalid_argument", `--out ${place} does not name a field of the answer: ${ways}`);
+      const remedy = names === "" ? "the answer has no blobs" : `pass an existing folder, or ${names}`;
+      throw new RpcError("invalid_argument", `--out ${destination} does not name a field of the answer: ${remedy}`);
     }
   }
   return { files, folder };
@@ -161,23 +161,23 @@ function targetsOf(places: readonly string[], fields: NonNullable<BlobFields["ou
 
 /** Writes an answer's blobs, then prints the answer with their paths. */
 async function takeAnswer(
-  answer: unknown,
+  output: unknown,
   fields: NonNullable<BlobFields["output"]>,
   { files, folder }: Targets,
   progress: BlobProgress,
   { toOutput, signal, json }: Pick<RemoteMethod, "toOutput"> & Pick<BlobCall, "signal" | "json">,
 ): Promise<void> {
-  const shown: Record<string, unknown> = { ...(answer as Message | undefined) };
-  const left: string[] = [];
+  const printed: Record<string, unknown> = { ...(output as Message | undefined) };
+  const unsaved: string[] = [];
   let toStdout = false;
   for (const { name, resumable = false } of fields) {
-    const blob = shown[name];
+    const blob = printed[name];
     if (!(blob instanceof ReceivedBlob)) continue;
     const path = files.get(name) ?? (folder && join(folder, fileNameOf(blob.name, name)));
-    const said = { bytes: blob.length, type: blob.type || undefined, name: blob.name || undefined };
-    shown[name] = path === undefined ? said : { file: path, ...said };
+    const description = { bytes: blob.length, type: blob.type || undefined, name: blob.name || undefined };
+    printed[name] = path === undefined ? description : { file: path, ...description };
     const onProgress = (bytes: number, length: number | undefined): void => progress.moved(name, bytes, length);
-    if (path === undefined) left.push(name);
+    if (path === undefined) unsaved.push(name);
     else if (path === "-") {
       toStdout = true;
       await pipeline(blob.chunks({ onProgress, signal }), process.stdout, { end: false });
@@ -194,9 +194,9 @@ async function takeAnswer(
     }
     progress.end();
   }
-  if (!toStdout && answer !== undefined) printJson(toOutput(shown));
-  if (left.length > 0) {
-    printNotice({ notice: `The answer's ${left.join(" and ")} was not saved: use --out to save it.` }, json);
+  if (!toStdout && output !== undefined) printJson(toOutput(printed));
+  if (unsaved.length > 0) {
+    printNotice({ notice: `The answer's ${unsaved.join(" and ")} was not saved: use --out to save it.` }, json);
   }
 }
 
@@ -204,8 +204,8 @@ async function takeAnswer(
  * Returns a safe file name derived from the sender's name, which may be anything: it contains no path, does not begin
  * with a dot, and has no control characters.
  */
-function fileNameOf(said: string, otherwise: string): string {
-  const name = basename(said.replaceAll("\\", "/"))
+function fileNameOf(senderName: string, otherwise: string): string {
+  const name = basename(senderName.replaceAll("\\", "/"))
     // oxlint-disable-next-line no-control-regex -- these are what has to go
     .replaceAll(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "_")
     .replace(/^\.+/, "")

@@ -19,10 +19,10 @@ export class Output {
    * Opens a file, or stdout if none is named. Rejects with `RpcError` before the call is made if the file cannot be
    * written.
    */
-  static async to(place: string | undefined): Promise<Output> {
-    if (place === undefined || place === "-") return new Output(undefined);
+  static async to(destination: string | undefined): Promise<Output> {
+    if (destination === undefined || destination === "-") return new Output(undefined);
     try {
-      return new Output(await open(place, "a"));
+      return new Output(await open(destination, "a"));
     } catch (error) {
       throw new RpcError("failed_precondition", `cannot write the file of --out: ${(error as Error).message}`);
     }
@@ -51,30 +51,30 @@ export class Output {
 /** Makes one call with its input and output. */
 export class CallRun {
   private readonly caller: Pick<Session, "start">;
-  private readonly found: RemoteMethod;
+  private readonly remote: RemoteMethod;
   private readonly out: Output;
   private readonly options: CallOptions;
 
-  constructor(caller: Pick<Session, "start">, found: RemoteMethod, out: Output, options: CallOptions) {
+  constructor(caller: Pick<Session, "start">, remote: RemoteMethod, out: Output, options: CallOptions) {
     this.caller = caller;
-    this.found = found;
+    this.remote = remote;
     this.out = out;
     this.options = options;
   }
 
   async run(input: GivenInput): Promise<void> {
-    const { caller, found, options } = this;
-    const { method } = found;
+    const { caller, remote, options } = this;
+    const { method } = remote;
     // The kind was given by the peer: the descriptor was made for it.
     switch (method.kind) {
       case "unary":
-        return this.print(await caller.start(method, input.message(found), options));
+        return this.print(await caller.start(method, input.message(remote), options));
       case "notify":
-        return caller.start(method, input.message(found), options);
+        return caller.start(method, input.message(remote), options);
       case "client_stream":
         return this.print(await caller.start(method, this.items(input), options));
       case "server_stream":
-        return this.printAll(caller.start(method, input.message(found), options));
+        return this.printAll(caller.start(method, input.message(remote), options));
       case "duplex": {
         const items = this.items(input);
         const { readable, writable } = caller.start(method, undefined, options);
@@ -90,19 +90,19 @@ export class CallRun {
   }
 
   private async print(value: unknown): Promise<void> {
-    const { method, toOutput } = this.found;
+    const { method, toOutput } = this.remote;
     if (method.output === undefined) return;
     await this.out.write(method.output === bytesCodec ? (value as Uint8Array) : `${jsonText(toOutput(value))}\n`);
   }
 
   /** Returns the items that the caller streams: the given ones, or those on stdin. */
   private items(input: GivenInput): AsyncIterable<unknown> | Iterable<unknown> {
-    return input.items(this.found) ?? this.stdin();
+    return input.items(this.remote) ?? this.stdin();
   }
 
   /** Reads items from stdin: lines of JSON, or bytes as they arrive. */
   private async *stdin(): AsyncGenerator {
-    if (this.found.method.input === bytesCodec) {
+    if (this.remote.method.input === bytesCodec) {
       yield* process.stdin as AsyncIterable<Uint8Array>;
       return;
     }
@@ -119,7 +119,7 @@ export class CallRun {
           `line ${number} of stdin is not valid JSON: ${(error as Error).message}`,
         );
       }
-      yield this.found.toInput(item);
+      yield this.remote.toInput(item);
     }
   }
 }

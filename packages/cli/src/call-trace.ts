@@ -42,14 +42,14 @@ export class CallTrace {
   }
 
   /** Prints metadata that has arrived. */
-  note(what: "metadata" | "trailers", fields: Metadata): void {
-    const shown = Array.from(fields, ([key, value]): [string, string] => [
+  note(kind: "metadata" | "trailers", fields: Metadata): void {
+    const entries = Array.from(fields, ([key, value]): [string, string] => [
       key,
       typeof value === "string" ? value : Buffer.from(value).toString("base64"),
     ]);
-    this.received[what] = shown;
+    this.received[kind] = entries;
     if (this.json) return;
-    for (const [key, value] of shown) this.line(this.colors.dim(`${what} ${sanitizeForLog(`${key}: ${value}`)}`));
+    for (const [key, value] of entries) this.line(this.colors.dim(`${kind} ${sanitizeForLog(`${key}: ${value}`)}`));
   }
 
   /** Records how long each part of an attempt took. */
@@ -59,24 +59,24 @@ export class CallTrace {
 
   /** Asks the server for its measurements and prints everything. Never rejects. */
   async end(): Promise<void> {
-    const served = await this.served();
+    const serverTimings = await this.fetchServerTimings();
     const stats = await this.stats();
     const { attempts, received, json, url } = this;
     if (json) {
-      process.stderr.write(`${jsonText({ url, attempts, served, network: stats, ...received })}\n`);
+      process.stderr.write(`${jsonText({ url, attempts, served: serverTimings, network: stats, ...received })}\n`);
       return;
     }
     attempts.forEach((timings, index) => {
       const isLast = index === attempts.length - 1;
       if (attempts.length > 1) this.line(this.colors.dim(`attempt ${index + 1}`));
       // The server knows the last call of a name.
-      const bars = barsOf(callParts(timings, stats.rttMs, isLast ? served : undefined), timings.uploadBytes);
+      const bars = barsOf(callParts(timings, stats.rttMs, isLast ? serverTimings : undefined), timings.uploadBytes);
       for (const text of waterfall(bars, timings.totalMs)) this.line(text);
     });
     this.line(this.colors.dim(networkText(stats)));
   }
 
-  private async served(): Promise<Partial<ServedTimings> | undefined> {
+  private async fetchServerTimings(): Promise<Partial<ServedTimings> | undefined> {
     if (this.timingsOf === undefined) return undefined;
     try {
       const { session, callName: name } = this;
@@ -96,10 +96,10 @@ export class CallTrace {
     const known = await sessionStats(session);
     if (known.rttMs !== undefined || !session.takesCalls) return known;
     let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<undefined>((resolve) => {
+    const timeout = new Promise<undefined>((resolve) => {
       timer = setTimeout(() => resolve(undefined), ASK_MS);
     });
-    const rttMs = await Promise.race([session.ping().catch(() => undefined), patience]);
+    const rttMs = await Promise.race([session.ping().catch(() => undefined), timeout]);
     clearTimeout(timer);
     return { ...known, rttMs };
   }

@@ -62,7 +62,7 @@ export function callCommand(): Command {
         .option(
           "-o, --out <place>",
           "write the answer into a file; its blobs into a folder, a file, or field=file, repeatable",
-          addPlace,
+          addDestination,
         )
         .option("--upload-id <id>", "continue an unfinished upload, by the id that was printed", parseUploadId)
         .option("-v, --verbose", "print details of the call on stderr: metadata, trailers, timings, the network")
@@ -106,19 +106,19 @@ ${TARGET_HELP}`,
         command: Command,
       ) => {
         process.exitCode = await withSession(url, options, async (session, signal) => {
-          const found = await findMethod(session, service, method, callOptions(options, signal), options);
-          const trace = options.verbose === true ? traceOf(url, session, found, options) : undefined;
+          const remote = await findMethod(session, service, method, callOptions(options, signal), options);
+          const trace = options.verbose === true ? traceOf(url, session, remote, options) : undefined;
           const givenInput = new GivenInput(argument, options.dataField);
-          const places = options.out ?? [];
+          const destinations = options.out ?? [];
           // Blobs and streams take as long as they take.
-          const isBrief = found.method.blobs === undefined && ["unary", "notify"].includes(found.method.kind);
+          const isBrief = remote.method.blobs === undefined && ["unary", "notify"].includes(remote.method.kind);
           const isTimed = isBrief || command.getOptionValueSource("timeout") === "cli";
-          const made = callOptionsOf(options, trace, signal, isTimed);
+          const resolvedOptions = callOptionsOf(options, trace, signal, isTimed);
           const intercepted = (caller: Session | Connection): Pick<Session, "start"> =>
             interceptCaller(caller, interceptorsOf(options, trace));
           try {
-            if (found.method.blobs === undefined)
-              await callMessages(intercepted(session), found, givenInput, places, made);
+            if (remote.method.blobs === undefined)
+              await callMessages(intercepted(session), remote, givenInput, destinations, resolvedOptions);
             else {
               // With zod, which the entry of blobs loads.
               const { callBlobs } = await import("./call-blobs.js");
@@ -126,10 +126,10 @@ ${TARGET_HELP}`,
                 session,
                 dialAnew: () => dialTarget(url, options, signal),
                 intercepted,
-                found,
-                input: givenInput.message(found),
-                options: made,
-                places,
+                remote,
+                input: givenInput.message(remote),
+                options: resolvedOptions,
+                destinations,
                 uploadId: options.uploadId,
                 signal,
                 json: options.json === true,
@@ -152,16 +152,16 @@ function traceOf(url: string, session: Session, { timingsOf }: RemoteMethod, { j
 
 async function callMessages(
   caller: Pick<Session, "start">,
-  found: RemoteMethod,
+  remote: RemoteMethod,
   input: GivenInput,
-  places: readonly string[],
+  destinations: readonly string[],
   options: CallOptions,
 ): Promise<void> {
-  const [place, ...more] = places;
+  const [destination, ...more] = destinations;
   if (more.length > 0) throw new RpcError("invalid_argument", "the answer has no blobs: --out accepts one file");
-  const out = await Output.to(place);
+  const out = await Output.to(destination);
   try {
-    await new CallRun(caller, found, out, options).run(input);
+    await new CallRun(caller, remote, out, options).run(input);
   } finally {
     await out.end();
   }
@@ -207,8 +207,8 @@ function parseMetadata(text: string, before: readonly Field[] = []): readonly Fi
   }
 }
 
-function addPlace(place: string, before: readonly string[] = []): readonly string[] {
-  return [...before, place];
+function addDestination(destination: string, before: readonly string[] = []): readonly string[] {
+  return [...before, destination];
 }
 
 function parseUploadId(text: string): string {

@@ -38,13 +38,13 @@ export async function addCompletion(program: Command, words: readonly string[]):
   const names = services.map(({ name }) => name);
   const methods = services.flatMap(({ name, methods: all }) => all.map((method) => `${name}/${method.name}`));
   const lists = { services: names, methods, both: [...names, ...methods] };
-  for (const [command, argument, of] of OF_SERVER) complete(root, command, argument, lists[of]);
+  for (const [command, argument, listName] of OF_SERVER) complete(root, command, argument, lists[listName]);
 }
 
 function complete(root: RootCommand, command: string, argument: string, names: readonly string[]): void {
-  const found = root.commands.get(command)?.arguments.get(argument);
-  if (found === undefined) return;
-  found.handler = (suggest) => {
+  const commandArgument = root.commands.get(command)?.arguments.get(argument);
+  if (commandArgument === undefined) return;
+  commandArgument.handler = (suggest) => {
     for (const name of names) suggest(name, "");
   };
 }

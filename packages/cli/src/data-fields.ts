@@ -31,7 +31,7 @@ export function withDataFields(json: unknown, fields: readonly DataField[], sche
     for (const key of path.slice(0, -1)) {
       if (!isObject(holder)) break;
       part = partOf(part, key, schema);
-      if (!Object.hasOwn(holder, key)) put(holder, key, {});
+      if (!Object.hasOwn(holder, key)) setMember(holder, key, {});
       holder = holder[key];
     }
     const last = path.at(-1) as string;
@@ -41,10 +41,10 @@ export function withDataFields(json: unknown, fields: readonly DataField[], sche
     const items = listItemOf(part, schema);
     if (items !== undefined && !isJson(text, Array.isArray)) {
       const list = seen.has(name) ? (holder[last] as unknown[]) : [];
-      put(holder, last, [...list, valueIn(text, items, schema)]);
+      setMember(holder, last, [...list, valueIn(text, items, schema)]);
     } else if (seen.has(name)) {
       throw new RpcError("invalid_argument", `--data-field ${name} is given twice, but is not a list`);
-    } else put(holder, last, valueIn(text, part, schema));
+    } else setMember(holder, last, valueIn(text, part, schema));
     seen.add(name);
   }
   return message;
@@ -56,8 +56,8 @@ function valueIn(text: string, schema: JsonSchema | undefined, root: JsonSchema 
   // Files of blobs are read while they are sent.
   if (text.startsWith("@") && !marks.includes("blob")) return contentsOf(text.slice(1), marks.includes("bytes"));
   const takesText = choices.some(isText);
-  const others = choices.filter((choice) => !isText(choice));
-  if (takesText && !isJson(text, (value) => others.some((choice) => isOf(value, choice)))) return text;
+  const nonTextChoices = choices.filter((choice) => !isText(choice));
+  if (takesText && !isJson(text, (value) => nonTextChoices.some((choice) => isOf(value, choice)))) return text;
   return isJson(text, () => true) ? (JSON.parse(text) as unknown) : text;
 }
 
@@ -82,9 +82,9 @@ function isOf(value: unknown, schema: JsonSchema): boolean {
   return "const" in schema ? value === schema["const"] : "type" in schema && isOfType(value, schema["type"]);
 }
 
-function isJson(text: string, fits: (value: unknown) => boolean): boolean {
+function isJson(text: string, isValid: (value: unknown) => boolean): boolean {
   try {
-    return fits(JSON.parse(text));
+    return isValid(JSON.parse(text));
   } catch {
     return false;
   }
@@ -108,6 +108,6 @@ function branchesIn(schema: JsonSchema | undefined, root: JsonSchema | undefined
 }
 
 /** Sets a member. Names come from the user: `__proto__` is an ordinary name. */
-function put(holder: object, key: string, value: unknown): void {
+function setMember(holder: object, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
 }

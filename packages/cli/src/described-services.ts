@@ -11,7 +11,7 @@ export interface DescribedServices {
   /** Answers reflection calls. */
   readonly reflection: Caller;
   /** Source of the descriptions. */
-  readonly by: "the server" | "this project" | "--schema";
+  readonly source: "the server" | "this project" | "--schema";
 }
 
 /**
@@ -26,14 +26,14 @@ export async function describedServices(
 ): Promise<DescribedServices> {
   const local = async (
     { reflection: router }: ProjectReflection,
-    by: DescribedServices["by"],
+    source: DescribedServices["source"],
   ): Promise<DescribedServices> => {
     const reflection = createLocalCaller([router]);
-    return { services: await listServices(reflection, options), reflection, by };
+    return { services: await listServices(reflection, options), reflection, source };
   };
   if (schema !== undefined) return local(await schemaReflection(schema), "--schema");
   try {
-    return { services: await listServices(server, options), reflection: server, by: "the server" };
+    return { services: await listServices(server, options), reflection: server, source: "the server" };
   } catch (error) {
     if (!isWithoutReflection(error)) throw error;
     return local(await projectReflection(error, json), "this project");
@@ -56,10 +56,10 @@ async function schemaReflection(files: readonly string[]): Promise<ProjectReflec
   const { services, diagnostics, run } = await loadProjectServices(paths, folder);
   if (services !== undefined) return { reflection: reflectionOf(services), run };
   const [{ file, line, message, help } = { message: "it has no services" } as Partial<Diagnostic>] = diagnostics;
-  const place = [file === undefined ? files.join(", ") : relative(cwd, file), line];
+  const location = [file === undefined ? files.join(", ") : relative(cwd, file), line];
   throw new RpcError(
     "failed_precondition",
-    `--schema ${place.filter((part) => part !== undefined).join(":")}: ${message}`,
+    `--schema ${location.filter((part) => part !== undefined).join(":")}: ${message}`,
     {
       hint: help,
     },
@@ -83,13 +83,13 @@ export async function projectReflection(error: RpcError, json: boolean): Promise
   }
   const all = (run?.files ?? []).flatMap(({ schema }) => (schema === undefined ? [] : [relative(cwd, schema.file)]));
   const files = [...new Set(all)];
-  const shown = files.slice(0, MAX_SHOWN).join(", ");
+  const listed = files.slice(0, MAX_SHOWN).join(", ");
   const more = files.length > MAX_SHOWN ? ` and ${files.length - MAX_SHOWN} more` : "";
   const reason =
     error.code === "unimplemented"
       ? "The server has no reflection"
       : `The server refuses its reflection (${error.code})`;
-  printNotice({ notice: `${reason}: using the schemas of this project, ${shown}${more}.` }, json);
+  printNotice({ notice: `${reason}: using the schemas of this project, ${listed}${more}.` }, json);
   return { reflection: reflectionOf(services), run };
 }
 
@@ -119,10 +119,10 @@ export async function listServices(server: Caller, options: CallOptions): Promis
 }
 
 /** Returns a service by name. Throws `RpcError` if it does not exist. */
-export function findService({ services, by }: DescribedServices, name: string): ServiceDescription {
-  const service = services.find((one) => one.name === name);
+export function findService({ services, source }: DescribedServices, name: string): ServiceDescription {
+  const service = services.find((candidate) => candidate.name === name);
   if (service !== undefined) return service;
-  throw missing(by, "service", name, services);
+  throw missing(source, "service", name, services);
 }
 
 /** Maximum number of names that an error lists. */
@@ -131,22 +131,22 @@ const MAX_LISTED = 20;
 /** Creates the error for an unknown name, with a suggestion and the known names. */
 export function missing(
   where: string,
-  what: "service" | "method",
+  kind: "service" | "method",
   name: string,
   known: readonly { readonly name: string }[],
 ): RpcError {
   const names = known.map((entry) => entry.name);
   // Only the last part counts, because all names share the others.
   const edits = Math.max(1, Math.floor((name.split(".").at(-1) ?? "").length / 3));
-  const near =
+  const similar =
     nearest(name, names, edits) ??
     names.find((candidate) => candidate.toLowerCase().endsWith(`.${name.toLowerCase()}`));
   const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
-  const suggestion = near === undefined ? "" : `: did you mean ${near}?`;
+  const suggestion = similar === undefined ? "" : `: did you mean ${similar}?`;
   const has = `it has ${names.slice(0, MAX_LISTED).join(", ")}${more}`;
   return new RpcError(
     "unimplemented",
-    `${where} has no ${what} ${name}${suggestion === "" ? "; " : `${suggestion} `}${has}`,
+    `${where} has no ${kind} ${name}${suggestion === "" ? "; " : `${suggestion} `}${has}`,
   );
 }
 

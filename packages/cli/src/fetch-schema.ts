@@ -8,9 +8,9 @@ import { dialTarget, helpFor, type TargetOptions } from "./target.js";
 const FIRST_FORMAT = 3;
 
 /** Returns true if the version to compare with is the URL of a server. */
-export function isServerUrl(against: string): boolean {
+export function isServerUrl(reference: string): boolean {
   // A letter alone is a drive.
-  return /^[a-z]{2,}:\//.test(against);
+  return /^[a-z]{2,}:\//.test(reference);
 }
 
 /**

@@ -30,12 +30,12 @@ export async function findMethod(
 ): Promise<RemoteMethod> {
   const described = await describedServices(session, options, target);
   const service = findService(described, serviceName);
-  const method = service.methods.find((one) => one.name === name);
+  const method = service.methods.find((candidate) => candidate.name === name);
   if (method === undefined) throw missing(serviceName, "method", name, service.methods);
   const hasSchema = method.takes === "value" || method.gives === "value";
   const details = hasSchema ? (await detailsOf(described, serviceName, options)).get(name) : undefined;
   const timings = timingsMethods.of;
-  const tellsTimings = described.services.some((one) => one.name === timings.service.name);
+  const tellsTimings = described.services.some((candidate) => candidate.name === timings.service.name);
   return {
     method: describedMethod(service, method),
     inputSchema: details?.input,

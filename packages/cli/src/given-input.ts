@@ -54,9 +54,9 @@ export class GivenInput {
    * Returns the message of a method with a single input. Throws `RpcError` for a message that the method does not
    * accept.
    */
-  message(found: RemoteMethod): unknown {
+  message(remote: RemoteMethod): unknown {
     const { argument, fields } = this;
-    const { method, inputSchema, toInput } = found;
+    const { method, inputSchema, toInput } = remote;
     if (method.input === undefined) {
       if (argument === undefined && fields.length === 0) return undefined;
       throw new RpcError("invalid_argument", `${method.service.name}/${method.name} takes no input`);
@@ -108,10 +108,10 @@ function noItems({ name }: RemoteMethod["method"]): RpcError {
 }
 
 /** Converts an input of `load`, which many calls use: a message, or the items of a stream. */
-export function inputOf(found: RemoteMethod, argument: InputArgument | undefined): unknown {
+export function inputOf(remote: RemoteMethod, argument: InputArgument | undefined): unknown {
   const input = new GivenInput(argument);
-  if (!takesItems(found.method)) return input.message(found);
-  const items = input.items(found);
-  if (items === undefined) throw noItems(found.method);
+  if (!takesItems(remote.method)) return input.message(remote);
+  const items = input.items(remote);
+  if (items === undefined) throw noItems(remote.method);
   return items;
 }

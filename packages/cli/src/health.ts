@@ -50,9 +50,9 @@ async function statusOf(caller: Caller, service: string = "", options: CallOptio
     return (await health.check({ service }, options)).status;
   } catch (error) {
     if (RpcError.from(error).code !== "not_found") throw error;
-    const served = await listServices(caller, options).catch(() => []);
-    const checked = await Promise.allSettled(served.map(({ name }) => health.check({ service: name }, options)));
-    const known = served.filter((_, index) => checked[index]?.status === "fulfilled");
+    const services = await listServices(caller, options).catch(() => []);
+    const checked = await Promise.allSettled(services.map(({ name }) => health.check({ service: name }, options)));
+    const known = services.filter((_, index) => checked[index]?.status === "fulfilled");
     const { message } =
       known.length === 0 ? RpcError.from(error) : missing("the server's health service", "service", service, known);
     throw new RpcError("not_found", message, { hint: "without a name this checks the server as a whole" });

@@ -53,17 +53,17 @@ export class LoadRun {
   readonly latency: RecordableHistogram = createHistogram();
   readonly failed: Map<string, { count: number; readonly message: string }> = new Map();
   private readonly load: Load;
-  private left: number;
-  private over: boolean;
-  private readonly lost = new Set<Session>();
-  private readonly pace: Pace | undefined;
+  private remainingCalls: number;
+  private isOver: boolean;
+  private readonly lostSessions = new Set<Session>();
+  private readonly pacer: Pace | undefined;
   private series: LoadSeries | undefined = undefined;
 
   constructor(load: Load) {
     this.load = load;
-    this.left = load.calls;
-    this.over = load.signal.aborted;
-    this.pace = load.rate === undefined ? undefined : new Pace(load.rate);
+    this.remainingCalls = load.calls;
+    this.isOver = load.signal.aborted;
+    this.pacer = load.rate === undefined ? undefined : new Pace(load.rate);
   }
 
   /** Number of failed calls so far. */
@@ -77,8 +77,8 @@ export class LoadRun {
   async run(sessions: readonly Session[], next: NextCall): Promise<Outcome> {
     const { inFlight, seconds, signal } = this.load;
     const end = (): void => {
-      this.over = true;
-      this.pace?.end();
+      this.isOver = true;
+      this.pacer?.end();
     };
     const timer = setTimeout(end, seconds * 1000);
     signal.addEventListener("abort", end);
@@ -98,11 +98,11 @@ export class LoadRun {
   }
 
   private async work(session: Session, next: NextCall): Promise<void> {
-    while (!this.over && !this.lost.has(session) && this.left-- > 0) {
+    while (!this.isOver && !this.lostSessions.has(session) && this.remainingCalls-- > 0) {
       try {
         const call = next();
-        const began = this.pace === undefined ? performance.now() : await this.pace.next();
-        if (this.over) return;
+        const began = this.pacer === undefined ? performance.now() : await this.pacer.next();
+        if (this.isOver) return;
         this.calls++;
         const items = await call(session);
         if (items === undefined) continue;
@@ -120,8 +120,8 @@ export class LoadRun {
 
   /** Counts a session that ends before the run as a failure, even if none of its calls failed. */
   private onSessionEnd(session: Session): void {
-    this.lost.add(session);
-    if (!this.over) this.note(new RpcError("unavailable", "the session has ended"));
+    this.lostSessions.add(session);
+    if (!this.isOver) this.note(new RpcError("unavailable", "the session has ended"));
   }
 
   private note({ code, message }: RpcError): void {

@@ -100,12 +100,12 @@ ${TARGET_HELP}`,
       ) => {
         process.exitCode = await withSessions(url, options, options.connections, async (sessions, signal) => {
           const [first] = sessions;
-          const found = await findMethod(first, service, name, callOptions(options, signal), options);
-          const { method } = found;
+          const remote = await findMethod(first, service, name, callOptions(options, signal), options);
+          const { method } = remote;
           const inputs =
             options.generate === true
               ? await (await import("./generated-inputs.js")).generatedInputs(method, options.seed, options.schema)
-              : await inputsOf(found, options.inputs ?? [input]);
+              : await inputsOf(remote, options.inputs ?? [input]);
           const next = callsOf(method, inputs, {
             timeoutMs: options.timeout,
             via: options.via,
@@ -160,9 +160,9 @@ function failedBy(signal: AbortSignal): Promise<never> {
 /**
  * Returns a function that returns the next input. Rejects with `RpcError` for an input that the method does not accept.
  */
-async function inputsOf(found: RemoteMethod, inputs: readonly (InputArgument | undefined)[]): Promise<() => unknown> {
-  const fields = found.method.blobs?.fields.input ?? [];
-  const converted = inputs.map((input) => inputOf(found, input));
+async function inputsOf(remote: RemoteMethod, inputs: readonly (InputArgument | undefined)[]): Promise<() => unknown> {
+  const fields = remote.method.blobs?.fields.input ?? [];
+  const converted = inputs.map((input) => inputOf(remote, input));
   const withFiles =
     fields.length === 0 ? converted : await Promise.all(converted.map((input) => filesIn(input, fields)));
   let next = 0;
@@ -216,9 +216,9 @@ async function callOnce(
 }
 
 /** Reads the blobs of an answer, because the number of unread ones is limited. */
-async function readBlobs({ blobs }: AnyMethod, answer: unknown): Promise<void> {
+async function readBlobs({ blobs }: AnyMethod, output: unknown): Promise<void> {
   for (const { name } of blobs?.fields.output ?? []) {
-    const blob = (answer as Readonly<Record<string, AsyncIterable<Uint8Array> | undefined>>)[name];
+    const blob = (output as Readonly<Record<string, AsyncIterable<Uint8Array> | undefined>>)[name];
     if (blob !== undefined) await countOf(blob);
   }
 }
@@ -232,13 +232,18 @@ async function countOf(items: AsyncIterable<unknown>): Promise<number> {
 async function writeReport(file: string, method: string, outcome: Outcome, options: LoadOptions): Promise<void> {
   const { reportHtml } = await import("./load-report.js");
   const { connections, inFlight, rate } = options;
-  const asked = {
+  const requested = {
     sessions: connections,
     "in flight on each": inFlight,
     ...(rate !== undefined && { "calls begun a second": rate }),
   };
-  const { latencyMs, failed, ...rest } = summary(outcome);
-  const parts = Object.entries({ ...asked, ...rest, ...prefixed("failed ", failed), ...prefixed("ms ", latencyMs) });
+  const { latencyMs, failed, ...otherFigures } = summary(outcome);
+  const parts = Object.entries({
+    ...requested,
+    ...otherFigures,
+    ...prefixed("failed ", failed),
+    ...prefixed("ms ", latencyMs),
+  });
   const rows = parts.map(([name, value]) => [name, String(value)] as const);
   const { seconds, latency } = outcome;
   writeFileSync(file, reportHtml({ title: method, rows, seconds, latency }));
@@ -289,14 +294,15 @@ function table(outcome: Outcome, method: string, { connections, inFlight }: Load
   const { took, calls, items, latency, failed, cpuMicros } = outcome;
   const colors = colorsFor(process.stdout, process.env);
   const sessions = connections === 1 ? "1 session" : `${connections} sessions`;
-  const rate = (what: number): string => `${count(what)}   ${colors.bold(`${count(what / took)}/s`)}`;
+  const rate = (amount: number): string => `${count(amount)}   ${colors.bold(`${count(amount / took)}/s`)}`;
   const lines = [
     `${colors.bold(method)}: ${sessions}, ${inFlight} in flight on each, ${took.toFixed(1)} s`,
     `  calls    ${rate(calls)}`,
     ...(items > 0 ? [`  items    ${rate(items)}`] : []),
     ...Array.from(
       failed,
-      ([code, one]) => `  ${colors.red("failed")}   ${count(one.count)}   ${code}: ${sanitizeForLog(one.message)}`,
+      ([code, failure]) =>
+        `  ${colors.red("failed")}   ${count(failure.count)}   ${code}: ${sanitizeForLog(failure.message)}`,
     ),
     ...(latency.count > 0 ? latencyLines(latency) : []),
     `  client   ${Math.round(cpuMicros / took / 1e4)}% CPU`,

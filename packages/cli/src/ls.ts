@@ -28,9 +28,9 @@ export function lsCommand(): Command {
     .action(async (url: string, service: string | undefined, options: TargetOptions) => {
       process.exitCode = await withSession(url, options, async (session, signal) => {
         const described = await describedServices(session, callOptions(options, signal), options);
-        const shown = service === undefined ? described.services : [findService(described, service)];
-        if (options.json === true) printJson(shown);
-        else process.stdout.write(shown.map(format).join("\n"));
+        const services = service === undefined ? described.services : [findService(described, service)];
+        if (options.json === true) printJson(services);
+        else process.stdout.write(services.map(format).join("\n"));
         return EXIT.ok;
       });
     });
@@ -39,7 +39,7 @@ export function lsCommand(): Command {
 function format({ name, methods }: ServiceDescription): string {
   const colors = colorsFor(process.stdout, process.env);
   const rows = methods.map((method) => ({ shown: sanitizeForLog(method.name), method }));
-  const width = rows.reduce((most, { shown }) => Math.max(most, shown.length), 0);
+  const width = rows.reduce((widest, { shown }) => Math.max(widest, shown.length), 0);
   const lines = rows.map(({ shown, method }) => `  ${shown.padEnd(width)}  ${colors.dim(describe(method))}\n`);
   return `${colors.bold(sanitizeForLog(name))}\n${lines.join("")}`;
 }

@@ -12,7 +12,7 @@ export class Pace {
   private readonly waiting: ((dueMs: number) => void)[] = [];
   private dueMs: number;
   private running = false;
-  private over = false;
+  private isOver = false;
 
   constructor(perSecond: number, now: () => number = () => performance.now()) {
     this.intervalMs = 1000 / perSecond;
@@ -22,26 +22,26 @@ export class Pace {
 
   /** Resolves when a call is due, with its due time. Callers are served in order. */
   next(): Promise<number> {
-    const turn = new Promise<number>((resolve) => this.waiting.push(resolve));
+    const dueAt = new Promise<number>((resolve) => this.waiting.push(resolve));
     if (!this.running) void this.run();
-    return turn;
+    return dueAt;
   }
 
   /** Resolves all waiting callers at once: no more calls are made. */
   end(): void {
-    this.over = true;
+    this.isOver = true;
   }
 
   private async run(): Promise<void> {
     this.running = true;
     while (this.waiting.length > 0) {
-      const left = this.dueMs - this.now();
-      if (left <= 0 || this.over) {
+      const remainingMs = this.dueMs - this.now();
+      if (remainingMs <= 0 || this.isOver) {
         this.waiting.shift()?.(this.dueMs);
         this.dueMs += this.intervalMs;
-      } else if (left > TIMER_MS) {
+      } else if (remainingMs > TIMER_MS) {
         // The end may be reached in the meantime; it is noticed within a tenth of a second.
-        await setTimeout(Math.min(left - TIMER_MS, 100));
+        await setTimeout(Math.min(remainingMs - TIMER_MS, 100));
       } else {
         await setImmediate();
       }

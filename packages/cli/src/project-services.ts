@@ -66,10 +66,10 @@ export async function loadProjectServices(
     const services: ProjectService[] = [];
     for (const { path, schema } of generated) {
       if (schema === undefined) continue;
-      const [declared, made] = [await loader.load(schema.file), await loader.load(path)];
+      const [declared, generatedModule] = [await loader.load(schema.file), await loader.load(path)];
       if (declared.problem !== undefined) return { run, diagnostics: [declared.problem] };
-      if (made.problem !== undefined) return { run, diagnostics: [made.problem] };
-      services.push(...servicesOf(declared.exports, made.exports));
+      if (generatedModule.problem !== undefined) return { run, diagnostics: [generatedModule.problem] };
+      services.push(...servicesOf(declared.exports, generatedModule.exports));
     }
     return { run, services };
   } finally {
@@ -102,10 +102,10 @@ function cacheOf(root: string): string {
 
 function servicesOf(
   declared: Readonly<Record<string, unknown>>,
-  made: Readonly<Record<string, unknown>>,
+  generatedModule: Readonly<Record<string, unknown>>,
 ): ProjectService[] {
   const named = (name: string): unknown =>
-    Object.entries(made).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+    Object.entries(generatedModule).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
   return Object.entries(declared).flatMap(([name, schema]) => {
     if (!isServiceSchema(schema)) return [];
     const methods = named(`${name}Methods`) as ProjectService["methods"] | undefined;

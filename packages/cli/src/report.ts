@@ -7,8 +7,8 @@ export type Colors = ReturnType<typeof picocolors.createColors>;
 /** Returns colours for `stream`: none if NO_COLOR is set or it is not a terminal. */
 export function colorsFor(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Colors {
   const forced = env["FORCE_COLOR"] !== undefined && env["FORCE_COLOR"] !== "0";
-  const wanted = env["NO_COLOR"] === undefined || env["NO_COLOR"] === "";
-  return picocolors.createColors(wanted && (forced || stream.isTTY === true));
+  const allowsColor = env["NO_COLOR"] === undefined || env["NO_COLOR"] === "";
+  return picocolors.createColors(allowsColor && (forced || stream.isTTY === true));
 }
 
 /** Formats diagnostics for people: location, problem, code and remedy, followed by a summary. */
@@ -37,12 +37,12 @@ function formatDiagnostic(
   const { frame, service, method, path, message, help, code, other } = diagnostic;
   const placeText = ({ file, line, column }: Pick<Diagnostic, "file" | "line" | "column">): string =>
     file === undefined ? "" : [showPath(file, cwd), line, column].filter((part) => part !== undefined).join(":");
-  const place = placeText(diagnostic);
+  const location = placeText(diagnostic);
   const framed = (text: string | undefined): string[] =>
     (text?.split("\n") ?? []).map((line) => `    ${line.replace(/\^+$/, (mark) => colors.red(mark))}`);
   const subject = [service, method].filter((part) => part !== undefined).join("/");
   const where = [subject, path].filter((part) => part !== undefined && part !== "").join(" ");
-  const head = [place && `${colors.cyan(place)} -`, severity, colors.dim(code)].filter(Boolean).join(" ");
+  const head = [location && `${colors.cyan(location)} -`, severity, colors.dim(code)].filter(Boolean).join(" ");
   return [
     `${head}${where === "" ? "" : ` ${colors.dim("in")} ${where}`}`,
     `  ${message}`,

@@ -4,7 +4,7 @@ import { type Caller, sanitizeForLog, type Router, RpcError } from "@quicrpc/cor
 import type { Trust } from "@quicrpc/studio/command";
 import { Command, InvalidArgumentError } from "commander";
 import { isWithoutReflection, listServices, type ProjectReflection, projectReflection } from "./described-services.js";
-import { ended } from "./ended.js";
+import { terminated } from "./process-lifetime.js";
 import { colorsFor, formatDiagnostics } from "./report.js";
 import {
   EXIT,
@@ -49,14 +49,14 @@ ${TARGET_HELP}`,
     )
     .action(async (url: string, options: StudioCommandOptions) => {
       // From here on: a signal that comes while it connects ends it as well.
-      const end = ended();
-      const asked = options.schema && (await schemaReflection(options.schema));
-      if (asked === null) {
+      const end = terminated();
+      const schemaFiles = options.schema && (await schemaReflection(options.schema));
+      if (schemaFiles === null) {
         process.exitCode = EXIT.failed;
         return;
       }
       process.exitCode = await withConnection(url, { ...options, compress: true }, async (connection) => {
-        const described = asked ?? (await missingReflection(connection, options.timeout));
+        const described = schemaFiles ?? (await missingReflection(connection, options.timeout));
         const { serveStudio } = await import("@quicrpc/studio/command");
         const studio = await serveStudio({
           connection,
@@ -68,7 +68,7 @@ ${TARGET_HELP}`,
         });
         const watcher =
           described?.run &&
-          (await followSchemas(described.run, options.schema ?? [], (made) => studio.describeBy(made)));
+          (await followSchemas(described.run, options.schema ?? [], (reflection) => studio.describeBy(reflection)));
         // A script takes the address as it is.
         process.stdout.write(`${process.stdout.isTTY ? "studio  " : ""}${studio.url}\n`);
         if (options.open === true) openPage(studio.url);

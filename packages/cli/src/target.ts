@@ -189,11 +189,11 @@ export async function dialTarget(url: string, options: TargetOptions, signal?: A
  * Rejects like a dial.
  */
 async function answering(session: Session, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
-  const patience = AbortSignal.timeout(timeoutMs);
-  const ended = AbortSignal.any(signal === undefined ? [patience] : [patience, signal]);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const endSignal = AbortSignal.any(signal === undefined ? [timeout] : [timeout, signal]);
   const aborted = new Promise<never>((_, reject) => {
-    const late = new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`);
-    addAbortListener(ended, () => reject(signal?.aborted === true ? signal.reason : late));
+    const timeoutError = new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`);
+    addAbortListener(endSignal, () => reject(signal?.aborted === true ? signal.reason : timeoutError));
   });
   try {
     await Promise.race([session.ping(), aborted]);
@@ -338,10 +338,11 @@ export function report(error: Error, options: Pick<TargetOptions, "json" | "cred
 }
 
 /** Prints a notice or advice on stderr, next to an answer. With --json it is a line of JSON, like errors. */
-export function printNotice(said: { readonly notice: string } | { readonly help: string }, json: boolean): void {
-  if (json) process.stderr.write(`${jsonText(said)}\n`);
-  else if ("notice" in said) process.stderr.write(`${sanitizeForLog(said.notice)}\n`);
-  else process.stderr.write(`${colorsFor(process.stderr, process.env).green("help:")} ${sanitizeForLog(said.help)}\n`);
+export function printNotice(message: { readonly notice: string } | { readonly help: string }, json: boolean): void {
+  if (json) process.stderr.write(`${jsonText(message)}\n`);
+  else if ("notice" in message) process.stderr.write(`${sanitizeForLog(message.notice)}\n`);
+  else
+    process.stderr.write(`${colorsFor(process.stderr, process.env).green("help:")} ${sanitizeForLog(message.help)}\n`);
 }
 
 /**

@@ -3,7 +3,7 @@ import { isAbsolute, relative } from "node:path";
 import { setTimeout as passed } from "node:timers/promises";
 import { affectsOutput, type SchemaRun } from "@quicrpc/codegen";
 import { watch } from "chokidar";
-import { ended, held } from "./ended.js";
+import { terminated, keepAlive } from "./process-lifetime.js";
 
 /** Milliseconds for which changes are collected: editors write a file in several steps, and git writes many files. */
 const SETTLE_MS = 50;
@@ -43,9 +43,9 @@ export async function watchSources(
   let closing = false;
   const start = (): void => {
     if (running !== undefined) return settle();
-    const taken = changes;
+    const seenChanges = changes;
     changes = [];
-    const done = onChanges(taken).then((files) => {
+    const done = onChanges(seenChanges).then((files) => {
       if (!closing) watcher.add(further(files));
     });
     running = done.finally(() => {
@@ -57,15 +57,15 @@ export async function watchSources(
     timer = setTimeout(start, SETTLE_MS);
   };
   const isIgnored = (path: string): boolean => {
-    const inside = relative(root, path);
-    return IGNORED.test(inside) || isAbsolute(inside);
+    const relativePath = relative(root, path);
+    return IGNORED.test(relativePath) || isAbsolute(relativePath);
   };
   const ignored = new Set<string>();
   /** Returns the files that are not below the watched root. */
   const further = (files: readonly string[]): string[] => {
-    const found = files.filter((file) => !ignored.has(file) && isIgnored(file));
-    for (const file of found) ignored.add(file);
-    return found;
+    const ignoredFiles = files.filter((file) => !ignored.has(file) && isIgnored(file));
+    for (const file of ignoredFiles) ignored.add(file);
+    return ignoredFiles;
   };
   const watcher = watch([root, ...further(sources)], {
     // One that is opened while it closes keeps no process alive.
@@ -82,9 +82,9 @@ export async function watchSources(
     changes.push(change);
     settle();
   });
-  const patience = new AbortController();
-  await Promise.race([once(watcher, "ready"), passed(READY_MS, undefined, patience)]);
-  patience.abort();
+  const quietTimer = new AbortController();
+  await Promise.race([once(watcher, "ready"), passed(READY_MS, undefined, quietTimer)]);
+  quietTimer.abort();
   return {
     async close() {
       closing = true;
@@ -113,6 +113,6 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
     },
   );
   process.stdout.write(`watching ${relative(cwd, root) || "."} for changes\n`);
-  await held(ended());
+  await keepAlive(terminated());
   await watcher.close();
 }

@@ -133,8 +133,8 @@ function slowStore(): { store: UploadStore; open: () => void } {
   let open!: () => void;
   const isOpen = new Promise<void>((resolve) => (open = resolve));
   const store: UploadStore = {
-    create: async (_, facts) => ({
-      facts,
+    create: async (_, info) => ({
+      info,
       size: async () => 0,
       write: () => isOpen,
       sync: async () => {},

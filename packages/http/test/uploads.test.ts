@@ -43,8 +43,8 @@ function storeOfOne(): { store: UploadStore; written: Promise<void> } {
   const written = new Promise<void>((resolve) => (tellWritten = resolve));
   let size = 0;
   const store: UploadStore = {
-    create: async (_, facts) => ({
-      facts,
+    create: async (_, info) => ({
+      info,
       size: async () => size,
       async write(piece, at) {
         size = at + piece.length;
@@ -524,8 +524,8 @@ it.each(["HTTP/2", "HTTP/2 by streams"] as const)(
 
 it("the offset that is told is the durable one: of what a store could not keep nothing is told", async () => {
   let synced = 0;
-  const kept: StoredUpload & { facts: StoredUpload["facts"] } = {
-    facts: { field: "", principal: "", type: "", name: "", isComplete: false },
+  const kept: StoredUpload & { info: StoredUpload["info"] } = {
+    info: { field: "", principal: "", type: "", name: "", isComplete: false },
     size: async () => synced,
     write: async (_, at) => {
       if (at >= 1000) throw new RpcError("resource_exhausted", "the disk is full");
@@ -536,7 +536,7 @@ it("the offset that is told is the durable one: of what a store could not keep n
     remove: async () => {},
   };
   const store: UploadStore = {
-    create: async (_, facts) => Object.assign(kept, { facts }),
+    create: async (_, info) => Object.assign(kept, { info }),
     find: async () => undefined,
   };
   running = await serveBlobs("fetch", {}, { uploads: store });
@@ -579,10 +579,10 @@ it("many small uploads of one client make room for others, and for none of its o
   const limits = { maxServerBytes: 2_000_000, maxSessionBytes: 600_000 };
   const load = new ServerLoad(limits);
   const store = new MemoryUploads(load, { ...DEFAULT_LIMITS, ...limits });
-  const facts = { field: "", principal: "", type: "", name: "", isComplete: false };
+  const info = { field: "", principal: "", type: "", name: "", isComplete: false };
   const removed: string[] = [];
   const kept = async (id: string, owner: string, bytes: number): Promise<void> => {
-    const upload = await store.create(id, facts, () => removed.push(id), owner);
+    const upload = await store.create(id, info, () => removed.push(id), owner);
     await upload.write(new Uint8Array(bytes), 0);
   };
   await kept("other", "b", 100_000);
@@ -601,14 +601,14 @@ it("many small uploads of one client make room for others, and for none of its o
 it("a store in memory has one upload of an id", async () => {
   const load = new ServerLoad();
   const store = new MemoryUploads(load, DEFAULT_LIMITS);
-  const facts = { field: "", principal: "", type: "", name: "", isComplete: false };
-  const upload = await store.create("1", facts, () => {}, "");
-  await expect(store.create("1", facts, () => {}, "")).rejects.toMatchObject({ code: "already_exists" });
+  const info = { field: "", principal: "", type: "", name: "", isComplete: false };
+  const upload = await store.create("1", info, () => {}, "");
+  await expect(store.create("1", info, () => {}, "")).rejects.toMatchObject({ code: "already_exists" });
   await upload.remove();
   expect(load.held).toBe(0);
 });
 
-it("an upload that is removed while its facts are noted is removed when they are, and found by nobody meanwhile", async () => {
+it("an upload that is removed while its info is noted is removed when it is, and found by nobody meanwhile", async () => {
   const { store } = storeOfOne();
   const steps: string[] = [];
   let beginNote!: () => void;

@@ -28,7 +28,7 @@ const WORTHLESS: readonly string[] = ["failed_precondition", "data_loss", "resou
 interface Saving {
   readonly stop: AbortController;
   /** Fulfils when the transfer has stopped writing. */
-  readonly over: Promise<void>;
+  readonly closed: Promise<void>;
   /** Expected size of the part in bytes. */
   readonly bytes: number;
 }
@@ -49,12 +49,12 @@ export async function savePart(
   const before = savings.get(part);
   const stop = new AbortController();
   let onOver!: () => void;
-  const over = new Promise<void>((fulfil) => (onOver = fulfil));
+  const closed = new Promise<void>((fulfil) => (onOver = fulfil));
   // From here on this transfer is the one that the next has to end.
-  savings.set(part, { stop, over, bytes: blob.length ?? 0 });
+  savings.set(part, { stop, closed, bytes: blob.length ?? 0 });
   try {
     before?.stop.abort(new RpcError("aborted", "another transfer to the same file has started"));
-    await before?.over;
+    await before?.closed;
     if (stop.signal.aborted) throw stop.signal.reason;
     const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
     await written(blob, path, part, { ...options, signal }, limits);
@@ -79,7 +79,7 @@ async function written(
       throw new RpcError("failed_precondition", "the received file is not complete");
     return;
   }
-  const room = await requireRoom(blob, part, limits);
+  const maxSize = await requireRoom(blob, part, limits);
   const file = await open(part, constants.O_RDWR | constants.O_CREAT);
   let bytes: number;
   try {
@@ -89,7 +89,7 @@ async function written(
     const now = new Date();
     await utimes(part, now, now);
     const after = size === 0 ? {} : { after: createReadStream(part, { end: size - 1 }) };
-    bytes = await append(file, size, room, blob.chunks({ ...options, ...after }));
+    bytes = await append(file, size, maxSize, blob.chunks({ ...options, ...after }));
     await file.datasync();
   } catch (error) {
     if (WORTHLESS.includes(RpcError.from(error).code)) await rm(part, { force: true });
@@ -112,12 +112,12 @@ async function written(
 async function append(
   file: FileHandle,
   from: number,
-  room: number,
+  maxSize: number,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<number> {
   let position = from;
   for await (const chunk of chunks) {
-    if (position + chunk.length > room) throw noRoom(`a part of more than ${position} bytes`);
+    if (position + chunk.length > maxSize) throw noRoom(`a part of more than ${position} bytes`);
     for (let done = 0; done < chunk.length; ) {
       const { bytesWritten } = await file.write(chunk, done, chunk.length - done, position);
       done += bytesWritten;
@@ -134,27 +134,27 @@ async function append(
 async function requireRoom(blob: ReceivedBlob, part: string, limits: PartOptions): Promise<number> {
   const { maxAgeMs = DAY_MS, maxParts = MAX_PARTS, maxPartBytes = MAX_PART_BYTES } = limits;
   const folder = dirname(part);
-  const left = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX)).map((name) => join(folder, name));
+  const partFiles = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX)).map((name) => join(folder, name));
   // Some downloads in progress have no file yet.
-  const others = new Set([...left, ...Array.from(savings.keys()).filter((path) => dirname(path) === folder)]);
-  others.delete(part);
-  let room = maxPartBytes;
-  for (const other of others) {
+  const otherFiles = new Set([...partFiles, ...Array.from(savings.keys()).filter((path) => dirname(path) === folder)]);
+  otherFiles.delete(part);
+  let remainingBytes = maxPartBytes;
+  for (const other of otherFiles) {
     const { size, mtimeMs } = (await stat(other).catch(() => undefined)) ?? { size: 0, mtimeMs: Date.now() };
     const saving = savings.get(other);
     if (saving === undefined && Date.now() - mtimeMs > maxAgeMs) {
-      others.delete(other);
+      otherFiles.delete(other);
       await rm(other, { force: true });
-    } else room -= Math.max(size, saving?.bytes ?? 0);
+    } else remainingBytes -= Math.max(size, saving?.bytes ?? 0);
   }
-  if (others.size >= maxParts) throw noRoom(`part ${others.size + 1} of the folder`);
-  if ((blob.length ?? 0) > room) throw noRoom(`a part of ${blob.length} bytes`);
-  return room;
+  if (otherFiles.size >= maxParts) throw noRoom(`part ${otherFiles.size + 1} of the folder`);
+  if ((blob.length ?? 0) > remainingBytes) throw noRoom(`a part of ${blob.length} bytes`);
+  return remainingBytes;
 }
 
-function noRoom(what: string): RpcError {
+function noRoom(used: string): RpcError {
   const hint = "raise maxParts or maxPartBytes of saveBlob's resume, or give each principal a folder";
-  return new RpcError("resource_exhausted", `unfinished transfers leave no room for ${what}`, { hint });
+  return new RpcError("resource_exhausted", `unfinished transfers leave no room for ${used}`, { hint });
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

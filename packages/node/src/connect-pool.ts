@@ -38,15 +38,15 @@ export async function connectPool<Context = unknown>(
 ): Promise<Pool> {
   const note = noteOpen("pool");
   checkOptions("connectPool()", options, OPTIONS);
-  const { balance, sessionsPerTarget, subset, outliers, health, refreshMs, backoff, signal, ...rest } =
+  const { balance, sessionsPerTarget, subset, outliers, health, refreshMs, backoff, signal, ...connectOptions } =
     flatOptions(options);
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, limits } = rest;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, limits } = connectOptions;
   const isDns = "serverName" in targets;
-  const dialOptions = { ...rest, timeoutMs };
+  const dialOptions = { ...connectOptions, timeoutMs };
   const named = isDns ? { serverName: targets.serverName, ...dialOptions } : dialOptions;
   const hasTls = (target: string): boolean =>
-    providerFor(transportUrl(target, "dial", rest.transports).protocol, "dial", rest.transports).capabilities.tls ===
-    true;
+    providerFor(transportUrl(target, "dial", connectOptions.transports).protocol, "dial", connectOptions.transports)
+      .capabilities.tls === true;
   const pool = createPool(
     isDns ? targets.resolve : targets,
     async (target, dialSignal) =>
@@ -65,8 +65,8 @@ export async function connectPool<Context = unknown>(
   );
   const peers = (): string => pool.targets.map(({ target }) => target).join(", ");
   try {
-    const ready = async (wait: Parameters<Pool["ready"]>[0]): Promise<Session | undefined> => {
-      await pool.ready(wait);
+    const ready = async (readyOptions: Parameters<Pool["ready"]>[0]): Promise<Session | undefined> => {
+      await pool.ready(readyOptions);
       return pool.targets.flatMap(({ sessions }) => sessions).find((session) => session.takesCalls);
     };
     await firstSession(ready, peers, { ...dialOptions, ...(signal && { signal }) }, timeoutMs);

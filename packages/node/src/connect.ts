@@ -99,9 +99,9 @@ export async function connect<Context = unknown>(
     signal,
     timeoutMs = DEFAULT_TIMEOUT_MS,
     interceptors = [],
-    ...rest
+    ...connectionOptions
   } = flatOptions(options);
-  const dialOptions = { timeoutMs, ...rest };
+  const dialOptions = { timeoutMs, ...connectionOptions };
   const onError = errorHook(options.onError);
   const strategy = new ConnectStrategy({
     preferred: (dialSignal, freshPort) => dialSession(url, { ...dialOptions, signal: dialSignal }, freshPort),
@@ -116,7 +116,7 @@ export async function connect<Context = unknown>(
     onError: (error) => onError(error, { method: "connect" }),
   });
   const peer = URL.canParse(url) ? publicUrl(new URL(url)) : String(url);
-  const connection = createConnection((dialSignal, left?: Session) => route.dial(dialSignal, left), {
+  const connection = createConnection((dialSignal, previous?: Session) => route.dial(dialSignal, previous), {
     isPermanent,
     peer,
     ...(reconnect !== undefined && { reconnect }),
@@ -129,7 +129,7 @@ export async function connect<Context = unknown>(
   });
   try {
     await firstSession(
-      (wait) => connection.ready(wait),
+      (readyOptions) => connection.ready(readyOptions),
       () => peer,
       { ...dialOptions, ...(signal && { signal }) },
       timeoutMs,
@@ -146,13 +146,13 @@ export async function connect<Context = unknown>(
 /** Returns the options for another address. Over a transport other than QUIC, options of QUIC are left out. */
 function usableAt<Context>(to: string, from: string | URL, options: DialSettings<Context>): DialSettings<Context> {
   if (new URL(to).protocol === new URL(from).protocol) return options;
-  const { earlyData: _, transport: __, ...rest } = options;
-  return rest;
+  const { earlyData: _, transport: __, ...dialOptions } = options;
+  return dialOptions;
 }
 
 /** Returns the function that dials the fallback. Throws `TypeError` if it cannot be used. */
 function dialFallback<Context>(fallback: FallbackOptions, options: DialSettings<Context>): DialOnce {
-  const { earlyData: _, transport: __, ...rest } = options;
-  resolveTarget(fallback.url, rest);
-  return (signal) => dialSession(fallback.url, { ...rest, signal });
+  const { earlyData: _, transport: __, ...dialOptions } = options;
+  resolveTarget(fallback.url, dialOptions);
+  return (signal) => dialSession(fallback.url, { ...dialOptions, signal });
 }

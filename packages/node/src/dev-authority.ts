@@ -48,17 +48,17 @@ export async function devAuthority(options: DevAuthorityOptions = {}): Promise<D
   checkOptions("devAuthority()", options, { directory: true, hosts: true });
   const { directory = cacheDirectory() } = options;
   const hosts = [...new Set([...DEV_HOSTS, ...(options.hosts ?? [])])];
-  const kept = await readAuthority(directory);
-  if (kept !== undefined && covers(kept, hosts)) return shown(kept);
+  const stored = await readAuthority(directory);
+  if (stored !== undefined && covers(stored, hosts)) return publicPart(stored);
   const { makeAuthority } = await import("./make-certificate.js");
-  const made = makeAuthority(`quicrpc development of ${userInfo().username} at ${hostname()}`, hosts);
+  const created = makeAuthority(`quicrpc development of ${userInfo().username} at ${hostname()}`, hosts);
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const { cert } = splitPem(made);
+  const { cert } = splitPem(created);
   await replace(certificateFile(directory), cert, 0o644);
-  await replace(authorityFile(directory), `hosts: ${hosts.join(" ")}\n${made}`, 0o600);
+  await replace(authorityFile(directory), `hosts: ${hosts.join(" ")}\n${created}`, 0o600);
   const authority = await readAuthority(directory);
   if (authority === undefined) throw new Error(`the authority in ${directory} cannot be read`);
-  return shown(authority);
+  return publicPart(authority);
 }
 
 /**
@@ -68,16 +68,16 @@ export async function existingDevAuthority(
   options: Pick<DevAuthorityOptions, "directory"> = {},
 ): Promise<DevAuthority | undefined> {
   checkOptions("existingDevAuthority()", options, { directory: true });
-  const kept = await readKept(options.directory ?? cacheDirectory());
-  return kept && shown(kept);
+  const stored = await readKept(options.directory ?? cacheDirectory());
+  return stored && publicPart(stored);
 }
 
 /** Reads the authority in a folder. Returns undefined if there is no valid one. */
 export async function readAuthority(directory: string): Promise<KeptAuthority | undefined> {
-  const kept = await readKept(directory);
-  if (kept === undefined) return undefined;
-  const validFrom = Date.parse(new X509Certificate(kept.cert).validFrom);
-  return validFrom <= Date.now() && kept.validTo.getTime() - Date.now() > RENEW_BEFORE ? kept : undefined;
+  const stored = await readKept(directory);
+  if (stored === undefined) return undefined;
+  const validFrom = Date.parse(new X509Certificate(stored.cert).validFrom);
+  return validFrom <= Date.now() && stored.validTo.getTime() - Date.now() > RENEW_BEFORE ? stored : undefined;
 }
 
 async function readKept(directory: string): Promise<KeptAuthority | undefined> {
@@ -100,7 +100,7 @@ export function covers({ hosts: permitted }: Pick<DevAuthority, "hosts">, hosts:
   return hosts.every((host) => permitted.some((name) => host === name || host.endsWith(`.${name}`)));
 }
 
-function shown({ cert, file, name, hosts, validTo }: KeptAuthority): DevAuthority {
+function publicPart({ cert, file, name, hosts, validTo }: KeptAuthority): DevAuthority {
   return { cert, file, name, hosts, validTo };
 }
 

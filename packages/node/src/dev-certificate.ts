@@ -56,8 +56,8 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
     const authority = await readAuthority(directory);
     const issuer = authority !== undefined && covers(authority, hosts) ? authority : undefined;
     if (renew) await rm(path, { force: true });
-    const kept = await contentOf(path);
-    return fresh(kept, path, issuer) ?? (await keep(path, hosts, issuer));
+    const content = await contentOf(path);
+    return fresh(content, path, issuer) ?? (await createAndStore(path, hosts, issuer));
   } catch (error) {
     const { message, code = "" } = error as NodeJS.ErrnoException;
     // Errors of the file system have codes such as EACCES.
@@ -68,20 +68,24 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
 }
 
 /** Creates and stores a certificate. Processes that do so at the same time all get the one that was stored first. */
-async function keep(path: string, hosts: readonly string[], issuer: Issuer | undefined): Promise<DevCertificate> {
+async function createAndStore(
+  path: string,
+  hosts: readonly string[],
+  issuer: Issuer | undefined,
+): Promise<DevCertificate> {
   // Loaded only now: a server with a certificate of its own never needs it.
   const { makeCertificate } = await import("./make-certificate.js");
-  const made = await makeCertificate(hosts, issuer);
+  const created = await makeCertificate(hosts, issuer);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomUUID()}`;
   try {
-    await writeFile(temporary, made, { mode: 0o600 });
+    await writeFile(temporary, created, { mode: 0o600 });
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      if (await linked(temporary, path)) return parse(made, path);
-      const there = await contentOf(path);
-      const first = fresh(there, path, issuer);
+      if (await linked(temporary, path)) return parse(created, path);
+      const existing = await contentOf(path);
+      const first = fresh(existing, path, issuer);
       if (first !== undefined) return first;
-      if (there !== undefined) await replaceStale(path, digestOf(there), temporary);
+      if (existing !== undefined) await replaceStale(path, digestOf(existing), temporary);
     }
     throw new Error(`${path} exists, but cannot be read or replaced`);
   } finally {
@@ -106,15 +110,15 @@ async function linked(from: string, path: string): Promise<boolean> {
  *
  * @param stale digest of the content to replace; another process may have replaced it already
  */
-async function replaceStale(path: string, stale: string, made: string): Promise<void> {
+async function replaceStale(path: string, stale: string, created: string): Promise<void> {
   const successor = `${path}.${stale}`;
   const temporary = `${path}.${randomUUID()}`;
   try {
-    await linked(made, successor);
+    await linked(created, successor);
     await link(successor, temporary);
     // While the old file exists, the first successor has not been removed, so this is it.
-    const there = await contentOf(path);
-    if (there !== undefined && digestOf(there) === stale) await rename(temporary, path);
+    const existing = await contentOf(path);
+    if (existing !== undefined && digestOf(existing) === stale) await rename(temporary, path);
   } catch (error) {
     // Another process has replaced it in the meantime.
     if (!isMissing(error)) throw error;
@@ -148,13 +152,13 @@ function isMissing(error: unknown): boolean {
 function fresh(pem: string | undefined, path: string, issuer: Issuer | undefined): DevCertificate | undefined {
   if (pem === undefined) return undefined;
   try {
-    const kept = parse(pem, path);
-    const certificate = new X509Certificate(kept.cert);
+    const parsed = parse(pem, path);
+    const certificate = new X509Certificate(parsed.cert);
     const now = Date.now();
-    const isValid = Date.parse(certificate.validFrom) <= now && kept.validTo.getTime() - now > RENEW_BEFORE;
+    const isValid = Date.parse(certificate.validFrom) <= now && parsed.validTo.getTime() - now > RENEW_BEFORE;
     const signer = issuer === undefined ? certificate : new X509Certificate(issuer.cert);
     const isSigned = certificate.checkIssued(signer) && certificate.verify(signer.publicKey);
-    return isValid && isSigned && certificate.checkPrivateKey(createPrivateKey(kept.key)) ? kept : undefined;
+    return isValid && isSigned && certificate.checkPrivateKey(createPrivateKey(parsed.key)) ? parsed : undefined;
   } catch {
     return undefined;
   }

@@ -137,15 +137,15 @@ export async function dialSession<Context>(
   const dialled = { ...sessionOptions, transport: transportFor(options), freshPort };
   const dialling = dialQueued(target, options.signal, () => provider.dial(target, dialled));
   const reached = await dialling.catch((error: unknown) => {
-    throw transportError(error, { doing: "connect to", url: peer }, options.signal);
+    throw transportError(error, { action: "connect to", url: peer }, options.signal);
   });
-  const session = await sessionOn(reached, (made): Session => {
-    const isTransport = "openStream" in made || "createBidirectionalStream" in made;
-    return isTransport ? createSession(made, { peer, ...sessionOptions }) : createCallerSession(made);
+  const session = await sessionOn(reached, (transport): Session => {
+    const isTransport = "openStream" in transport || "createBidirectionalStream" in transport;
+    return isTransport ? createSession(transport, { peer, ...sessionOptions }) : createCallerSession(transport);
   });
   await options.proof?.proven(session, options.signal);
-  const held = options.earlyData === true ? delayEarlyCalls(session as Session<QuicSession>) : session;
-  return interceptCaller(held, options.interceptors ?? []);
+  const delayed = options.earlyData === true ? delayEarlyCalls(session as Session<QuicSession>) : session;
+  return interceptCaller(delayed, options.interceptors ?? []);
 }
 
 /** Throws `TypeError` if a value is not a certificate hash, for example hexadecimal text. */

@@ -51,14 +51,14 @@ export function dnsTargets(url: string | URL, options: DnsTargetsOptions = {}): 
   return {
     serverName: records === "SRV" ? hostname.replace(/^(_[^.]+\.){1,2}/, "") : hostname,
     resolve: async (signal) => {
-      const asked = resolver ?? ownResolver(signal);
+      const usedResolver = resolver ?? ownResolver(signal);
       try {
-        if (records === "SRV") return srvTargets(base, await asked.resolveSrv(hostname));
-        const wanted: Promise<string[]>[] = [];
-        if (records !== "AAAA") wanted.push(asked.resolve4(hostname));
+        if (records === "SRV") return srvTargets(base, await usedResolver.resolveSrv(hostname));
+        const lookups: Promise<string[]>[] = [];
+        if (records !== "AAAA") lookups.push(usedResolver.resolve4(hostname));
         if (records !== "A")
-          wanted.push(asked.resolve6(hostname).then((found) => found.map((address) => `[${address}]`)));
-        return (await anyOf(wanted)).map((host) => at(base, host));
+          lookups.push(usedResolver.resolve6(hostname).then((found) => found.map((address) => `[${address}]`)));
+        return (await anyOf(lookups)).map((host) => at(base, host));
       } catch (error) {
         throw unresolved(error, base, signal);
       }
@@ -69,7 +69,7 @@ export function dnsTargets(url: string | URL, options: DnsTargetsOptions = {}): 
 function unresolved(error: unknown, base: URL, signal: AbortSignal): unknown {
   const { code } = error as { readonly code?: unknown };
   const isUnknown = code === "ENOTFOUND" || code === "ENODATA";
-  const failed = transportError(error, { doing: "connect to", url: publicUrl(base) }, signal);
+  const failed = transportError(error, { action: "connect to", url: publicUrl(base) }, signal);
   if (!isUnknown || !(failed instanceof TransportError)) return failed;
   const { url, message } = failed;
   return new TransportError({ code, url, message, hint: NO_RECORD, cause: error });
@@ -95,10 +95,10 @@ function srvTargets(base: URL, records: readonly SrvRecord[]): TargetSpec[] {
 /** Joins the successful answers. Rejects with the first error if all failed. */
 async function anyOf(questions: readonly Promise<string[]>[]): Promise<string[]> {
   const answers = await Promise.allSettled(questions);
-  const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
   const failed = answers.find((answer) => answer.status === "rejected");
-  if (found.length === 0 && failed !== undefined) throw failed.reason;
-  return found;
+  if (addresses.length === 0 && failed !== undefined) throw failed.reason;
+  return addresses;
 }
 
 function at(base: URL, host: string, port?: number): string {

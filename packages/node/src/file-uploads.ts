@@ -19,7 +19,7 @@ const OPTIONS: OptionNames<FileUploadOptions> = { maxUploads: true, maxBytes: tr
 const CHUNK_BYTES = 262_144;
 const MAX_UPLOADS = 1000;
 const MAX_BYTES = 17_179_869_184;
-const [BYTES, FACTS] = [".upload", ".json"];
+const [BYTES, INFO] = [".upload", ".json"];
 /**
  * Flags for opening a file that may have been put into the folder by somebody else: a symbolic link fails (`ELOOP`), and
  * a pipe does not block. Windows has neither flag: both are undefined there, which counts as 0.
@@ -50,7 +50,7 @@ class Folder {
   private readonly maxUploads: number;
   private readonly maxBytes: number;
   /** Uploads found by the last scan, plus those added since. */
-  private readonly there: Amount = { uploads: 0, bytes: 0 };
+  private readonly stored: Amount = { uploads: 0, bytes: 0 };
   /** Uploads that are being written. */
   private readonly coming: Amount = { uploads: 0, bytes: 0 };
   /** Uploads that the current scan may have missed. */
@@ -66,15 +66,15 @@ class Folder {
 
   /** Reserves room and calls `write`. Throws `RpcError` if there is no room. */
   async add(amount: Amount, write: () => Promise<void>): Promise<void> {
-    if (!this.hasLooked) await this.look(0);
-    const { there, coming, missed } = this;
-    if (there.uploads + amount.uploads > this.maxUploads) throw noRoom(`${there.uploads} uploads are in the folder`);
-    if (there.bytes + amount.bytes > this.maxBytes) throw noRoom("their bytes have reached the limit");
-    for (const total of [there, coming, missed]) change(total, amount, 1);
+    if (!this.hasLooked) await this.scan(0);
+    const { stored, coming, missed } = this;
+    if (stored.uploads + amount.uploads > this.maxUploads) throw noRoom(`${stored.uploads} uploads are in the folder`);
+    if (stored.bytes + amount.bytes > this.maxBytes) throw noRoom("their bytes have reached the limit");
+    for (const total of [stored, coming, missed]) change(total, amount, 1);
     try {
       await write();
     } catch (error) {
-      change(there, amount, -1);
+      change(stored, amount, -1);
       throw error;
     } finally {
       change(coming, amount, -1);
@@ -82,14 +82,14 @@ class Folder {
   }
 
   remove(amount: Amount): void {
-    change(this.there, amount, -1);
+    change(this.stored, amount, -1);
   }
 
   /**
    * Removes uploads older than `before` and counts the rest, including those of other processes. Concurrent callers
    * share one scan.
    */
-  look(before: number): Promise<void> {
+  scan(before: number): Promise<void> {
     this.looking ??= this.lookAnew(before).finally(() => (this.looking = undefined));
     return this.looking;
   }
@@ -97,23 +97,23 @@ class Folder {
   private async lookAnew(before: number): Promise<void> {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     this.missed = { ...this.coming };
-    const found: Amount = { uploads: 0, bytes: 0 };
+    const counted: Amount = { uploads: 0, bytes: 0 };
     const names = new Set(await readdir(this.path));
     for (const name of names) {
       const [id = ""] = name.split(".");
       const isBytes = name === id + BYTES;
-      // Facts belong to bytes. Files without the other one were left by a process that ended while it wrote them.
-      if (!name.startsWith(id + FACTS) ? !isBytes : name === id + FACTS && names.has(id + BYTES)) continue;
+      // Information belongs to bytes. Files without the other one were left by a process that ended while it wrote them.
+      if (!name.startsWith(id + INFO) ? !isBytes : name === id + INFO && names.has(id + BYTES)) continue;
       const path = join(this.path, name);
       const file = await lstat(path).catch(() => undefined);
       if (file === undefined) continue;
       if (file.mtimeMs < before) {
         await rm(path, { force: true });
-        if (isBytes) await rm(join(this.path, id + FACTS), { force: true });
-      } else if (isBytes) change(found, { uploads: 1, bytes: file.size }, 1);
+        if (isBytes) await rm(join(this.path, id + INFO), { force: true });
+      } else if (isBytes) change(counted, { uploads: 1, bytes: file.size }, 1);
     }
-    change(found, this.missed, 1);
-    Object.assign(this.there, found);
+    change(counted, this.missed, 1);
+    Object.assign(this.stored, counted);
     this.hasLooked = true;
   }
 }
@@ -130,17 +130,17 @@ class FileUploads implements UploadStore {
     this.folder = new Folder(path, options);
   }
 
-  async create(id: string, facts: UploadInfo): Promise<StoredUpload> {
-    const upload = new FileUpload(join(this.folder.path, id), facts, this.folder);
-    await this.folder.add({ uploads: 1, bytes: 0 }, () => upload.begin(facts));
+  async create(id: string, info: UploadInfo): Promise<StoredUpload> {
+    const upload = new FileUpload(join(this.folder.path, id), info, this.folder);
+    await this.folder.add({ uploads: 1, bytes: 0 }, () => upload.begin(info));
     return upload;
   }
 
   async find(id: string): Promise<StoredUpload | undefined> {
     const path = join(this.folder.path, id);
     try {
-      const facts = JSON.parse(await readFile(path + FACTS, { encoding: "utf8", flag: READ })) as UploadInfo;
-      return new FileUpload(path, facts, this.folder);
+      const info = JSON.parse(await readFile(path + INFO, { encoding: "utf8", flag: READ })) as UploadInfo;
+      return new FileUpload(path, info, this.folder);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === "ENOENT" || code === "ELOOP") return undefined;
@@ -149,34 +149,34 @@ class FileUploads implements UploadStore {
   }
 
   async expire(before: number): Promise<void> {
-    await this.folder.look(before);
+    await this.folder.scan(before);
   }
 }
 
 class FileUpload implements StoredUpload {
-  facts: UploadInfo;
+  info: UploadInfo;
   readonly bytesPath: string;
-  private readonly factsPath: string;
+  private readonly infoPath: string;
   private readonly folder: Folder;
   /** Open while an attempt writes. */
   private file: FileHandle | undefined = undefined;
 
-  constructor(path: string, facts: UploadInfo, folder: Folder) {
+  constructor(path: string, info: UploadInfo, folder: Folder) {
     this.bytesPath = path + BYTES;
-    this.factsPath = path + FACTS;
-    this.facts = facts;
+    this.infoPath = path + INFO;
+    this.info = info;
     this.folder = folder;
   }
 
   /** Creates the upload's files. Throws `RpcError` `already_exists` if another process has created them. */
-  async begin(facts: UploadInfo): Promise<void> {
+  async begin(info: UploadInfo): Promise<void> {
     // Only this user may read it, because uploads are private.
     await writeFile(this.bytesPath, "", { flag: "wx", mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== "EEXIST") throw cause;
       throw new RpcError("already_exists", "an upload with this id already exists", { cause });
     });
     try {
-      await this.note(facts);
+      await this.note(info);
     } catch (error) {
       await rm(this.bytesPath, { force: true });
       throw error;
@@ -206,22 +206,22 @@ class FileUpload implements StoredUpload {
     }
   }
 
-  async note(facts: UploadInfo): Promise<void> {
-    const partial = `${this.factsPath}.${randomUUID()}`;
+  async note(info: UploadInfo): Promise<void> {
+    const partial = `${this.infoPath}.${randomUUID()}`;
     const file = await open(partial, "wx", 0o600);
     try {
       try {
-        await file.writeFile(JSON.stringify(facts));
+        await file.writeFile(JSON.stringify(info));
         await file.datasync();
       } finally {
         await file.close();
       }
-      await rename(partial, this.factsPath);
+      await rename(partial, this.infoPath);
     } catch (error) {
       await rm(partial, { force: true });
       throw error;
     }
-    this.facts = facts;
+    this.info = info;
   }
 
   async *read(): AsyncGenerator<Uint8Array> {
@@ -231,13 +231,13 @@ class FileUpload implements StoredUpload {
 
   async remove(): Promise<void> {
     const bytes = await this.size().catch(() => undefined);
-    await rm(this.factsPath, { force: true });
+    await rm(this.infoPath, { force: true });
     await rm(this.bytesPath, { force: true });
     if (bytes !== undefined) this.folder.remove({ uploads: 1, bytes });
   }
 }
 
-function noRoom(why: string): RpcError {
+function noRoom(cause: string): RpcError {
   const hint = "raise maxUploads or maxBytes of fileUploads, or wait until calls have used the existing uploads";
-  return new RpcError("resource_exhausted", `the folder of uploads has no room: ${why}`, { hint });
+  return new RpcError("resource_exhausted", `the folder of uploads has no room: ${cause}`, { hint });
 }

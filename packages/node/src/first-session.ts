@@ -22,8 +22,8 @@ export async function firstSession(
   { signal, credentials, headers, cert }: Proof,
   timeoutMs: number,
 ): Promise<void> {
-  const since = Date.now();
-  const remainingMs = (): number => timeoutMs - (Date.now() - since);
+  const startedAt = Date.now();
+  const remainingMs = (): number => timeoutMs - (Date.now() - startedAt);
   for (;;) {
     const session = await ready({ signal, timeoutMs: remainingMs() }).catch((error: Error) => {
       throw isDenied(error) ? refusalBy(peer(), error) : notTaken(error, peer(), signal);
@@ -34,18 +34,18 @@ export async function firstSession(
       await new Promise(setImmediate);
       continue;
     }
-    const late = AbortSignal.timeout(Math.max(0, Math.ceil(remainingMs())));
-    const over = signal === undefined ? late : AbortSignal.any([signal, late]);
+    const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(remainingMs())));
+    const aborted = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
     try {
-      await untilAccepted(session, over);
+      await untilAccepted(session, aborted);
       return;
     } catch (error) {
       signal?.throwIfAborted();
       if (isDenied(error as Error)) throw refusalBy(peer(), error as RpcError);
-      if (late.aborted) throw silenceOf(peer(), timeoutMs, error);
+      if (timeout.aborted) throw silenceOf(peer(), timeoutMs, error);
       // The same session may be offered again until it has ended. Without a turn of the event loop in between, this
       // would loop forever.
-      await Promise.race([session.closed, new Promise((resolve) => over.addEventListener("abort", resolve))]);
+      await Promise.race([session.closed, new Promise((resolve) => aborted.addEventListener("abort", resolve))]);
     }
   }
 }
@@ -62,7 +62,7 @@ function refusalBy(peer: string, { code, message, cause }: RpcError): RpcError {
 function notTaken(error: Error, peer: string, signal: AbortSignal | undefined): unknown {
   // A pool with several targets, or none, has no URL.
   if (error instanceof RpcError || !URL.canParse(peer)) return error;
-  return transportError(error, { doing: "connect to", url: publicUrl(new URL(peer)), hint: NOT_TAKEN }, signal);
+  return transportError(error, { action: "connect to", url: publicUrl(new URL(peer)), hint: NOT_TAKEN }, signal);
 }
 
 const NOT_TAKEN =

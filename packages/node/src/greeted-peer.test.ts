@@ -9,10 +9,10 @@ it("a greeting is read once, and forgotten when it has been decided about its cl
   const client = createSession(near, { credentials: "secret", metadata: { tenant: "north" } });
   const pending = { remainingMs: 1000, arrived() {}, onGone() {}, admit: () => true, refuse() {} };
   const incoming = { transport: far, peer: {}, pending } as unknown as IncomingSession;
-  const { peer, forget } = greetedPeer(incoming, DEFAULT_LIMITS, undefined);
+  const { peer, releaseGreeting } = greetedPeer(incoming, DEFAULT_LIMITS, undefined);
   expect(await peer.credentials).toBe("secret");
   expect((await peer.metadata).get("tenant")).toBe("north");
-  forget();
+  releaseGreeting();
   await expect(peer.credentials).rejects.toMatchObject({ code: "failed_precondition" });
   await expect(peer.metadata).rejects.toThrow("only available until `authenticate` has decided");
   near.close();
@@ -22,7 +22,7 @@ it("a greeting is read once, and forgotten when it has been decided about its cl
 it("nothing is read of a client once it has been decided", async () => {
   const [, far] = createMemoryPair();
   const incoming = { transport: far, peer: {}, pending: {} } as unknown as IncomingSession;
-  const { peer, forget } = greetedPeer(incoming, DEFAULT_LIMITS, undefined);
-  forget();
+  const { peer, releaseGreeting } = greetedPeer(incoming, DEFAULT_LIMITS, undefined);
+  releaseGreeting();
   await expect(peer.credentials).rejects.toMatchObject({ code: "failed_precondition" });
 });

@@ -12,7 +12,7 @@ const FRAMING = 4096;
 interface PeerInDecision {
   readonly peer: Peer;
   /** Releases the greeting, so that credentials do not stay in memory for each session. */
-  readonly forget: () => void;
+  readonly releaseGreeting: () => void;
 }
 
 /**
@@ -21,12 +21,12 @@ interface PeerInDecision {
  */
 export function greetedPeer(incoming: IncomingSession, limits: Limits, prefix: Uint8Array | undefined): PeerInDecision {
   const greeting = new UnreadGreeting(incoming, limits, prefix);
-  return { peer: new PeerWithGreeting(incoming.peer, greeting), forget: () => greeting.forget() };
+  return { peer: new PeerWithGreeting(incoming.peer, greeting), releaseGreeting: () => greeting.release() };
 }
 
 /** Returns the same peer with a renewed greeting, received in a session over `transport`. */
-export function renewedPeer(peer: Peer, greeting: RenewedGreeting, over: TransportSession): Peer {
-  return new PeerWithGreeting(peer, new RenewedClaims(greeting, over));
+export function renewedPeer(peer: Peer, greeting: RenewedGreeting, transport: TransportSession): Peer {
+  return new PeerWithGreeting(peer, new RenewedClaims(greeting, transport));
 }
 
 /** Statements of a client about itself in its greeting. */
@@ -84,7 +84,7 @@ class PeerWithGreeting implements Peer {
 
 /** A greeting and a proof that are read on first use. */
 class UnreadGreeting implements Claims {
-  /** Undefined after `forget`. */
+  /** Undefined after `release`. */
   #incoming: Pick<IncomingSession, "transport" | "pending"> | undefined;
   readonly #limits: Limits;
   readonly #prefix: Uint8Array | undefined;
@@ -109,7 +109,7 @@ class UnreadGreeting implements Claims {
     return (this.#proving ??= this.#prove());
   }
 
-  forget(): void {
+  release(): void {
     this.#incoming = undefined;
     this.#reading = undefined;
     this.#proving = undefined;
@@ -157,13 +157,13 @@ class RenewedClaims implements Claims {
   readonly #prove: () => Promise<Proof | undefined>;
   #proving: Promise<Proof | undefined> | undefined = undefined;
 
-  constructor({ credentials, metadata, claim }: RenewedGreeting, over: TransportSession) {
+  constructor({ credentials, metadata, claim }: RenewedGreeting, transport: TransportSession) {
     this.credentials = Promise.resolve(credentials);
     this.metadata = Promise.resolve(metadata);
     const prove = async (): Promise<Proof | undefined> => {
       if (claim === undefined) return undefined;
       const { verifyProof } = await import("@quicrpc/core/proof");
-      return verifyProof(claim, credentials, over);
+      return verifyProof(claim, credentials, transport);
     };
     this.#prove = prove;
   }

@@ -62,7 +62,7 @@ async function createWithoutEngine(
   const altNames = hosts.map((host) =>
     isIP(host) === 0 ? { type: 2 as const, value: host } : { type: 7 as const, ip: host.replace(/%.*/, "") },
   );
-  const made = await generate([{ name: "commonName", value: commonName }], {
+  const generated = await generate([{ name: "commonName", value: commonName }], {
     keyType: "ec",
     curve: "P-256",
     algorithm: "sha256",
@@ -71,5 +71,5 @@ async function createWithoutEngine(
     extensions: [{ name: "subjectAltName", altNames }, ...(issuer === undefined ? [] : SERVER_USAGES)],
     ...(issuer !== undefined && { ca: issuer }),
   });
-  return `${made.cert.trim()}\n${made.private.trim()}\n`;
+  return `${generated.cert.trim()}\n${generated.private.trim()}\n`;
 }

@@ -33,12 +33,12 @@ export async function pacedDrain(
   return Promise.all(all.map((session, index) => drain(session, Math.floor((index * spread) / all.length))));
 }
 
-/** Waits for `ms` milliseconds, or until `ended` fulfils. */
-async function pause(ms: number, ended: Promise<unknown>): Promise<void> {
+/** Waits for `ms` milliseconds, or until `end` fulfils. */
+async function pause(ms: number, end: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<void>((resolve) => {
+  const timedOut = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);
   });
-  await Promise.race([over, ended]);
+  await Promise.race([timedOut, end]);
   clearTimeout(timer);
 }

@@ -94,7 +94,7 @@ class RpcServer<Context> implements Server {
     this.options = options;
     this.load = new ServerLoad(options.limits);
     this.guard = options.loadShedding && new OverloadGuard(options.loadShedding);
-    const served = combineRouters(options.routers);
+    const router = combineRouters(options.routers);
     // From now on it remembers: what has a key from before may have run in a process that is gone.
     onceSettings(options.once);
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -105,20 +105,20 @@ class RpcServer<Context> implements Server {
       throw new TypeError("serve() has extensions only with its own handler for HTTP: pass them to createFetchHandler");
     }
     this.authentications = authenticate && new Authentications({ authenticate, limits, onError });
-    this.acceptor = this.acceptorFor(served);
+    this.acceptor = this.acceptorFor(router);
     if (http !== false) {
       const isReady = (): boolean => !this.acceptor.draining;
       this.http = new HttpRequests(isReady, typeof http !== "object" || http.http3 !== false);
     }
-    const settings = this.settingsFor(served);
-    this.listeners = new Listeners(settings, share, (incoming) => void this.acceptor.take(incoming));
+    const settings = this.settingsFor(router);
+    this.listeners = new Listeners(settings, share, (incoming) => void this.acceptor.accept(incoming));
   }
 
-  private acceptorFor(served: Router<Context>): SessionAcceptor<Context> {
+  private acceptorFor(router: Router<Context>): SessionAcceptor<Context> {
     const { options, guard, load, limits, onError, authentications } = this;
     const { interceptors = [], earlyData } = options;
     const routersAfter = (first: readonly Interceptor[]): readonly Router<Context>[] => [
-      combineRouters([interceptRouter(served, [...first, ...interceptors])]),
+      combineRouters([interceptRouter(router, [...first, ...interceptors])]),
     ];
     const sessionOptions: SessionOptions<Context> = {
       ...options,
@@ -131,7 +131,7 @@ class RpcServer<Context> implements Server {
     return new SessionAcceptor({ options, limits, onError, authentications, sessionOptions, earlyRouters });
   }
 
-  private settingsFor(served: Router<Context>): ListenSettings {
+  private settingsFor(router: Router<Context>): ListenSettings {
     const { options, share, limits, onError, http } = this;
     const { tls, secret, connectionIds, clientCertificates, allowedOrigins, allowedHosts, earlyData = false } = options;
     const { webSocket = false, transports = [] } = options;
@@ -147,7 +147,7 @@ class RpcServer<Context> implements Server {
       limits,
       onError,
       web: { webSocket, http, protocols: transports.flatMap(({ webProtocol }) => webProtocol ?? []) },
-      methods: served.methods.map(({ method }) => method),
+      methods: router.methods.map(({ method }) => method),
       ticketKeys: share === undefined ? [] : [share.ticketKey],
       engineOptional: options.engine === "optional",
     };
@@ -193,7 +193,7 @@ class RpcServer<Context> implements Server {
       host: { optionsOf: "serve", addressOf: (request) => requests.addressOf(request) },
       loadShedder: this.guard ?? options.loadShedder,
       authentications: authentications && {
-        run: ({ peer, ...rest }) => authentications.run({ ...rest, peer: requests.peerOf(peer) }),
+        run: ({ peer, ...attempt }) => authentications.run({ ...attempt, peer: requests.peerOf(peer) }),
       },
     });
   }
@@ -206,16 +206,16 @@ class RpcServer<Context> implements Server {
     const { timeoutMs = this.limits.maxDrainMs } = options;
     let timer: NodeJS.Timeout | undefined;
     // From before the sessions are drained, which may take all of the time.
-    const late = new Promise<void>((resolve) => {
+    const deadline = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, Math.min(timeoutMs, this.limits.maxTimeoutMs));
     });
-    const served = this.http?.listener?.drain?.({ timeoutMs }).catch((error: unknown) => {
+    const httpDrain = this.http?.listener?.drain?.({ timeoutMs }).catch((error: unknown) => {
       this.onError(error, { method: "http.drain" });
     });
     const ends = await pacedDrain(this.sessions, { ...options, timeoutMs });
-    await served;
+    await httpDrain;
     // Handlers of sessions that have ended before.
-    await Promise.race([this.load.idle, late]);
+    await Promise.race([this.load.idle, deadline]);
     clearTimeout(timer);
     return total([...ends, await this.close()]);
   }
@@ -234,13 +234,13 @@ class RpcServer<Context> implements Server {
 
   stats(): ServerStats {
     this.load.measure();
-    const { handlers, outliving, held } = this.load;
+    const { handlers, outliving, held: heldBytes } = this.load;
     return {
       sessions: this.sessions.size,
       authentications: this.authentications?.running ?? 0,
       handlers,
       outlivingHandlers: outliving,
-      heldBytes: held,
+      heldBytes,
     };
   }
 

@@ -46,9 +46,9 @@ export class SessionAcceptor<Context> {
    * Authenticates an incoming session, then accepts or refuses it. Until then nothing of it is read, except the
    * greeting if `authenticate` asks for it. Flow control holds back everything else.
    */
-  async take(arrived: IncomingSession): Promise<void> {
+  async accept(arrived: IncomingSession): Promise<void> {
     const { options, limits, authentications } = this.settings;
-    const { peer, forget } = greetedPeer(arrived, limits, options.prefix);
+    const { peer, releaseGreeting } = greetedPeer(arrived, limits, options.prefix);
     const incoming = { ...arrived, peer };
     const { refusal, pending } = incoming;
     this.arriving.add(incoming);
@@ -56,11 +56,11 @@ export class SessionAcceptor<Context> {
     try {
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (refusal !== undefined) throw refusal;
-      const late = (): string =>
+      const timeoutMessage = (): string =>
         `the session was not authenticated within ${limits.maxHandshakeMs} ms of its connection (limits.maxHandshakeMs)`;
       const source = sourceOf(peer.remoteAddress?.host ?? "");
-      const connection = await authentications?.run({ ...incoming, source, late });
-      forget();
+      const connection = await authentications?.run({ ...incoming, source, late: timeoutMessage });
+      releaseGreeting();
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (!pending.admit()) throw noRoom();
       this.adopt(incoming, connection as Context);
@@ -84,7 +84,7 @@ export class SessionAcceptor<Context> {
     const { options, sessionOptions, earlyRouters } = this.settings;
     const { onSession, maxSessionAgeMs } = options;
     const routers = (isEarly(transport) ? earlyRouters : undefined) ?? sessionOptions.routers;
-    const { renewal, follow } = this.credentials.begin(peer, connection, transport);
+    const { renewal, watchExpiry } = this.credentials.begin(peer, connection, transport);
     // No option of a server has the name of the first two, which come first: on Node 20 a key after a spread makes a new hidden class each time.
     const createOptions = {
       connection,
@@ -96,7 +96,7 @@ export class SessionAcceptor<Context> {
     const session = createSession(transport, createOptions);
     this.sessions.add(session);
     if (maxSessionAgeMs !== undefined) limitAge(session, maxSessionAgeMs);
-    follow(session);
+    watchExpiry(session);
     this.forgetAtEnd(session);
     if (onSession !== undefined) this.notifyBegun(session, incoming, onSession);
   }

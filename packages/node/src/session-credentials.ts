@@ -23,7 +23,7 @@ interface BegunCredentials<Context> {
    */
   readonly renewal: RenewalOptions<Context> | undefined;
   /** Drains the session before they expire, unless they are renewed. */
-  readonly follow: (session: Session) => void;
+  readonly watchExpiry: (session: Session) => void;
 }
 
 /** Expiry and renewal of the credentials of a server's sessions. */
@@ -49,10 +49,10 @@ export class SessionCredentials<Context> {
     const expiresAt = this.expiryOf(connection);
     const expiry = new SessionExpiry(this.options.expiryGraceMs ?? EXPIRY_GRACE_MS);
     const renewal = this.renewalOf(peer, connection, transport, expiresAt, expiry);
-    const follow = (session: Session): void => {
-      if (renewal !== undefined || expiresAt !== undefined) expiry.follow(session, expiresAt);
+    const watchExpiry = (session: Session): void => {
+      if (renewal !== undefined || expiresAt !== undefined) expiry.watch(session, expiresAt);
     };
-    return { renewal, follow };
+    return { renewal, watchExpiry };
   }
 
   private renewalOf(
@@ -67,13 +67,13 @@ export class SessionCredentials<Context> {
     if (authentications === undefined || subject === undefined) return undefined;
     const renew = async (greeting: RenewedGreeting): Promise<RenewedConnection<Context>> => {
       const { maxHandshakeMs } = this.limits;
-      const late = (): string =>
+      const timeoutMessage = (): string =>
         `new credentials were not accepted or refused within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`;
-      const pending = { remainingMs: maxHandshakeMs, onGone: (gone: () => void) => expiry.onClosed(gone) };
+      const pending = { remainingMs: maxHandshakeMs, onGone: (onClosed: () => void) => expiry.onClosed(onClosed) };
       // Newcomers of the same address do not keep live sessions waiting.
       const source = `renewals of ${sourceOf(peer.remoteAddress?.host ?? "")}`;
       const renewing = renewedPeer(peer, greeting, transport);
-      const renewed = await authentications.run({ peer: renewing, source, late, pending });
+      const renewed = await authentications.run({ peer: renewing, source, late: timeoutMessage, pending });
       if (this.subjectOf(renewed) !== subject) throw new RpcError("permission_denied", "a session has one subject");
       const newExpiry = this.expiryOf(renewed);
       expiry.renew(newExpiry);

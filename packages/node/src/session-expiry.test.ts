@@ -37,7 +37,7 @@ it.each([
   ["at once, where it has expired", -5, 1, 0],
 ])("drains a session %s", async (_, lifeMs, random, early) => {
   const { session, drains } = expiring();
-  new SessionExpiry(2000, () => random).follow(session, Date.now() + lifeMs);
+  new SessionExpiry(2000, () => random).watch(session, Date.now() + lifeMs);
   await vi.advanceTimersByTimeAsync(Math.max(0, lifeMs - early - 1));
   if (lifeMs > 0) expect(drains).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);
@@ -47,7 +47,7 @@ it.each([
 
 it("waits for longer than a timer can", async () => {
   const { session, drains } = expiring();
-  new SessionExpiry(0, () => 0).follow(session, Date.now() + 60 * 24 * HOUR);
+  new SessionExpiry(0, () => 0).watch(session, Date.now() + 60 * 24 * HOUR);
   await vi.advanceTimersByTimeAsync(59 * 24 * HOUR);
   expect(drains).toEqual([]);
   await vi.advanceTimersByTimeAsync(24 * HOUR);
@@ -56,7 +56,7 @@ it("waits for longer than a timer can", async () => {
 
 it("forgets a session that has ended", async () => {
   const { session, drains, end } = expiring();
-  new SessionExpiry(0).follow(session, Date.now() + HOUR);
+  new SessionExpiry(0).watch(session, Date.now() + HOUR);
   end();
   await vi.advanceTimersByTimeAsync(2 * HOUR);
   expect(drains).toEqual([]);
@@ -66,7 +66,7 @@ it("forgets a session that has ended", async () => {
 it("begins anew when what it follows is renewed", async () => {
   const { session, drains } = expiring();
   const expiry = new SessionExpiry(0, () => 0);
-  expiry.follow(session, Date.now() + HOUR);
+  expiry.watch(session, Date.now() + HOUR);
   await vi.advanceTimersByTimeAsync(HOUR / 2);
   expiry.renew(Date.now() + HOUR);
   await vi.advanceTimersByTimeAsync(HOUR / 2);
@@ -78,7 +78,7 @@ it("begins anew when what it follows is renewed", async () => {
 it("keeps nothing of the renewals before the last, and tells that one of the session's end", async () => {
   const { session, end } = expiring();
   const expiry = new SessionExpiry(0);
-  expiry.follow(session, undefined);
+  expiry.watch(session, undefined);
   const gone: number[] = [];
   for (let i = 0; i < 3; i++) expiry.onClosed(() => gone.push(i));
   end();

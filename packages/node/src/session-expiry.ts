@@ -20,8 +20,8 @@ export class SessionExpiry {
   private readonly random: () => number;
   private session: Session | undefined = undefined;
   private expiresAt = 0;
-  private over = false;
-  private gone: (() => void) | undefined = undefined;
+  private isStopped = false;
+  private closedListener: (() => void) | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(graceMs: number, random: () => number = Math.random) {
@@ -30,37 +30,37 @@ export class SessionExpiry {
   }
 
   /** Starts watching a session. `expiresAt` undefined: its credentials never expire. */
-  follow(session: Session, expiresAt: number | undefined): void {
+  watch(session: Session, expiresAt: number | undefined): void {
     this.session = session;
     this.renew(expiresAt);
     const stop = (): void => this.stop();
     void session.draining.then(stop);
     void session.closed.then(() => {
       stop();
-      this.gone?.();
+      this.closedListener?.();
     });
   }
 
   /** Changes the expiry of the session. */
   renew(expiresAt: number | undefined): void {
     clearTimeout(this.timer);
-    if (expiresAt === undefined || this.over) return;
+    if (expiresAt === undefined || this.isStopped) return;
     this.expiresAt = expiresAt;
-    this.wait(expiresAt - Math.min(EARLY_MS, Math.max(0, expiresAt - Date.now()) * EARLY) * (1 + this.random()));
+    this.drainAt(expiresAt - Math.min(EARLY_MS, Math.max(0, expiresAt - Date.now()) * EARLY) * (1 + this.random()));
   }
 
   /**
-   * Calls `gone` when the session has ended, replacing an earlier callback: credentials can be renewed any number of
+   * Calls `listener` when the session has ended, replacing an earlier callback: credentials can be renewed any number of
    * times.
    */
-  onClosed(gone: () => void): void {
-    this.gone = gone;
+  onClosed(listener: () => void): void {
+    this.closedListener = listener;
   }
 
-  private wait(until: number): void {
+  private drainAt(until: number): void {
     const delay = Math.max(0, until - Date.now());
     const fire = (): void => {
-      if (delay > MAX_TIMER_MS) this.wait(until);
+      if (delay > MAX_TIMER_MS) this.drainAt(until);
       else void this.session?.drain({ timeoutMs: Math.max(0, this.expiresAt + this.graceMs - Date.now()) });
     };
     this.timer = setTimeout(fire, Math.min(delay, MAX_TIMER_MS));
@@ -69,7 +69,7 @@ export class SessionExpiry {
 
   private stop(): void {
     clearTimeout(this.timer);
-    this.over = true;
+    this.isStopped = true;
   }
 }
 

@@ -140,7 +140,7 @@ class Rewrite {
   advance(bytes: number): boolean {
     let lines: Buffer[] = [];
     let size = 0;
-    for (let left = bytes; left > 0; ) {
+    for (let remaining = bytes; remaining > 0; ) {
       const { done, value } = this.entries.next();
       if (done === true) {
         this.write(lines);
@@ -148,7 +148,7 @@ class Rewrite {
       }
       const line = lineOf(value);
       lines.push(line);
-      left -= line.length;
+      remaining -= line.length;
       size += line.length;
       if (size < STEP_BYTES) continue;
       this.write(lines);

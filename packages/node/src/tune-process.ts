@@ -28,10 +28,10 @@ export function tuneProcess(): void {
   if ("bun" in process.versions || "deno" in process.versions) return;
   returnFreedMemory();
   let collections: MinorCollections | undefined;
-  let left = BYTES;
+  let remaining = BYTES;
   watchCopies((bytes) => {
-    if ((left -= bytes) > 0) return;
-    left = BYTES;
+    if ((remaining -= bytes) > 0) return;
+    remaining = BYTES;
     collections ??= new MinorCollections(minorCollection(), () => performance.now(), setImmediate);
     collections.plan();
   });
@@ -64,10 +64,10 @@ export class MinorCollections {
     this.planned = false;
     const began = this.now();
     this.collect();
-    const ended = this.now();
-    const took = ended - began;
+    const endedAt = this.now();
+    const took = endedAt - began;
     // A single long one has found objects that are old from then on.
-    this.notBefore = ended + Math.min(took, this.lastTook) * (SHARE - 1);
+    this.notBefore = endedAt + Math.min(took, this.lastTook) * (SHARE - 1);
     this.lastTook = took;
   }
 }

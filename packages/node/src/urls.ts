@@ -10,7 +10,7 @@ const WITH_HOST: ReadonlySet<string> = new Set(["quic:", "tls:", "tcp:"]);
 /** Parses a URL for a transport. Throws `TypeError` for an invalid one, with a suggestion. */
 export function transportUrl(
   input: string | URL,
-  what: "dial" | "listen",
+  use: "dial" | "listen",
   transports: readonly TransportProvider[] = [],
 ): URL {
   const text: unknown = input;
@@ -20,7 +20,7 @@ export function transportUrl(
     );
   }
   const url = parsed(input);
-  if (url !== undefined && isKnown(url.protocol, what, transports)) {
+  if (url !== undefined && isKnown(url.protocol, use, transports)) {
     if (url.hostname !== "" || !WITH_HOST.has(url.protocol)) return url;
     throw new TypeError(`"${String(input)}" has no host: use a URL such as quic://localhost:4433`);
   }
@@ -28,7 +28,7 @@ export function transportUrl(
   if (isHost) throw new TypeError(`"${String(input)}" has no scheme: did you mean quic://${String(input)}?`);
   if (url === undefined) throw new TypeError(`"${String(input)}" is not a URL: use one such as quic://localhost:4433`);
   // Its error lists the known schemes.
-  providerFor(url.protocol, what, transports);
+  providerFor(url.protocol, use, transports);
   return url;
 }
 
@@ -56,9 +56,9 @@ function parsed(input: string | URL): URL | undefined {
   }
 }
 
-function isKnown(scheme: string, what: "dial" | "listen", transports: readonly TransportProvider[]): boolean {
+function isKnown(scheme: string, use: "dial" | "listen", transports: readonly TransportProvider[]): boolean {
   try {
-    providerFor(scheme, what, transports);
+    providerFor(scheme, use, transports);
     return true;
   } catch {
     return false;

@@ -42,11 +42,11 @@ describe("CertificateWatch", () => {
   it("gives the server what is there, and then each change once", async () => {
     const [first, second] = [await certificate(), await certificate()];
     await write(first);
-    await watch.look();
-    await watch.look();
+    await watch.check();
+    await watch.check();
     await write(second);
-    await watch.look();
-    await watch.look();
+    await watch.check();
+    await watch.check();
     expect(updates).toEqual([taken(first), taken(second)]);
     expect(errors).toEqual([]);
   });
@@ -62,21 +62,21 @@ describe("CertificateWatch", () => {
     };
     await put("..2026_01", first);
     for (const name of ["tls.crt", "tls.key"]) await symlink(join("..data", name), join(directory, name));
-    await watch.look();
+    await watch.check();
     await put("..2026_02", second);
     await rm(join(directory, "..2026_01"), { recursive: true });
-    await watch.look();
+    await watch.check();
     expect(updates).toEqual([taken(first), taken(second)]);
   });
 
   it("waits for the key that belongs to a new certificate, and says nothing meanwhile", async () => {
     const [first, second] = [await certificate(), await certificate()];
     await write(first);
-    await watch.look();
+    await watch.check();
     await writeFile(files.cert, second.cert);
-    await watch.look();
+    await watch.check();
     await writeFile(files.key, second.key);
-    await watch.look();
+    await watch.check();
     expect(updates).toEqual([taken(first), taken(second)]);
     expect(errors).toEqual([]);
   });
@@ -85,16 +85,16 @@ describe("CertificateWatch", () => {
     const good = await certificate();
     await write(good);
     await writeFile(files.cert, "no certificate");
-    for (let looks = 0; looks < 4; looks++) await watch.look();
+    for (let looks = 0; looks < 4; looks++) await watch.check();
     expect(errors).toHaveLength(1);
     expect(errors[0]?.message).toContain(files.cert);
     expect(errors[0]?.message).toContain("the server keeps its current ones");
     await rm(files.key);
-    for (let looks = 0; looks < 4; looks++) await watch.look();
+    for (let looks = 0; looks < 4; looks++) await watch.check();
     expect(errors).toHaveLength(2);
     expect(errors[1]?.message).toContain("ENOENT");
     await write(good);
-    await watch.look();
+    await watch.check();
     expect(updates).toEqual([taken(good)]);
   });
 
@@ -104,11 +104,11 @@ describe("CertificateWatch", () => {
       throw new Error("the hook failed");
     };
     const failing = new CertificateWatch(server, [files], { onUpdate: fail, onError: fail });
-    for (let looks = 0; looks < 3; looks++) await failing.look();
+    for (let looks = 0; looks < 3; looks++) await failing.check();
     expect(shown).toHaveBeenCalledTimes(1);
     const good = await certificate();
     await write(good);
-    for (let looks = 0; looks < 3; looks++) await failing.look();
+    for (let looks = 0; looks < 3; looks++) await failing.check();
     expect(updates).toEqual([taken(good)]);
     expect(shown).toHaveBeenCalledTimes(2);
     shown.mockRestore();
@@ -117,23 +117,23 @@ describe("CertificateWatch", () => {
   it("takes none that has expired, and one that is not yet valid when it is", async () => {
     const day = 24 * 3_600_000;
     await write(await certificate({ from: Date.now() - 20 * day, days: 10 }));
-    for (let looks = 0; looks < 2; looks++) await watch.look();
+    for (let looks = 0; looks < 2; looks++) await watch.check();
     const early = await certificate({ from: Date.now() + day });
     await write(early);
-    for (let looks = 0; looks < 2; looks++) await watch.look();
+    for (let looks = 0; looks < 2; looks++) await watch.check();
     expect(errors.map(({ message }) => /was valid until|is valid from/.exec(message)?.[0])).toEqual([
       "was valid until",
       "is valid from",
     ]);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * day });
-    await watch.look();
+    await watch.check();
     vi.useRealTimers();
     expect(updates).toEqual([taken(early)]);
   });
 
   it("touches nothing once it is stopped", async () => {
     await write(await certificate());
-    const looking = watch.look();
+    const looking = watch.check();
     watch.stop();
     await looking;
     expect(updates).toEqual([]);

@@ -46,14 +46,14 @@ export function watchTls(
   checkOptions("watchTls()", options, OPTIONS);
   const watch = new CertificateWatch(server, [files].flat(), options);
   let timer: NodeJS.Timeout | undefined;
-  let over = false;
-  const look = async (): Promise<void> => {
-    await watch.look();
-    if (!over) timer = setTimeout(() => void look(), options.everyMs ?? 10_000).unref();
+  let isOver = false;
+  const check = async (): Promise<void> => {
+    await watch.check();
+    if (!isOver) timer = setTimeout(() => void check(), options.everyMs ?? 10_000).unref();
   };
-  void look();
+  void check();
   return () => {
-    over = true;
+    isOver = true;
     watch.stop();
     clearTimeout(timer);
   };
@@ -69,7 +69,7 @@ export class CertificateWatch {
   /** Content that the last check could not use. */
   private broken: string | undefined = undefined;
   private reported = false;
-  private over = false;
+  private isOver = false;
 
   constructor(server: TlsServer, files: readonly CertificateFiles[], options: WatchTlsOptions) {
     this.server = server;
@@ -78,32 +78,32 @@ export class CertificateWatch {
   }
 
   stop(): void {
-    this.over = true;
+    this.isOver = true;
   }
 
   /** Reads the files once. Never rejects. */
-  async look(): Promise<void> {
-    let found: string | undefined;
+  async check(): Promise<void> {
+    let content: string | undefined;
     try {
       // One after the other, so that the same missing file is named each time.
       const tls: Awaited<ReturnType<typeof read>>[] = [];
-      for (const each of this.files) tls.push(await read(each));
-      if (this.over) return;
-      found = JSON.stringify(tls);
-      if (found !== this.used) {
+      for (const file of this.files) tls.push(await read(file));
+      if (this.isOver) return;
+      content = JSON.stringify(tls);
+      if (content !== this.used) {
         for (const [at, { cert }] of tls.entries()) checkDates(cert, this.files[at]?.cert ?? "");
         this.server.updateTls({ tls });
-        this.used = found;
+        this.used = content;
         if (this.options.onUpdate !== undefined) guarded(this.options.onUpdate)();
       }
       this.broken = undefined;
     } catch (error) {
-      if (!this.over) this.failed(found, asError(error));
+      if (!this.isOver) this.failed(content, asError(error));
     }
   }
 
-  private failed(found: string | undefined, error: Error): void {
-    const broken = found ?? error.message;
+  private failed(content: string | undefined, error: Error): void {
+    const broken = content ?? error.message;
     if (broken !== this.broken) {
       this.broken = broken;
       this.reported = false;

@@ -43,21 +43,21 @@ const NOBODY = {
 
 /** A transport of an application's own: sessions within the process, by the host of the URL. */
 function inProcess(): TransportProvider {
-  const doors = new Map<string, (server: DirectSession) => void>();
+  const listeners = new Map<string, (server: DirectSession) => void>();
   return {
     name: "this process",
     schemes: ["here:"],
     capabilities: { sessions: true, streams: true, datagrams: true },
     dial: async ({ host }) => {
       const [client, server] = createMemoryPair();
-      const limiter = doors.get(host);
+      const limiter = listeners.get(host);
       if (limiter === undefined) throw new Error(`nobody listens on here://${host}`);
       limiter(server);
       return client;
     },
     listen: async ({ host = "" }, { limits }, onIncoming) => {
       const url = `here://${host}`;
-      doors.set(host, (transport) =>
+      listeners.set(host, (transport) =>
         onIncoming({
           transport,
           peer: { ...NOBODY, transport: "here", listener: url },
@@ -70,7 +70,7 @@ function inProcess(): TransportProvider {
           },
         }),
       );
-      const stop = (): void => void doors.delete(host);
+      const stop = (): void => void listeners.delete(host);
       return [{ url, address: undefined, stop, close: async () => stop(), ref: () => {}, unref: () => {} }];
     },
   };

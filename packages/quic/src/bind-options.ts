@@ -180,7 +180,7 @@ function chooseDriver(option: BindOptions["driver"]): string {
 
 /** Returns a flag. The environment variable takes precedence over the option. */
 export function flagOf(variable: string, option = true): boolean {
-  const said = process.env[variable] || (option ? "1" : "0");
-  if (said === "1" || said === "0") return said === "1";
-  throw invalidOption(`${variable} must be 1 or 0, not ${JSON.stringify(said)}`);
+  const value = process.env[variable] || (option ? "1" : "0");
+  if (value === "1" || value === "0") return value === "1";
+  throw invalidOption(`${variable} must be 1 or 0, not ${JSON.stringify(value)}`);
 }

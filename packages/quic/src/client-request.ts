@@ -52,15 +52,15 @@ export class ClientRequest extends QuicStream {
   }
 
   /** @internal */
-  override receiveEnd(freed: boolean, trailers: HeaderPairs | undefined): void {
+  override receiveEnd(isFreed: boolean, trailers: HeaderPairs | undefined): void {
     this.#trailers.resolve(trailers ?? []);
-    super.receiveEnd(freed, trailers);
+    super.receiveEnd(isFreed, trailers);
   }
 
   /** @internal */
-  override receiveReset(freed: boolean, code: number): void {
+  override receiveReset(isFreed: boolean, code: number): void {
     this.#fail(resetError(code));
-    super.receiveReset(freed, code);
+    super.receiveReset(isFreed, code);
   }
 
   /** @internal */

@@ -33,8 +33,8 @@ export function packConnectionIds(options: ConnectionIdOptions | undefined): Uin
   if (options === undefined) return new Uint8Array(0);
   const { serverId, key, config = 0 } = options;
   const id = bytesOf(serverId);
-  const most = key === undefined ? LEAST_NONCE_BYTES : KEYED_NONCE_BYTES;
-  const { nonceBytes = Math.max(LEAST_NONCE_BYTES, Math.min(most, MOST_BLOCK_BYTES - id.length)) } = options;
+  const maxNonceBytes = key === undefined ? LEAST_NONCE_BYTES : KEYED_NONCE_BYTES;
+  const { nonceBytes = Math.max(LEAST_NONCE_BYTES, Math.min(maxNonceBytes, MOST_BLOCK_BYTES - id.length)) } = options;
   if (key !== undefined && !(key instanceof Uint8Array && key.length === MOST_BLOCK_BYTES)) {
     throw invalidOption(`connectionIds.key must be a Uint8Array of ${MOST_BLOCK_BYTES} bytes`);
   }

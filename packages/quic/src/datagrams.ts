@@ -34,7 +34,7 @@ export class Datagrams {
   #incomingMaxAge = Number.POSITIVE_INFINITY;
   #outgoingMaxAge = Number.POSITIVE_INFINITY;
   #reader: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #wanted: (() => void) | undefined;
+  #pullResolve: (() => void) | undefined;
   #readable: ReadableStream<Uint8Array> | undefined;
   readonly #writers = new Set<WritableStreamDefaultController>();
   #writable: WritableStream<Uint8Array> | undefined;
@@ -153,7 +153,7 @@ export class Datagrams {
   #pull(): Promise<void> | undefined {
     if (this.#deliver()) return undefined;
     return new Promise((resolve) => {
-      this.#wanted = resolve;
+      this.#pullResolve = resolve;
     });
   }
 
@@ -210,10 +210,10 @@ export class Datagrams {
   receive(bytes: Uint8Array): void {
     if (this.#readable !== undefined && this.#reader === undefined) return;
     this.#incoming.push({ bytes, at: performance.now() });
-    if (this.#wanted !== undefined && this.#deliver()) {
-      const wanted = this.#wanted;
-      this.#wanted = undefined;
-      wanted();
+    if (this.#pullResolve !== undefined && this.#deliver()) {
+      const resolvePull = this.#pullResolve;
+      this.#pullResolve = undefined;
+      resolvePull();
     } else if (this.#incoming.length > this.#incomingMark) {
       this.#incoming.shift();
       this.#dropped++;
@@ -235,8 +235,8 @@ export class Datagrams {
     this.#reader = undefined;
     if (this.#ended.error === undefined) reader.close();
     else reader.error(this.#ended.error);
-    this.#wanted?.();
-    this.#wanted = undefined;
+    this.#pullResolve?.();
+    this.#pullResolve = undefined;
   }
 }
 

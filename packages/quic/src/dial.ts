@@ -114,14 +114,14 @@ export function checkHandshakeTimeout(handshakeTimeoutMs: number): void {
 /** Resolves the host to addresses of the socket's family, in the resolver's order. */
 async function resolveHost(host: string, family: "IPv4" | "IPv6"): Promise<string[]> {
   if (isIP(host) !== 0) return [host];
-  let found: { address: string; family: number }[];
+  let addresses: { address: string; family: number }[];
   try {
-    found = await lookup(host, { all: true });
+    addresses = await lookup(host, { all: true });
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? "ENOTFOUND";
     throw new QuicError({ source: "system", code, message: `the name ${host} could not be resolved [${code}]`, cause });
   }
-  const reachable = found.filter((entry) => family === "IPv6" || entry.family === 4).map((entry) => entry.address);
+  const reachable = addresses.filter((entry) => family === "IPv6" || entry.family === 4).map((entry) => entry.address);
   if (reachable.length === 0) {
     const message = `${host} has no ${family} address, and this endpoint is bound to ${family} only`;
     throw new QuicError({ source: "system", code: "EAFNOSUPPORT", message });

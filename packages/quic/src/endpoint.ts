@@ -246,10 +246,10 @@ export class Endpoint {
   }
 
   #updateRef(): void {
-    const wanted = this.#open && this.#wantsRef && (this.#listening || this.#sessions > 0);
-    if (wanted === this.#referenced) return;
-    this.#referenced = wanted;
-    this.#engine.native.setRef(wanted);
+    const shouldRef = this.#open && this.#wantsRef && (this.#listening || this.#sessions > 0);
+    if (shouldRef === this.#referenced) return;
+    this.#referenced = shouldRef;
+    this.#engine.native.setRef(shouldRef);
   }
 
   #assertOpen(): void {

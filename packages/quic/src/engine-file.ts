@@ -15,11 +15,11 @@ const moduleUrl: string | undefined = import.meta.url;
  * Path of this module, or of the bundle that contains it. Bundlers must not recognise a path derived from it, because
  * they would then try to bundle the engine. CommonJS has no `import.meta`.
  */
-const here = moduleUrl === undefined ? __filename : fileURLToPath(moduleUrl);
-const root = dirname(dirname(here));
+const moduleFile = moduleUrl === undefined ? __filename : fileURLToPath(moduleUrl);
+const root = dirname(dirname(moduleFile));
 // By another name: webpack would follow what this requires.
 const { createRequire: requireFor } = nodeModule;
-const requireHere = requireFor(here);
+const requireHere = requireFor(moduleFile);
 
 /** Loads the engine for this platform: one that was built in this checkout, or the one in the platform's package. */
 export function loadEngine(): unknown {
@@ -48,7 +48,7 @@ function otherLayout(path: string, isBuiltHere: boolean): string {
   const remedy = isBuiltHere
     ? 'Rebuild both with "npm run build"'
     : "Delete node_modules and install again, so that both have the same version; rebuild bundles";
-  return `the engine in ${path} has another version than @quicrpc/quic in ${here}. ${remedy}`;
+  return `the engine in ${path} has another version than @quicrpc/quic in ${moduleFile}. ${remedy}`;
 }
 
 /** Mirrors `platformName` in scripts/platforms.mjs. */
@@ -86,7 +86,7 @@ function whyAbsent(platform: string): string {
   const names = enginePackages();
   const name = `@quicrpc/quic-${platform}`;
   if (names === undefined) {
-    return `${name} was found neither from ${here} nor from the running program. A bundle needs it in a node_modules folder above it: install it there, or mark @quicrpc/quic as external for the bundler`;
+    return `${name} was found neither from ${moduleFile} nor from the running program. A bundle needs it in a node_modules folder above it: install it there, or mark @quicrpc/quic as external for the bundler`;
   }
   if (names.length === 0) {
     return 'it has not been built. Build it with "npm run build:native -w @quicrpc/quic" (needs Rust)';
@@ -94,8 +94,8 @@ function whyAbsent(platform: string): string {
   if (names.includes(name)) {
     return `${name} is not installed. Install with optional dependencies; if the lockfile was written on another platform by npm 10 or older, delete node_modules and package-lock.json and install again`;
   }
-  const others = names.map((other) => other.slice("@quicrpc/quic-".length)).join(", ");
-  return `there is no engine for it (there is one for ${others})`;
+  const otherPackages = names.map((other) => other.slice("@quicrpc/quic-".length)).join(", ");
+  return `there is no engine for it (there is one for ${otherPackages})`;
 }
 
 /**
@@ -119,11 +119,11 @@ function reasonOf(cause: unknown): string {
   return `the engine could not be loaded: ${text}`;
 }
 
-function unavailable(platform: string, why: string, cause?: unknown): QuicError {
+function unavailable(platform: string, reason: string, cause?: unknown): QuicError {
   return new QuicError({
     source: "system",
     code: "ERR_QUIC_NATIVE_MISSING",
-    message: `QUIC is not available on ${platform}: ${why}. Without it, @quicrpc/node serves and connects over wss:// and tls://, and @quicrpc/http over HTTP (docs/platforms.md)`,
+    message: `QUIC is not available on ${platform}: ${reason}. Without it, @quicrpc/node serves and connects over wss:// and tls://, and @quicrpc/http over HTTP (docs/platforms.md)`,
     cause,
   });
 }

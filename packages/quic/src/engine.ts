@@ -60,9 +60,9 @@ export class Engine {
 
   readonly #closed: () => void;
 
-  constructor(given: EngineOptions) {
+  constructor(options: EngineOptions) {
     const dispatch = (count: number, slab: Uint8Array): boolean => this.#dispatch(count, slab);
-    this.native = unwrap(loadNative().bind(packOptions(given), given.port, dispatch, this.#records));
+    this.native = unwrap(loadNative().bind(packOptions(options), options.port, dispatch, this.#records));
     this.#closed = closeOnExit(this.native);
     this.threaded = this.native.driver() === "thread";
     this.address = this.#boundAddress();
@@ -103,8 +103,8 @@ export class Engine {
     setImmediate(this.#flush);
   }
 
-  #acceptStream(index: number, word: number): QuicStream {
-    const [generation, early] = streamGeneration(word);
+  #acceptStream(index: number, packed: number): QuicStream {
+    const [generation, early] = streamGeneration(packed);
     return this.adoptStream(packHandle(index, generation), early);
   }
 
@@ -179,9 +179,9 @@ export class Engine {
       if (this.onError !== undefined) this.onError(thrown);
       // oxlint-disable-next-line no-console -- an exception must not pass unseen
       else console.error("quicrpc: a hook failed:", thrown);
-    } catch (again) {
+    } catch (stopError) {
       // oxlint-disable-next-line no-console -- as above; nobody else is left to receive it
-      console.error("quicrpc: onError failed:", again, "It was called with:", thrown);
+      console.error("quicrpc: onError failed:", stopError, "It was called with:", thrown);
     }
   }
 
@@ -282,13 +282,13 @@ export class Engine {
               this.streams[a]?.receiveSent(b !== 0);
               break;
             case record.ASKED:
-              this.webTransports.asked(a, b);
+              this.webTransports.onRequested(a, b);
               break;
             case record.DRAINING:
               this.#session(a)?.receiveDraining();
               break;
             case record.LOST:
-              this.#lost(a, b, c);
+              this.#onSessionLost(a, b, c);
               break;
             case record.SILENT:
               this.#session(a)?.receiveSilence(c);
@@ -345,11 +345,11 @@ export class Engine {
     else if ((flags & record.FLAG_HTTP3) === 0) this.accepted(session);
   }
 
-  #lost(index: number, generation: number, failure: number): void {
+  #onSessionLost(index: number, generation: number, failure: number): void {
     const error = this.#failure(failure);
     this.#failures.delete(failure);
     if (index >= record.WEB_TRANSPORT) {
-      this.webTransports.lost(index, generation, error);
+      this.webTransports.onSessionLost(index, generation, error);
       return;
     }
     const handle = packHandle(index, generation);

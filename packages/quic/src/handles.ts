@@ -1,8 +1,8 @@
 import { EARLY_STREAM, INDEX_BITS } from "./native-layout.js";
 
 /** Splits the generation of an accepted stream from the flag that it arrived before the handshake was complete. */
-export function streamGeneration(word: number): [generation: number, early: boolean] {
-  return word >= EARLY_STREAM ? [word - EARLY_STREAM, true] : [word, false];
+export function streamGeneration(packed: number): [generation: number, early: boolean] {
+  return packed >= EARLY_STREAM ? [packed - EARLY_STREAM, true] : [packed, false];
 }
 
 const INDEX_SPAN = 2 ** INDEX_BITS;

@@ -205,9 +205,9 @@ export function transportNumbers(
 ): Float64Array {
   const number = (name: keyof typeof RANGES): number => {
     const value = options[name] ?? DEFAULT_TRANSPORT[name];
-    const { 0: least, 1: greatest } = RANGES[name];
-    if (typeof value !== "number" || !(value >= least && value <= greatest)) {
-      throw invalidOption(`transport.${name} must be a number from ${least} to ${greatest}, not ${String(value)}`);
+    const { 0: smallest, 1: greatest } = RANGES[name];
+    if (typeof value !== "number" || !(value >= smallest && value <= greatest)) {
+      throw invalidOption(`transport.${name} must be a number from ${smallest} to ${greatest}, not ${String(value)}`);
     }
     return value;
   };
@@ -225,7 +225,7 @@ export function transportNumbers(
     const choices: readonly string[] = CHOICES[name];
     const position = choices.indexOf(value);
     if (position < 0) {
-      const allowed = choices.map((one) => `"${one}"`).join(", ");
+      const allowed = choices.map((option) => `"${option}"`).join(", ");
       throw invalidOption(`transport.${name} must be one of ${allowed}, not ${value}`);
     }
     return position;

@@ -128,8 +128,8 @@ export function checkOptions(where: string, options: object, names: object, path
     }
     const nested: unknown = names[name as keyof typeof names];
     if (typeof nested !== "object" || nested === null) continue;
-    for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) {
-      if (typeof one === "object" && one !== null) checkOptions(where, one, nested, `${path}${name}.`);
+    for (const element of Array.isArray(value) ? (value as unknown[]) : [value]) {
+      if (typeof element === "object" && element !== null) checkOptions(where, element, nested, `${path}${name}.`);
     }
   }
 }

@@ -52,7 +52,7 @@ interface Steering {
 const TOKEN_BYTES = 16;
 
 /** Sockets whose places this process uses. The system distinguishes processes, but not groups within one process. */
-const taken: Set<number> = new Set();
+const usedDescriptors: Set<number> = new Set();
 
 /**
  * One UDP port for several workers. Each packet goes to the worker that issued its connection id, even after the
@@ -86,21 +86,21 @@ export class PortGroup {
     if (chooseSteering(steering) === "relay") {
       const token = randomBytes(TOKEN_BYTES);
       const bound = unwrap(native.bindRelay(address, portOf(port), flagOf("QUICRPC_OFFLOAD"), places, token, ids));
-      const [relay = 0, found = 0, channel = 0] = bound.split(" ").map(Number);
+      const [relay = 0, boundPort = 0, channel = 0] = bound.split(" ").map(Number);
       const members = Array.from({ length: places }, (_, place) => ({
         place,
         relay: { port: channel, token: token.toString("hex") },
       }));
-      return new PortGroup(found, members, {
+      return new PortGroup(boundPort, members, {
         accept: (accepting, empty) => unwrap(native.steerRelay(relay, accepting, empty)),
         close: () => native.closeRelay(relay),
       });
     }
-    const [found = 0, ...descriptors] = unwrap(native.bindGroup(address, portOf(port), places, ids))
+    const [boundPort = 0, ...descriptors] = unwrap(native.bindGroup(address, portOf(port), places, ids))
       .split(" ")
       .map(Number);
     const members = descriptors.map((descriptor, place) => ({ descriptor, place }));
-    return new PortGroup(found, members, {
+    return new PortGroup(boundPort, members, {
       accept: (accepting, empty) =>
         void unwrap(native.steerGroup(descriptors, accepting, empty, new Uint8Array(0), 0, ids)),
       close: () => {
@@ -119,7 +119,7 @@ export class PortGroup {
     const { descriptors: inherited, places = 1, connectionIds } = options;
     const ids = packConnectionIds(connectionIds);
     const descriptors = [...inherited];
-    if (descriptors.some((descriptor) => taken.has(descriptor))) {
+    if (descriptors.some((descriptor) => usedDescriptors.has(descriptor))) {
       const message = "this process already uses a socket of the port";
       throw new QuicError({ source: "system", code: "EADDRINUSE", message });
     }
@@ -129,15 +129,15 @@ export class PortGroup {
       descriptor: descriptors[place] as number,
       place,
     }));
-    for (const { descriptor } of members) taken.add(descriptor);
+    for (const { descriptor } of members) usedDescriptors.add(descriptor);
     // Turn of this process among those that route new clients to their places.
-    let turn = 0;
+    let epoch = 0;
     return new PortGroup(port, members, {
       accept: (accepting, empty) => {
-        turn = unwrap(native.steerGroup(descriptors, accepting, empty, Uint8Array.from(claimed), turn, ids));
+        epoch = unwrap(native.steerGroup(descriptors, accepting, empty, Uint8Array.from(claimed), epoch, ids));
       },
       close: () => {
-        for (const { descriptor } of members) if (taken.delete(descriptor)) native.unclaimPlace(descriptor);
+        for (const { descriptor } of members) if (usedDescriptors.delete(descriptor)) native.unclaimPlace(descriptor);
       },
     });
   }
@@ -167,7 +167,7 @@ export class PortGroup {
 function chooseSteering(
   option: PortGroupOptions["steering"] = process.platform === "linux" ? "kernel" : "relay",
 ): "kernel" | "relay" {
-  const said = process.env["QUICRPC_STEERING"] || option;
-  if (said === "kernel" || said === "relay") return said;
-  throw invalidOption(`steering, or QUICRPC_STEERING, must be "kernel" or "relay", not ${JSON.stringify(said)}`);
+  const value = process.env["QUICRPC_STEERING"] || option;
+  if (value === "kernel" || value === "relay") return value;
+  throw invalidOption(`steering, or QUICRPC_STEERING, must be "kernel" or "relay", not ${JSON.stringify(value)}`);
 }

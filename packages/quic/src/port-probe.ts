@@ -34,17 +34,17 @@ async function probed(host: string, port: number, patienceMs: number): Promise<b
   const { createSocket } = await import("node:dgram");
   return new Promise((resolve) => {
     const socket = createSocket(isIP(host) === 6 ? "udp6" : "udp4");
-    let late: NodeJS.Immediate | undefined;
+    let deadline: NodeJS.Immediate | undefined;
     const finish = (closed: boolean): void => {
       clearTimeout(timer);
-      clearImmediate(late);
+      clearImmediate(deadline);
       socket.off("error", onError).on("error", () => {});
       socket.close();
       resolve(closed);
     };
     const onError = ({ code }: NodeJS.ErrnoException): void => finish(code === "ECONNREFUSED");
     // If the process was busy, its timers run before the messages that arrived in the meantime.
-    const timer = setTimeout(() => (late = setImmediate(() => finish(false)).unref()), patienceMs);
+    const timer = setTimeout(() => (deadline = setImmediate(() => finish(false)).unref()), patienceMs);
     timer.unref();
     socket.unref();
     socket.on("error", onError);

@@ -38,7 +38,7 @@ type Held = Uint8Array | ((handler: StreamHandler) => void);
 
 /** A callback that sees the first bytes before the handler. */
 interface Peek {
-  readonly look: (bytes: Uint8Array) => boolean;
+  readonly inspect: (bytes: Uint8Array) => boolean;
   readonly onOver: () => void;
 }
 
@@ -55,7 +55,7 @@ export class QuicStream {
   #receiving = true;
   #enginePaused = false;
   /** Events kept until they can be delivered, or undefined if there never were any. */
-  #held: Held[] | undefined;
+  #queued: Held[] | undefined;
   #peek: Peek | undefined;
   #webApi: StreamWebApi | undefined;
 
@@ -97,14 +97,14 @@ export class QuicStream {
   }
 
   /**
-   * Looks at the first bytes before `attach`: calls `look` with the bytes that have arrived, and again with more, until
+   * Looks at the first bytes before `attach`: calls `inspect` with the bytes that have arrived, and again with more, until
    * it returns false. Then flow control holds the peer back until a handler is attached, which receives all bytes.
    * Calls `onOver` if the stream ends first.
    */
-  peek(look: (bytes: Uint8Array) => boolean, onOver: () => void): void {
-    this.#peek = { look, onOver };
+  peek(inspect: (bytes: Uint8Array) => boolean, onOver: () => void): void {
+    this.#peek = { inspect, onOver };
     this.#joinHeld();
-    if (this.#held?.[0] !== undefined) this.#look();
+    if (this.#queued?.[0] !== undefined) this.#inspectFirst();
   }
 
   /**
@@ -161,7 +161,7 @@ export class QuicStream {
   stopSending(code: number): void {
     if (!this.#receiving) return;
     this.#receiving = false;
-    this.#held = undefined;
+    this.#queued = undefined;
     if (this.#handle < 0) return;
     this.#engine.kick();
     if ((this.#engine.native.stopSending(this.#handle, code) & FLAG_FREED) !== 0) this.#release();
@@ -180,7 +180,7 @@ export class QuicStream {
     if (!this.#paused) return;
     this.#paused = false;
     if (this.#handler !== undefined) this.#flow();
-    else if (!this.#held?.some((event) => event instanceof Uint8Array)) this.#pauseEngine(false);
+    else if (!this.#queued?.some((event) => event instanceof Uint8Array)) this.#pauseEngine(false);
   }
 
   /** The receiving side as a byte stream. Use it instead of a handler. */
@@ -218,18 +218,18 @@ export class QuicStream {
       queueMicrotask(() => this.#deliverHeld());
       return;
     }
-    this.#held = undefined;
+    this.#queued = undefined;
     this.#flowing = true;
     this.#pauseEngine(false);
   }
 
   get #holds(): boolean {
-    return this.#held !== undefined && this.#held.length > 0;
+    return this.#queued !== undefined && this.#queued.length > 0;
   }
 
   #hold(event: Held): void {
-    this.#held ??= [];
-    this.#held.push(event);
+    this.#queued ??= [];
+    this.#queued.push(event);
   }
 
   /** Delivers held events. If the handler throws, later events are not lost. */
@@ -237,7 +237,7 @@ export class QuicStream {
     const handler = this.#handler;
     if (handler === undefined || this.#paused) return;
     try {
-      while (this.#holds && !this.#paused) deliver(handler, this.#held?.shift() as Held);
+      while (this.#holds && !this.#paused) deliver(handler, this.#queued?.shift() as Held);
     } finally {
       if (!this.#paused && !this.#flowing) this.#flow();
     }
@@ -250,7 +250,7 @@ export class QuicStream {
   }
 
   /** Forgets the handle after the engine ended the stream. */
-  #forget(): void {
+  #forgetHandle(): void {
     if (this.#handle < 0) return;
     this.#engine.streams[handleIndex(this.#handle)] = undefined;
     this.#handle = -1;
@@ -267,27 +267,27 @@ export class QuicStream {
       return;
     }
     // Copied: one held byte would keep its whole slab.
-    const held = this.#held;
-    const first = held?.[0];
-    if (this.#peek !== undefined && held !== undefined && first instanceof Uint8Array)
-      held[0] = Buffer.concat([first, chunk]);
+    const queued = this.#queued;
+    const first = queued?.[0];
+    if (this.#peek !== undefined && queued !== undefined && first instanceof Uint8Array)
+      queued[0] = Buffer.concat([first, chunk]);
     else this.#hold(chunk.slice());
     if (this.#peek === undefined) this.#pauseEngine(true);
-    else this.#look();
+    else this.#inspectFirst();
   }
 
   /** Joins held pieces into one, because `peek` looks at all bytes. */
   #joinHeld(): void {
-    const held = this.#held ?? [];
-    const events = held.findIndex((piece) => !(piece instanceof Uint8Array));
-    const count = events < 0 ? held.length : events;
-    if (count > 1) held.splice(0, count, Buffer.concat(held.slice(0, count) as Uint8Array[]));
+    const queued = this.#queued ?? [];
+    const events = queued.findIndex((event) => !(event instanceof Uint8Array));
+    const count = events < 0 ? queued.length : events;
+    if (count > 1) queued.splice(0, count, Buffer.concat(queued.slice(0, count) as Uint8Array[]));
   }
 
-  #look(): void {
-    const first = this.#held?.[0];
+  #inspectFirst(): void {
+    const first = this.#queued?.[0];
     if (!(first instanceof Uint8Array) || !this.#receiving) this.#peekIsOver();
-    else if (this.#peek?.look(first) === true) this.#pauseEngine(false);
+    else if (this.#peek?.inspect(first) === true) this.#pauseEngine(false);
     else {
       this.#peek = undefined;
       this.#pauseEngine(true);
@@ -301,8 +301,8 @@ export class QuicStream {
   }
 
   /** @internal */
-  receiveEnd(freed: boolean, trailers: HeaderPairs | undefined): void {
-    if (freed) this.#forget();
+  receiveEnd(isFreed: boolean, trailers: HeaderPairs | undefined): void {
+    if (isFreed) this.#forgetHandle();
     if (!this.#receiving) return;
     this.#receiving = false;
     if (this.#flowing) end(this.#handler as StreamHandler, trailers);
@@ -311,8 +311,8 @@ export class QuicStream {
   }
 
   /** @internal */
-  receiveReset(freed: boolean, code: number): void {
-    if (freed) this.#forget();
+  receiveReset(isFreed: boolean, code: number): void {
+    if (isFreed) this.#forgetHandle();
     if (!this.#receiving) return;
     this.#receiving = false;
     if (this.#flowing) (this.#handler as StreamHandler).onReset(code);
@@ -321,14 +321,14 @@ export class QuicStream {
   }
 
   /** @internal Sending-side events: pausing does not delay them. */
-  receiveStopped(freed: boolean, code: number): void {
-    if (freed) this.#forget();
+  receiveStopped(isFreed: boolean, code: number): void {
+    if (isFreed) this.#forgetHandle();
     this.#notify((handler) => handler.onStopSending(code));
   }
 
   /** @internal */
-  receiveSent(freed: boolean): void {
-    if (freed) this.#forget();
+  receiveSent(isFreed: boolean): void {
+    if (isFreed) this.#forgetHandle();
     this.#notify((handler) => handler.onSent?.());
   }
 
@@ -339,13 +339,13 @@ export class QuicStream {
 
   /** @internal */
   receiveFreed(): void {
-    this.#forget();
+    this.#forgetHandle();
   }
 
   /** @internal */
   receiveClosed(error: QuicError | undefined): void {
-    this.#forget();
-    if (this.#paused) this.#held = undefined;
+    this.#forgetHandle();
+    if (this.#paused) this.#queued = undefined;
     this.#receiving = false;
     if (this.#handler !== undefined && !this.#holds) this.#handler.onClosed(error);
     else this.#hold((handler) => handler.onClosed(error));

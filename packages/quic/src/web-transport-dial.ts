@@ -54,18 +54,18 @@ class SharedConnection {
     this.#dialled.then((session) => session.closed.then(onEnd, onEnd), onEnd);
   }
 
-  async join(ask: Ask): Promise<QuicSession> {
-    const { signal } = ask.options;
+  async join(sessionRequest: Ask): Promise<QuicSession> {
+    const { signal } = sessionRequest.options;
     let onAbort = (): void => {};
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const over = new Promise<never>((_, reject) => {
+    const aborted = new Promise<never>((_, reject) => {
       onAbort = () => reject(signal?.reason);
-      timer = setTimeout(() => reject(lateError(ask)), ask.until - performance.now());
+      timer = setTimeout(() => reject(lateError(sessionRequest)), sessionRequest.until - performance.now());
     });
     signal?.addEventListener("abort", onAbort, { once: true });
     this.#waiting++;
     try {
-      return await Promise.race([this.#dialled, over]);
+      return await Promise.race([this.#dialled, aborted]);
     } catch (error) {
       if (this.#waiting === 1) this.#abandon.abort(error);
       throw error;
@@ -86,7 +86,7 @@ interface Carrier {
   /** True if the connection carries only this session. */
   readonly exclusive: boolean;
   /** Removes a shared connection that may be closing, so that no other session joins it. */
-  readonly forget?: () => void;
+  readonly discard?: () => void;
 }
 
 interface Ask {
@@ -106,7 +106,7 @@ export async function dialWebTransport(
 ): Promise<WebTransportSession> {
   const { handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
   checkHandshakeTimeout(handshakeTimeoutMs);
-  const ask: Ask = {
+  const sessionRequest: Ask = {
     target: parseUrl(url),
     protocols: encodeProtocols(options.protocols),
     fields: encodeFields(options.headers),
@@ -114,12 +114,12 @@ export async function dialWebTransport(
     options,
   };
   for (;;) {
-    const carrier = await carry(engine, ask);
+    const carrier = await connectionFor(engine, sessionRequest);
     try {
-      return await request(engine, carrier, ask);
+      return await requestSession(engine, carrier, sessionRequest);
     } catch (error) {
-      if (carrier.forget === undefined || !isUnasked(error)) throw error;
-      carrier.forget();
+      if (carrier.discard === undefined || !isUnasked(error)) throw error;
+      carrier.discard();
     }
   }
 }
@@ -132,15 +132,19 @@ function isUnasked(error: unknown): boolean {
   return error instanceof QuicError && ["ERR_QUIC_CLOSED", "ERR_QUIC_SESSION_UNAVAILABLE"].includes(error.code);
 }
 
-function request(engine: Engine, { connection, exclusive }: Carrier, ask: Ask): Promise<WebTransportSession> {
-  const { target, protocols, fields, until, options } = ask;
+function requestSession(
+  engine: Engine,
+  { connection, exclusive }: Carrier,
+  sessionRequest: Ask,
+): Promise<WebTransportSession> {
+  const { target, protocols, fields, until, options } = sessionRequest;
   const { signal } = options;
   return new Promise((resolve, reject) => {
     const finish = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);
     };
-    const give = (reason: unknown): void => {
+    const fail = (reason: unknown): void => {
       finish();
       reject(reason);
       if (exclusive) connection.close({ closeCode: H3_NO_ERROR });
@@ -148,18 +152,18 @@ function request(engine: Engine, { connection, exclusive }: Carrier, ask: Ask): 
     let cancel = (): void => {};
     const onAbort = (): void => {
       cancel();
-      give(signal?.reason);
+      fail(signal?.reason);
     };
     const timer = setTimeout(
       () => {
         cancel();
-        give(lateError(ask));
+        fail(lateError(sessionRequest));
       },
       Math.max(0, until - performance.now()),
     );
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
-      cancel = engine.webTransports.ask(connection, {
+      cancel = engine.webTransports.requestSession(connection, {
         authority: target.authority,
         path: target.path,
         protocols,
@@ -169,10 +173,10 @@ function request(engine: Engine, { connection, exclusive }: Carrier, ask: Ask): 
           finish();
           resolve(session);
         },
-        failed: give,
+        failed: fail,
       });
     } catch (error) {
-      give(error);
+      fail(error);
       return;
     }
     if (signal?.aborted) onAbort();
@@ -207,8 +211,8 @@ export function parseUrl(url: string | URL): Target {
 }
 
 /** Returns a connection for one session. The engine closes it when its last session ends. */
-async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
-  const { target, options } = ask;
+async function connectionFor(engine: Engine, sessionRequest: Ask): Promise<Carrier> {
+  const { target, options } = sessionRequest;
   const { host, port } = target;
   const { tls, transport, serverName, signal, handshakeTimeoutMs, allowPooling = false } = options;
   if (allowPooling && tls?.serverCertificateHashes !== undefined) {
@@ -236,15 +240,16 @@ async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
   const pool = pools.get(engine) ?? new Map<string, SharedConnection>();
   pools.set(engine, pool);
   const key = JSON.stringify([host, port, serverName, transport, tls]);
-  const forget = (connection: SharedConnection): void => {
+  const discard = (connection: SharedConnection): void => {
     if (pool.get(key) === connection) pool.delete(key);
   };
   const known = pool.get(key);
-  if (known !== undefined) return { connection: await known.join(ask), exclusive: false, forget: () => forget(known) };
+  if (known !== undefined)
+    return { connection: await known.join(sessionRequest), exclusive: false, discard: () => discard(known) };
   const dialled: SharedConnection = new SharedConnection(
     (abandon) => connect(abandon, MAX_HANDSHAKE_TIMEOUT_MS),
-    () => forget(dialled),
+    () => discard(dialled),
   );
   pool.set(key, dialled);
-  return { connection: await dialled.join(ask), exclusive: false };
+  return { connection: await dialled.join(sessionRequest), exclusive: false };
 }

@@ -30,7 +30,7 @@ interface Slot {
   readonly handle: number;
   session?: WebTransportSession;
   /** The client's request, until the session exists. */
-  ask?: Ask | undefined;
+  clientRequest?: Ask | undefined;
   /** The request at the server, until the session exists. */
   request?: AskedRequest | undefined;
 }
@@ -51,12 +51,12 @@ export class WebTransports {
   }
 
   /** Client: requests a session on an HTTP/3 connection. Returns a function that aborts the attempt. */
-  ask(carrier: QuicSession, ask: Ask): () => void {
+  requestSession(carrier: QuicSession, request: Ask): () => void {
     const { native } = this.#engine;
-    const { authority, path, protocols, fields } = ask;
+    const { authority, path, protocols, fields } = request;
     const handle = unwrap(native.askSession(carrier.handle, authority, path, protocols, fields));
     this.#engine.kick();
-    this.#slots[(handle % 2 ** 24) - WEB_TRANSPORT] = { handle, ask };
+    this.#slots[(handle % 2 ** 24) - WEB_TRANSPORT] = { handle, clientRequest: request };
     return () => {
       this.#engine.kick();
       native.closeSession(handle, 0, new Uint8Array(0));
@@ -66,18 +66,18 @@ export class WebTransports {
   /** Client: the server granted a session. */
   granted(index: number): void {
     const slot = this.#slots[index - WEB_TRANSPORT];
-    if (slot?.ask === undefined) return;
+    if (slot?.clientRequest === undefined) return;
     const [protocol, fields] = this.#engine.native.sessionAnswer(slot.handle) ?? ["", []];
-    const { ask } = slot;
-    const { authority, path, datagrams } = ask;
+    const { clientRequest } = slot;
+    const { authority, path, datagrams } = clientRequest;
     const opening = { authority, path, protocol, headers: decodeFields(fields) };
     slot.session = new WebTransportSession(this.#engine, slot.handle, opening, datagrams);
-    slot.ask = undefined;
-    ask.granted(slot.session);
+    slot.clientRequest = undefined;
+    clientRequest.granted(slot.session);
   }
 
   /** Server: a client requests a session. */
-  asked(index: number, generation: number): void {
+  onRequested(index: number, generation: number): void {
     const engine = this.#engine;
     const handle = packHandle(index, generation);
     const [authority, path, protocols, flat] = engine.native.sessionRequest(handle) ?? ["", "", [], []];
@@ -90,9 +90,9 @@ export class WebTransports {
       this.#engine.hookFailed(error);
     };
     try {
-      const answer = this.onRequest?.(request) ?? { status: 404 };
-      if (answer instanceof Promise) answer.then((later) => this.#answer(slot, request, later)).catch(refuse);
-      else this.#answer(slot, request, answer);
+      const response = this.onRequest?.(request) ?? { status: 404 };
+      if (response instanceof Promise) response.then((later) => this.#respond(slot, request, later)).catch(refuse);
+      else this.#respond(slot, request, response);
     } catch (error) {
       refuse(error);
     }
@@ -102,17 +102,17 @@ export class WebTransports {
     return slot.session === undefined && this.#slots[(slot.handle % 2 ** 24) - WEB_TRANSPORT] === slot;
   }
 
-  #answer(slot: Slot, request: WebTransportRequest, answer: WebTransportResponse): void {
+  #respond(slot: Slot, request: WebTransportRequest, response: WebTransportResponse): void {
     if (!this.#awaits(slot)) return;
-    checkAnswer(request, answer);
-    if ((answer.status ?? 200) !== 200) {
-      this.#refuse(slot, answer);
+    checkAnswer(request, response);
+    if ((response.status ?? 200) !== 200) {
+      this.#refuse(slot, response);
       return;
     }
     const engine = this.#engine;
     const { authority, path, headers } = request;
-    const { protocol = "" } = answer;
-    const fields = encodeFields(answer.headers);
+    const { protocol = "" } = response;
+    const fields = encodeFields(response.headers);
     engine.kick();
     const session = new WebTransportSession(engine, slot.handle, { authority, path, headers, protocol });
     slot.session = session;
@@ -126,7 +126,7 @@ export class WebTransports {
     this.#engine.native.rejectSession(slot.handle, status, encodeFields(headers));
   }
 
-  lost(index: number, generation: number, error: QuicError): void {
+  onSessionLost(index: number, generation: number, error: QuicError): void {
     const slot = this.#slots[index - WEB_TRANSPORT];
     if (slot === undefined || slot.handle !== packHandle(index, generation)) return;
     this.#slots[index - WEB_TRANSPORT] = undefined;
@@ -141,10 +141,10 @@ export class WebTransports {
   }
 }
 
-function end({ session, ask, request }: Slot, error: QuicError): void {
+function end({ session, clientRequest: ask, request }: Slot, error: QuicError): void {
   if (session !== undefined) session.receiveLost(error);
   else if (ask !== undefined) ask.failed(error);
-  else request?.left(error);
+  else request?.onClientLeft(error);
 }
 
 /** A client's request. Its signal is created on first use. */
@@ -184,7 +184,7 @@ class AskedRequest implements WebTransportRequest {
   }
 
   /** Handles a client that disconnects before the response. */
-  left(error: QuicError): void {
+  onClientLeft(error: QuicError): void {
     this.#leftWith = error;
     this.#abort?.abort(error);
   }

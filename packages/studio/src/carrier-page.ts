@@ -11,7 +11,7 @@ export class CarrierPage {
   private readonly connection: WatchedConnection;
   private readonly first: CarrierEvent;
   private waiting: CarrierEvent[] = [];
-  private wake: () => void = () => {};
+  private wakeReader: () => void = () => {};
   private isOver = false;
 
   constructor(connection: WatchedConnection, first: CarrierEvent) {
@@ -21,24 +21,24 @@ export class CarrierPage {
     this.router = { methods: [{ method: watchCarrier, handler }] };
   }
 
-  tell(event: CarrierEvent): void {
+  send(event: CarrierEvent): void {
     if (this.waiting.length >= MAX_WAITING) this.waiting.shift();
     this.waiting.push(event);
-    this.wake();
+    this.wakeReader();
   }
 
   /** Ends the page's watch. It then starts another on its next session. */
   end(): void {
     this.isOver = true;
-    this.wake();
+    this.wakeReader();
   }
 
   private async *watch(signal: AbortSignal): AsyncGenerator<CarrierEvent> {
     const network = new NetworkWatch(this.connection);
     yield this.first;
-    const sample = async (): Promise<void> => this.tell({ type: "network", ...(await network.sample()) });
+    const sample = async (): Promise<void> => this.send({ type: "network", ...(await network.sample()) });
     const timer = setInterval(() => void sample(), SAMPLE_MS);
-    const end = (): void => this.wake();
+    const end = (): void => this.wakeReader();
     signal.addEventListener("abort", end);
     try {
       await sample();
@@ -48,7 +48,7 @@ export class CarrierPage {
         yield* events;
         if (this.waiting.length > 0 || signal.aborted || this.isOver) continue;
         await new Promise<void>((resolve) => {
-          this.wake = resolve;
+          this.wakeReader = resolve;
         });
       }
     } finally {

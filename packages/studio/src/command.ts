@@ -89,38 +89,38 @@ export async function serveStudio({
   let hosts: readonly string[] = [];
 
   const server = createServer((request, response) => {
-    void answer(request, response, hosts, settings).catch(() => response.destroy());
+    void respond(request, response, hosts, settings).catch(() => response.destroy());
   });
   server.on("upgrade", (request, socket, head) => {
     const status = pages >= MAX_PAGES ? 503 : refusal(request, hosts, token);
     if (status !== undefined) refuse(socket, status);
     else
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
-        void take(webSocket).catch(() => webSocket.terminate());
+        void acceptPage(webSocket).catch(() => webSocket.terminate());
       });
   });
-  const take = async (webSocket: Parameters<typeof webSocketTransport>[0]): Promise<void> => {
+  const acceptPage = async (webSocket: Parameters<typeof webSocketTransport>[0]): Promise<void> => {
     pages++;
-    let leave = (): void => {
+    let onPageEnd = (): void => {
       pages--;
-      leave = () => {};
+      onPageEnd = () => {};
     };
     try {
-      await serve(webSocket, () => leave());
+      await serve(webSocket, () => onPageEnd());
     } finally {
-      leave();
+      onPageEnd();
     }
   };
-  const serve = async (webSocket: Parameters<typeof webSocketTransport>[0], leave: () => void): Promise<void> => {
+  const serve = async (webSocket: Parameters<typeof webSocketTransport>[0], onPageEnd: () => void): Promise<void> => {
     const its = model;
     const page = new CarrierPage(connection, { type: "target", url: target, network, model });
     const transport = webSocketTransport(webSocket, "server");
-    const onTimings: OnTimings = (call, timings) => page.tell({ type: "timings", call, timings });
+    const onTimings: OnTimings = (call, timings) => page.send({ type: "timings", call, timings });
     const forwarding = await forwardingRouter(connection, onTimings, reflection);
     const session = createSession(transport, { routers: [page.router, forwarding], onError: () => {} });
     sessions.add(session);
     // It no longer counts as a page; only its calls remain.
-    void session.draining.then(leave);
+    void session.draining.then(onPageEnd);
     current.set(session, page);
     if (its !== model) renew(session, page);
     await session.closed;
@@ -142,8 +142,8 @@ export async function serveStudio({
   hosts = [`127.0.0.1:${bound}`, `localhost:${bound}`];
   return {
     url: `http://127.0.0.1:${bound}/#token=${token}`,
-    describeBy(made) {
-      reflection = made;
+    describeBy(reflectionRouter) {
+      reflection = reflectionRouter;
       model++;
       for (const [session, page] of current) renew(session, page);
     },
@@ -155,7 +155,7 @@ export async function serveStudio({
   };
 }
 
-async function answer(
+async function respond(
   { method, url, headers }: IncomingMessage,
   response: ServerResponse,
   hosts: readonly string[],
@@ -194,8 +194,8 @@ function refusal({ url = "", headers }: IncomingMessage, hosts: readonly string[
   return offered === WEBSOCKET_PROTOCOL ? undefined : 400;
 }
 
-function isEqual(given: string, token: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(token)];
+function isEqual(candidate: string, token: string): boolean {
+  const [a, b] = [Buffer.from(candidate), Buffer.from(token)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 

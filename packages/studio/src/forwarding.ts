@@ -38,21 +38,22 @@ const REFLECT_MS = 5000;
 export async function forwardingRouter(target: Caller, onTimings: OnTimings, reflection?: Router): Promise<Router> {
   const forward = (method: AnyMethod): Router["methods"][number] => {
     const errors = new PassedErrors();
-    const passed = { ...passing(method), errors: errors.known };
-    return { method: passed, handler: forwarder(target, passed, onTimings, errors) };
+    const forwardedMethod = { ...passing(method), errors: errors.known };
+    return { method: forwardedMethod, handler: forwarder(target, forwardedMethod, onTimings, errors) };
   };
-  const asked = reflection === undefined ? target : createLocalCaller([reflection]);
-  const described = await describedMethods(asked).catch(() => []);
-  const others = described.filter(({ service }) => service.id !== watchCarrier.service.id);
-  const own = Object.values(reflectionMethods);
-  const isOwn = ({ service }: AnyMethod): boolean => service.name === own[0]?.service.name;
-  const describing = reflection?.methods ?? (others.find(isOwn) ? others.filter(isOwn) : own).map(forward);
+  const describedBy = reflection === undefined ? target : createLocalCaller([reflection]);
+  const described = await describedMethods(describedBy).catch(() => []);
+  const otherServices = described.filter(({ service }) => service.id !== watchCarrier.service.id);
+  const ownMethods = Object.values(reflectionMethods);
+  const isOwn = ({ service }: AnyMethod): boolean => service.name === ownMethods[0]?.service.name;
+  const describing =
+    reflection?.methods ?? (otherServices.find(isOwn) ? otherServices.filter(isOwn) : ownMethods).map(forward);
   try {
-    const forwarded = others.filter((method) => !isOwn(method)).map(forward);
+    const forwarded = otherServices.filter((method) => !isOwn(method)).map(forward);
     return combineRouters([{ methods: [...forwarded, ...describing] }]);
   } catch {
     // The description is invalid, such as two methods with the same id.
-    return combineRouters([{ methods: reflection?.methods ?? own.map(forward) }]);
+    return combineRouters([{ methods: reflection?.methods ?? ownMethods.map(forward) }]);
   }
 }
 
@@ -83,7 +84,7 @@ class PassedErrors {
   private count = 0;
 
   /** Returns the target's error, for a handler to throw. */
-  passed(error: unknown): RpcError {
+  forwardedError(error: unknown): RpcError {
     const { code, reason } = RpcError.from(error);
     if (reason !== undefined && !Object.hasOwn(this.known, reason) && this.count++ < MAX_ERRORS)
       this.known[reason] = { code, details };
@@ -116,9 +117,9 @@ function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings, erro
     const { caller, options } = forwarded(target, context, onTimings);
     switch (method.kind) {
       case "unary": {
-        const { input: taken, output: given } = method.blobs?.fields ?? {};
+        const { input: inputBlobs, output: outputBlobs } = method.blobs?.fields ?? {};
         return passedOn(
-          caller.start(method, resent(input, taken), options).then((answer) => resent(answer, given)),
+          caller.start(method, resent(input, inputBlobs), options).then((response) => resent(response, outputBlobs)),
           errors,
         );
       }
@@ -185,11 +186,11 @@ function forwarded(target: Caller, context: CallContext, onTimings: OnTimings): 
   };
 }
 
-async function passedOn(answer: Promise<unknown>, errors: PassedErrors): Promise<unknown> {
+async function passedOn(response: Promise<unknown>, errors: PassedErrors): Promise<unknown> {
   try {
-    return await answer;
+    return await response;
   } catch (error) {
-    throw errors.passed(error);
+    throw errors.forwardedError(error);
   }
 }
 
@@ -197,7 +198,7 @@ async function* streamed(items: AsyncIterable<unknown>, errors: PassedErrors): A
   try {
     yield* items;
   } catch (error) {
-    throw errors.passed(error);
+    throw errors.forwardedError(error);
   }
 }
 

@@ -27,13 +27,13 @@ export function studio(options: StudioOptions = {}): HttpExtension {
   return {
     path,
     start: ({ prefix }) => {
-      const own = `${prefix}${path}`;
+      const base = `${prefix}${path}`;
       const route: PageRoute = connect === undefined ? { via: "http", prefix } : { via: "connect", url: connect };
       const settings = {
         title,
         route,
-        script: `${own}?app.js`,
-        style: `${own}?app.css`,
+        script: `${base}?app.js`,
+        style: `${base}?app.css`,
         connectTo: originsOf(connect),
       };
       return async ({ request: { method, url } }) => {
@@ -42,11 +42,11 @@ export function studio(options: StudioOptions = {}): HttpExtension {
         }
         switch (new URL(url).search) {
           case "":
-            return answer(pageDocument(settings));
+            return respond(pageDocument(settings));
           case "?app.js":
-            return answer(await pageFile("app.js"));
+            return respond(await pageFile("app.js"));
           case "?app.css":
-            return answer(await pageFile("app.css"));
+            return respond(await pageFile("app.css"));
           default:
             throw new RpcError("not_found", "the page has no such part");
         }
@@ -55,6 +55,6 @@ export function studio(options: StudioOptions = {}): HttpExtension {
   };
 }
 
-function answer({ type, body, headers }: PageFile): Response {
+function respond({ type, body, headers }: PageFile): Response {
   return new Response(body, { headers: { ...headers, "content-type": type } });
 }

@@ -22,7 +22,7 @@ class TcpLink implements Link {
   private state: Conditions;
   private readonly listen: { readonly host: string; readonly port: number };
   private readonly server: Server;
-  private readonly directions: Set<Way> = new Set();
+  private readonly directions: Set<TcpDirection> = new Set();
 
   constructor(options: LinkOptions) {
     this.state = completeConditions(options.conditions ?? {});
@@ -33,8 +33,8 @@ class TcpLink implements Link {
     this.server = createServer({ allowHalfOpen: true, noDelay: true }, (clientSocket) => {
       const serverSocket = connect({ host, port, allowHalfOpen: true, noDelay: true });
       for (const direction of [
-        new Way(clientSocket, serverSocket, random, stateOf, ({ upBytesPerSecond }) => upBytesPerSecond),
-        new Way(serverSocket, clientSocket, random, stateOf, ({ downBytesPerSecond }) => downBytesPerSecond),
+        new TcpDirection(clientSocket, serverSocket, random, stateOf, ({ upBytesPerSecond }) => upBytesPerSecond),
+        new TcpDirection(serverSocket, clientSocket, random, stateOf, ({ downBytesPerSecond }) => downBytesPerSecond),
       ]) {
         this.directions.add(direction);
         direction.from.on("close", () => this.directions.delete(direction));
@@ -72,7 +72,7 @@ class TcpLink implements Link {
 }
 
 /** One direction of a connection. */
-class Way {
+class TcpDirection {
   readonly from: Socket;
   private readonly to: Socket;
   private readonly direction: LinkDirection;

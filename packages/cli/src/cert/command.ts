@@ -43,7 +43,7 @@ export function certCommand(): Command {
       if (unknown !== undefined) unknownCommand(subcommand, unknown);
       await show(await certificate(options), options);
     });
-  const shown = withFolder(new Command("show"))
+  const showCommand = withFolder(new Command("show"))
     .description("Show it.")
     .action(async (_: CertOptions, subcommand: Command) => {
       const options = subcommand.optsWithGlobals<ShowOptions>();
@@ -81,7 +81,7 @@ export function certCommand(): Command {
       else if (options.json === true) printJson({ authority: null, stores: [] });
       else process.stdout.write("There is no development authority to remove.\n");
     });
-  for (const child of [shown, hash, rotate, trust, untrust]) command.addCommand(child);
+  for (const child of [showCommand, hash, rotate, trust, untrust]) command.addCommand(child);
   return command;
 }
 
@@ -118,17 +118,17 @@ async function certificate(options: CertOptions, renew = false): Promise<DevCert
   });
 }
 
-async function show(made: DevCertificate, options: ShowOptions): Promise<void> {
-  const shown = await describe(made);
-  if (options.json === true) printJson(shown);
-  else if (options.hash === true) process.stdout.write(`${shown.hash}\n`);
+async function show(devCert: DevCertificate, options: ShowOptions): Promise<void> {
+  const described = await describe(devCert);
+  if (options.json === true) printJson(described);
+  else if (options.hash === true) process.stdout.write(`${described.hash}\n`);
   else {
     const lines = [
-      ["hosts", shown.hosts.join(", ")],
-      ["signed by", shown.issuer],
-      ["valid until", `${shown.validTo} (${shown.daysLeft} days)`],
-      ["sha-256", shown.hash],
-      ["file", shown.file],
+      ["hosts", described.hosts.join(", ")],
+      ["signed by", described.issuer],
+      ["valid until", `${described.validTo} (${described.daysLeft} days)`],
+      ["sha-256", described.hash],
+      ["file", described.file],
     ];
     process.stdout.write(lines.map(([key = "", value = ""]) => `${key.padEnd(12)}${value}\n`).join(""));
   }
@@ -149,31 +149,31 @@ async function describe({ cert, hash, validTo, file }: DevCertificate) {
   };
 }
 
-async function changeStores(what: "add" | "remove", authority: DevAuthority, options: TrustOptions): Promise<void> {
+async function changeStores(action: "add" | "remove", authority: DevAuthority, options: TrustOptions): Promise<void> {
   const { nss, dryRun = false, json = false } = options;
   const stores = nss === undefined ? storesOf() : nss.map((folder) => nssStore(folder));
-  const outcomes = stores.map((store) => change(store, what, authority, dryRun));
-  const made = what === "add" ? { certificate: await describe(await certificate(options)) } : {};
+  const outcomes = stores.map((store) => change(store, action, authority, dryRun));
+  const added = action === "add" ? { certificate: await describe(await certificate(options)) } : {};
   process.exitCode = outcomes.some(({ outcome }) => outcome === "failed" || outcome === "no tool")
     ? EXIT.failed
     : EXIT.ok;
   if (json) {
-    const { cert: _, ...shown } = authority;
-    printJson({ authority: shown, ...made, stores: outcomes });
+    const { cert: _, ...printed } = authority;
+    printJson({ authority: printed, ...added, stores: outcomes });
     return;
   }
-  process.stdout.write(outcomes.map((outcome) => `${lineOf(outcome, what)}\n`).join(""));
-  if (what === "remove" || dryRun) return;
+  process.stdout.write(outcomes.map((outcome) => `${lineOf(outcome, action)}\n`).join(""));
+  if (action === "remove" || dryRun) return;
   process.stdout.write(
     `\nServers started from now on use a certificate by ${authority.name}, for ${authority.hosts.join(", ")}.\n` +
       `Install ${authority.file} in browsers on other devices, such as a phone. Restart running browsers.\n`,
   );
 }
 
-function lineOf({ store, command, outcome, detail }: StoreOutcome, what: "add" | "remove"): string {
+function lineOf({ store, command, outcome, detail }: StoreOutcome, action: "add" | "remove"): string {
   const colors = colorsFor(process.stdout, process.env);
   if (outcome === "shown") return command;
-  if (outcome === "done") return `${colors.green(what === "add" ? "trusted" : "removed")}  ${store}`;
+  if (outcome === "done") return `${colors.green(action === "add" ? "trusted" : "removed")}  ${store}`;
   if (outcome === "failed") return `${colors.red("failed")}   ${store}: ${detail}\n         ${command}`;
   return `${colors.red("failed")}   ${store}: certutil is missing: install ${NSS_TOOLS}, and run this again`;
 }

@@ -57,13 +57,13 @@ export function storesOf(platform: NodeJS.Platform = process.platform, home: str
     const remove = ({ name }: Trusted): string[] => ["-user", "-delstore", "Root", name];
     return [{ name: "this user's root certificates: Edge, Chrome, Firefox", tool: "certutil", add, remove }];
   }
-  const found = NSS.flatMap(([browser, path]) =>
+  const browserStores = NSS.flatMap(([browser, path]) =>
     foldersAt(home, path)
       .filter((folder) => existsSync(join(folder, "cert9.db")))
       .map((folder) => nssStore(folder, browser)),
   );
   const chromium = join(home, ".pki/nssdb");
-  return existsSync(join(chromium, "cert9.db")) ? found : [nssStore(chromium, "Chromium"), ...found];
+  return existsSync(join(chromium, "cert9.db")) ? browserStores : [nssStore(chromium, "Chromium"), ...browserStores];
 }
 
 /** Returns the NSS database in a folder: Chromium's on Linux, or that of a Firefox profile. */
@@ -80,22 +80,22 @@ export function nssStore(folder: string, browser?: string): TrustStore {
 }
 
 /** Adds the authority to a store, or removes it. With `show`, only returns the command. */
-export function change(store: TrustStore, what: "add" | "remove", authority: Trusted, show: boolean): StoreOutcome {
+export function change(store: TrustStore, action: "add" | "remove", authority: Trusted, show: boolean): StoreOutcome {
   const { name, tool, make } = store;
-  const args = store[what](authority);
+  const args = store[action](authority);
   const command = [tool, ...args].map(quoted).join(" ");
-  const shown = { store: name, command };
-  if (show) return { ...shown, outcome: "shown" };
+  const summary = { store: name, command };
+  if (show) return { ...summary, outcome: "shown" };
   if (make !== undefined) {
-    if (what === "remove") return { ...shown, outcome: "done" };
+    if (action === "remove") return { ...summary, outcome: "done" };
     mkdirSync((make[2] as string).slice("sql:".length), { recursive: true, mode: 0o700 });
-    const made = run(tool, make);
-    if (made.outcome !== "done") return { ...shown, ...made };
+    const setUp = run(tool, make);
+    if (setUp.outcome !== "done") return { ...summary, ...setUp };
   }
   const ran = run(tool, args);
   // One that does not have it needs no removal.
-  const isMissing = what === "remove" && /could not find|not found/i.test(ran.detail ?? "");
-  return { ...shown, ...(isMissing ? { outcome: "done" } : ran) };
+  const isMissing = action === "remove" && /could not find|not found/i.test(ran.detail ?? "");
+  return { ...summary, ...(isMissing ? { outcome: "done" } : ran) };
 }
 
 function run(tool: string, args: readonly string[]): Pick<StoreOutcome, "outcome" | "detail"> {

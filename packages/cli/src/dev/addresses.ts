@@ -10,13 +10,13 @@ export function reachableUrls(
   const { protocol, hostname, host } = new URL(url);
   if (protocol === "unix:" || !ANY.has(hostname)) return [url];
   const at = (name: string): string => url.replace(host, host.replace(hostname, name));
-  const others = Object.values(interfaces)
+  const otherAddresses = Object.values(interfaces)
     .flatMap((addresses) => addresses ?? [])
     .filter(({ internal, family }) => !internal && (family === "IPv4" || hostname === "[::]"))
     // Link-local addresses need a zone, which URLs have no place for.
     .filter(({ address }) => !/^fe80:/i.test(address))
     .map(({ address, family }) => at(family === "IPv6" ? `[${address}]` : address));
-  return [at("localhost"), ...others];
+  return [at("localhost"), ...otherAddresses];
 }
 
 /** Returns `url` with another port. */

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { EXIT, parseCount, report } from "../target.js";
-import { ended, held } from "../ended.js";
+import { terminated, keepAlive } from "../process-lifetime.js";
 import type { DevOptions } from "./session.js";
 
 /** Default port of programs. */
@@ -41,7 +41,7 @@ gets another port in PORT, and clients find the network at its own.
 
 The command finds the port for clients in VITE_QUICRPC_PORT, and Vite pages in import.meta.env.VITE_QUICRPC_PORT.
 
-A restart drains the server first: clients that heal, as those of connect() do, find the next one. Programs in TypeScript need tsx
+A restart drains the server first: clients that reconnect, such as those of connect(), then reach the new process. Programs in TypeScript need tsx
 in the project, or a version of Node that runs them. Ctrl-C ends it.
 
 Exit codes: 0 ended, 1 it cannot start, 2 wrong usage.`,
@@ -69,11 +69,11 @@ async function dev(
   }
   let session: InstanceType<typeof DevSession> | undefined;
   try {
-    const end = ended();
+    const end = terminated();
     session = new DevSession(process.cwd(), program, words, { ...options, port, network: described, json });
     // A signal ends it while it starts, too.
     await Promise.race([session.start(), end, session.failed]);
-    await held(Promise.race([end, session.failed]));
+    await keepAlive(Promise.race([end, session.failed]));
     return EXIT.ok;
   } catch (error) {
     report(error as Error, { json });

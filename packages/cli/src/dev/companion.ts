@@ -25,7 +25,7 @@ export interface CompanionOptions {
    * Called when it has ended by itself: with its exit code, null after a signal, or the error if it could not be
    * started.
    */
-  readonly onEnd: (how: number | null | Error) => void;
+  readonly onEnd: (result: number | null | Error) => void;
 }
 
 /** A process next to the program: a page's development server, or the studio. */
@@ -72,8 +72,8 @@ export class CompanionProcess {
       stdio: ["inherit", "pipe", "inherit"],
     });
     createInterface(child.stdout).once("line", onPage);
-    return new CompanionProcess(child, (how) => {
-      if (how instanceof Error) process.stderr.write(`${how.message}\n`);
+    return new CompanionProcess(child, (result) => {
+      if (result instanceof Error) process.stderr.write(`${result.message}\n`);
     });
   }
 

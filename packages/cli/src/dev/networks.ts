@@ -30,7 +30,7 @@ export class Networks {
    * Returns the URL at which clients reach a listener on `url` through the network. A URL without a port is returned
    * unchanged.
    */
-  async through(url: string): Promise<string> {
+  async urlThrough(url: string): Promise<string> {
     const port = urlPortOf(url);
     if (port === 0) return url;
     const link = this.links.get(port) ?? (await this.open(url, port));

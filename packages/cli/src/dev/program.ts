@@ -16,8 +16,8 @@ const PRELOAD = new URL("./preload.js", import.meta.url);
 /** Returns the server program of the project in `cwd`. Throws if there is none. */
 export function findProgram(cwd: string, named: string | undefined): string {
   const candidates = named === undefined ? USUAL : [named];
-  const found = candidates.map((name) => join(cwd, name)).find((path) => existsSync(path));
-  if (found !== undefined) return found;
+  const entryFile = candidates.map((name) => join(cwd, name)).find((path) => existsSync(path));
+  if (entryFile !== undefined) return entryFile;
   throw new Error(
     named === undefined
       ? "found no program to run: name it, as in quicrpc dev src/main.ts; src/server.ts is found without a name"

@@ -86,9 +86,9 @@ export class DevSession {
     const { cwd, command } = this;
     const { port, json } = this.options;
     const name = command.join(" ");
-    const onEnd = (how: number | null | Error): void => {
-      if (how instanceof Error) this.problem(new Error(`${name} cannot be run: ${how.message}`));
-      else reportEvent({ event: "besideEnded", command: name, code: how }, json);
+    const onEnd = (result: number | null | Error): void => {
+      if (result instanceof Error) this.problem(new Error(`${name} cannot be run: ${result.message}`));
+      else reportEvent({ event: "besideEnded", command: name, code: result }, json);
     };
     return CompanionProcess.command(command, { cwd, json, port, onEnd });
   }
@@ -152,7 +152,7 @@ export class DevSession {
     const { network, json, studio } = this.options;
     const urls: string[] = [];
     try {
-      for (const url of listens) urls.push(...reachableUrls((await this.networks?.through(url)) ?? url));
+      for (const url of listens) urls.push(...reachableUrls((await this.networks?.urlThrough(url)) ?? url));
     } catch (error) {
       // Without its network nothing would reach the program.
       this.fail(error);

@@ -86,19 +86,20 @@ export function judgeCertificate(seen: Handshake, host: string, pins: readonly s
       note("expiry", `expires in ${days} days`, "renew it; watchTls() loads the new one into a running server"),
     );
   } else findings.push(ok("expiry", `valid for ${days} days more`));
-  const shown = chain.join(" ← ");
+  const chainText = chain.join(" ← ");
   if (isPinned && !pins.includes(hash)) {
     findings.push(
       problem(
         "certificate",
-        `${shown} has the SHA-256 ${hash}, which --dev or --hash does not trust`,
+        `${chainText} has the SHA-256 ${hash}, which --dev or --hash does not trust`,
         "restart the server if its certificate was renewed, or trust this one: --hash",
       ),
     );
-  } else if (isPinned) findings.push(ok("certificate", `${shown}, trusted by its hash`));
+  } else if (isPinned) findings.push(ok("certificate", `${chainText}, trusted by its hash`));
   // Expiry is reported above.
-  else if (/EXPIRED|NOT_YET_VALID/.test(untrusted ?? "")) findings.push(note("certificate", `${shown}; for ${names}`));
-  else if (untrusted === undefined) findings.push(ok("certificate", `${shown}; for ${names}`));
+  else if (/EXPIRED|NOT_YET_VALID/.test(untrusted ?? ""))
+    findings.push(note("certificate", `${chainText}; for ${names}`));
+  else if (untrusted === undefined) findings.push(ok("certificate", `${chainText}; for ${names}`));
   else if (/altname/i.test(untrusted)) {
     findings.push(
       problem(
@@ -112,7 +113,7 @@ export function judgeCertificate(seen: Handshake, host: string, pins: readonly s
       chain.length === 1
         ? "the server sends only one certificate: configure the whole chain (fullchain.pem), or trust its root with --ca, or a development certificate with --dev"
         : "trust its root with --ca, or a development certificate with --dev";
-    findings.push(problem("certificate", `${shown} is not trusted: ${untrusted}`, fix));
+    findings.push(problem("certificate", `${chainText} is not trusted: ${untrusted}`, fix));
   }
   return findings;
 }

@@ -51,23 +51,23 @@ export async function examineClock(
 ): Promise<Finding[]> {
   if (typeof seen === "string") return [];
   const date = await new Promise<string | undefined>((resolve) => {
-    const asked = request(
+    const headRequest = request(
       { host, port, path: "/", method: "HEAD", rejectUnauthorized: false, timeout: timeoutMs },
-      (answer) => {
-        resolve(answer.headers.date);
-        answer.destroy();
+      (response) => {
+        resolve(response.headers.date);
+        response.destroy();
       },
     );
-    asked.on("timeout", () => asked.destroy());
-    asked.on("error", () => resolve(undefined));
-    asked.end();
+    headRequest.on("timeout", () => headRequest.destroy());
+    headRequest.on("error", () => resolve(undefined));
+    headRequest.end();
   });
   return date === undefined ? [] : [judgeClock(Date.now(), Date.parse(date))];
 }
 
 /** Checks the difference of two clocks, in milliseconds since the epoch. */
-export function judgeClock(here: number, there: number): Finding {
-  const seconds = Math.round((here - there) / 1000);
+export function judgeClock(localMs: number, remoteMs: number): Finding {
+  const seconds = Math.round((localMs - remoteMs) / 1000);
   if (Math.abs(seconds) <= TOLERANCE_S) return ok("clock", "agrees with the server's");
   const text = `is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the server's`;
   return problem("clock", text, "correct the wrong one with NTP: certificates and credentials depend on it");

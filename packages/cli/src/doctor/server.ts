@@ -48,22 +48,27 @@ export async function examineServer(text: string, options: TargetOptions): Promi
   for (const scheme of [url.protocol, ...SCHEMES.filter((protocol) => protocol !== url.protocol)]) {
     attempts.push(await attempt(text.replace(url.protocol, scheme), options));
   }
-  const [asked, ...others] = attempts as [Attempt, ...Attempt[]];
-  if (asked.error instanceof TypeError) throw asked.error;
-  findings.push(judgeAsked(asked), ...others.map(judgeOther), ...judgeUdp(attempts, seen), ...judgeMtu(attempts));
-  if (asked.error === undefined) findings.push(await judgeBalance(text, options));
+  const [firstAttempt, ...otherAttempts] = attempts as [Attempt, ...Attempt[]];
+  if (firstAttempt.error instanceof TypeError) throw firstAttempt.error;
+  findings.push(
+    judgeAsked(firstAttempt),
+    ...otherAttempts.map(judgeOther),
+    ...judgeUdp(attempts, seen),
+    ...judgeMtu(attempts),
+  );
+  if (firstAttempt.error === undefined) findings.push(await judgeBalance(text, options));
   return findings;
 }
 
 async function oneTransport(text: string, options: TargetOptions): Promise<Finding[]> {
-  const made = await attempt(text, options);
-  if (made.error instanceof TypeError) throw made.error;
-  return [judgeAsked(made), ...(made.error === undefined ? [await judgeBalance(text, options)] : [])];
+  const outcome = await attempt(text, options);
+  if (outcome.error instanceof TypeError) throw outcome.error;
+  return [judgeAsked(outcome), ...(outcome.error === undefined ? [await judgeBalance(text, options)] : [])];
 }
 
 async function addressesOf(host: string): Promise<string[]> {
-  const found = await lookup(host, { all: true }).catch(() => []);
-  return found.map(({ address }) => address);
+  const addresses = await lookup(host, { all: true }).catch(() => []);
+  return addresses.map(({ address }) => address);
 }
 
 function caOf({ ca }: TargetOptions): Buffer | undefined {
@@ -111,8 +116,8 @@ async function attempt(url: string, options: TargetOptions): Promise<Attempt> {
 function judgeAsked({ scheme, error, ms, rttMs, help }: Attempt): Finding {
   const name = scheme.slice(0, -1);
   if (error === undefined) return ok(name, `answers in ${ms.toFixed(1)} ms, round trip ${(rttMs ?? 0).toFixed(2)} ms`);
-  const what = isRefusal(error) ? "the server answers, but refuses this client" : "no session";
-  return problem(name, `${what}: ${firstLineOf(error)}`, help ?? "see above");
+  const title = isRefusal(error) ? "the server answers, but refuses this client" : "no session";
+  return problem(name, `${title}: ${firstLineOf(error)}`, help ?? "see above");
 }
 
 /** Returns true if the server refused the session, which shows that the transport works. */
@@ -121,10 +126,10 @@ function isRefusal(error: unknown): boolean {
 }
 
 function judgeOther(attempted: Attempt): Finding {
-  const found = judgeAsked(attempted);
-  return found.status === "ok" || isRefusal(attempted.error)
-    ? found
-    : note(found.check, `not offered, or unreachable: ${firstLineOf(attempted.error)}`);
+  const findings = judgeAsked(attempted);
+  return findings.status === "ok" || isRefusal(attempted.error)
+    ? findings
+    : note(findings.check, `not offered, or unreachable: ${firstLineOf(attempted.error)}`);
 }
 
 /** Checks UDP: silence on UDP with a response on TCP suggests a firewall. */

@@ -60,9 +60,9 @@ async function init(
   else {
     const isChanged = result.added.length > 0;
     const lines = [
-      ...result.added.map((what) => `${colors.green("added")} ${what}\n`),
-      ...(isChanged ? result.kept : []).map((what) => `${colors.dim("kept")}  ${what}\n`),
-      ...result.notes.map((what) => `${colors.yellow("note")}  ${what}\n`),
+      ...result.added.map((line) => `${colors.green("added")} ${line}\n`),
+      ...(isChanged ? result.kept : []).map((line) => `${colors.dim("kept")}  ${line}\n`),
+      ...result.notes.map((line) => `${colors.yellow("note")}  ${line}\n`),
     ];
     process.stdout.write(lines.join(""));
   }
@@ -74,9 +74,9 @@ async function init(
     return 1;
   }
   if (!json) {
-    const place = relative(process.cwd(), directory);
+    const folder = relative(process.cwd(), directory);
     const steps = [
-      ...(place === "" ? [] : [`cd ${place}`]),
+      ...(folder === "" ? [] : [`cd ${folder}`]),
       ...(install ? [] : [`${manager} install`]),
       `${manager} run dev`,
     ];

@@ -108,11 +108,11 @@ function filesIn(folder: string): string[] {
 }
 
 function manifestText(before: string | undefined, text: string, version: string): string {
-  const { scripts, dependencies, devDependencies, ...rest } = JSON.parse(text) as Manifest;
+  const { scripts, dependencies, devDependencies, ...otherFields } = JSON.parse(text) as Manifest;
   const { scripts: s = {}, dependencies: d = {}, devDependencies: dev = {}, ...first } = parsed(before);
   const merged: Manifest = {
     ...first,
-    ...rest,
+    ...otherFields,
     scripts: { ...s, ...scripts },
     dependencies: sorted({ ...d, ...dependencies }, version),
     devDependencies: sorted({ ...dev, ...devDependencies }, version),

@@ -70,11 +70,11 @@ function mergeManifest(
     added.push(path);
     return text;
   }
-  const wanted = JSON.parse(text) as Manifest;
+  const template = JSON.parse(text) as Manifest;
   const manifest = readManifest(target);
   let isChanged = false;
   for (const field of ["scripts", "dependencies", "devDependencies"] as const) {
-    for (const [name, value] of Object.entries(wanted[field] ?? {})) {
+    for (const [name, value] of Object.entries(template[field] ?? {})) {
       const other = field === "dependencies" ? "devDependencies" : "dependencies";
       if (manifest[field]?.[name] !== undefined || (field !== "scripts" && manifest[other]?.[name] !== undefined)) {
         kept.push(`${path}: ${field} ${name}`);

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { reachableUrls } from "../dev/addresses.js";
 import { colorsFor, formatDiagnostics } from "../report.js";
 import { EXIT, parseCount, printJson, report } from "../target.js";
-import { ended } from "../ended.js";
+import { terminated } from "../process-lifetime.js";
 import type { OwnHandlers } from "./handlers.js";
 import type { MockOptions } from "./mocked-method.js";
 
@@ -60,12 +60,12 @@ async function mock(
       else process.stderr.write(formatDiagnostics(diagnostics, cwd, colors, "nothing is served"));
       return 1;
     }
-    const own = handlers === undefined ? {} : await loadHandlers(resolve(handlers));
+    const loadedHandlers = handlers === undefined ? {} : await loadHandlers(resolve(handlers));
     const { mockRouter } = await import("./handlers.js");
     const { devCertificate, serve } = await import("@quicrpc/node");
     const { createReflection } = await import("@quicrpc/services");
-    const routers = services.map((service) => mockRouter(service, own, { ...options, latency }));
-    const end = ended();
+    const routers = services.map((service) => mockRouter(service, loadedHandlers, { ...options, latency }));
+    const end = terminated();
     await using server = await serve({
       listen,
       webSocket: /^(https|quic):/.test(listen),
@@ -90,17 +90,17 @@ async function loadHandlers(file: string): Promise<OwnHandlers> {
   const { ModuleLoader } = await import("@quicrpc/codegen");
   const { exports, problem } = await new ModuleLoader().load(file);
   if (exports === undefined) throw new Error(`${file}: ${problem.message}`);
-  const given = exports["default"];
-  if (typeof given !== "object" || given === null)
+  const exported = exports["default"];
+  if (typeof exported !== "object" || exported === null)
     throw new Error(`${file} has no default export with handlers by service and method`);
-  return given as OwnHandlers;
+  return exported as OwnHandlers;
 }
 
 function parseLatency(text: string): readonly [number, number] {
-  const [, least, most = least] = /^(\d+)(?:-(\d+))?(?:ms)?$/.exec(text) ?? [];
-  if (least === undefined || Number(most) < Number(least))
+  const [, minMs, maxMs = minMs] = /^(\d+)(?:-(\d+))?(?:ms)?$/.exec(text) ?? [];
+  if (minMs === undefined || Number(maxMs) < Number(minMs))
     throw new InvalidArgumentError("It takes milliseconds, as 80 or 50-200.");
-  return [Number(least), Number(most)];
+  return [Number(minMs), Number(maxMs)];
 }
 
 function parsePercent(text: string): number {

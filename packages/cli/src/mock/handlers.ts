@@ -28,10 +28,10 @@ type Topics = ServedTopics & Readonly<Record<string, ServedTopic<unknown, unknow
  * Serves a service by data made from its schema. A topic passes on what clients publish, and some made messages for each subscription.
  * Throws `MockError` if no data can be made of an output's schema.
  */
-export function mockRouter(service: ProjectService, own: OwnHandlers, options: MockOptions): Router {
+export function mockRouter(service: ProjectService, userHandlers: OwnHandlers, options: MockOptions): Router {
   const { schema, methods } = service;
-  const given = own[schema.name] ?? {};
-  const unknown = Object.keys(given).filter((name) => !(name in schema.methods));
+  const serviceHandlers = userHandlers[schema.name] ?? {};
+  const unknown = Object.keys(serviceHandlers).filter((name) => !(name in schema.methods));
   if (unknown.length > 0)
     throw new MockError(`${schema.name} has no method ${unknown.join(", ")}, for which there are handlers`);
   const answered: Record<string, AnyMethod> = {};
@@ -41,14 +41,14 @@ export function mockRouter(service: ProjectService, own: OwnHandlers, options: M
     const declared = schema.methods[name] as MethodSchema;
     const topic = topicOfMethod(declared);
     if (topic !== undefined) patterns[topic.name] = topic.pattern;
-    if (topic !== undefined && given[name] === undefined) continue;
+    if (topic !== undefined && serviceHandlers[name] === undefined) continue;
     answered[name] = method;
-    handlers[name] = given[name] ?? mockHandler(declared, method, options);
+    handlers[name] = serviceHandlers[name] ?? mockHandler(declared, method, options);
   }
   const everybody = Object.keys(patterns).map((name) => [name, { authorize: "everybody" }]);
   const topics = serveTopics<Topics>(methods, patterns, createTopics(), Object.fromEntries(everybody));
   const ofTopics = createTopicRouter({}, {}, topics)
-    .methods.filter(({ method }) => given[method.name] === undefined)
+    .methods.filter(({ method }) => serviceHandlers[method.name] === undefined)
     .map((bound) => ({ method: bound.method, handler: topicHandler(service, bound, topics, options) }));
   const router = durableRouter(createRouter(answered, handlers as Handlers<typeof answered, unknown>));
   return { methods: [...router.methods, ...ofTopics] };
@@ -79,7 +79,7 @@ function mockHandler(declared: MethodSchema, method: AnyMethod, options: MockOpt
       return;
     }
     let last: unknown = resumeFrom;
-    for (let left = countFrom(random); left > 0; left--) {
+    for (let remaining = countFrom(random); remaining > 0; remaining--) {
       await mock.pause(random, signal);
       if (cursor === undefined) yield mock.item(random);
       else {
@@ -105,10 +105,10 @@ function topicHandler(service: ProjectService, bound: BoundMethod, topics: Topic
       await mock.pause(random, context.signal);
       return handler(parameters, context);
     }
-    const made = Array.from({ length: countFrom(random) }, () => mock.item(random) as object);
+    const items = Array.from({ length: countFrom(random) }, () => mock.item(random) as object);
     const subscription: unknown = await handler(parameters, context);
     const publishAll = async (): Promise<void> => {
-      for (const message of made) {
+      for (const message of items) {
         await mock.pause(random, context.signal);
         await topics[name]?.publish({ ...message, ...(parameters as object) });
       }

@@ -72,8 +72,8 @@ export class MockedMethod {
 
   /** Waits for the time set by `--latency`. */
   async pause(random: Random, signal: AbortSignal): Promise<void> {
-    const [least, most] = this.options.latency;
-    const ms = least + random() * (most - least);
+    const [minMs, maxMs] = this.options.latency;
+    const ms = minMs + random() * (maxMs - minMs);
     if (ms > 0) await sleep(ms, undefined, { signal });
   }
 }

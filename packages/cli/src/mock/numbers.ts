@@ -19,12 +19,12 @@ export function numberOf({
 }: Bounds): ValueSource {
   const isInteger = format.includes("int");
   const step = Number(multipleOf ?? (isInteger ? 1 : 0.01));
-  const least = lower(minimum, exclusiveMinimum, step);
-  const most = upper(maximum, exclusiveMaximum, step);
-  const from = least ?? (most === undefined || most >= 0 ? 0 : most - USUAL);
+  const min = lower(minimum, exclusiveMinimum, step);
+  const max = upper(maximum, exclusiveMaximum, step);
+  const from = min ?? (max === undefined || max >= 0 ? 0 : max - USUAL);
   // Bounds of a format, such as of every int32, say nothing about what is usual.
-  const low = from < -USUAL && (most === undefined || most > 0) ? 0 : from;
-  const high = Math.min(most ?? low + USUAL, low + USUAL * Math.max(1, step));
+  const low = from < -USUAL && (max === undefined || max > 0) ? 0 : from;
+  const high = Math.min(max ?? low + USUAL, low + USUAL * Math.max(1, step));
   const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
   if (first > last) return fc.double({ min: low, max: high, noNaN: true });
   const decimals = (/\.(\d+)$/.exec(String(step))?.[1] ?? "").length;
@@ -40,22 +40,22 @@ export function bigintOf({
   multipleOf = 1n,
 }: Bounds): ValueSource {
   const step = multipleOf as bigint;
-  const least =
+  const min =
     (minimum as bigint | undefined) ?? (exclusiveMinimum === undefined ? undefined : (exclusiveMinimum as bigint) + 1n);
-  const most =
+  const max =
     (maximum as bigint | undefined) ?? (exclusiveMaximum === undefined ? undefined : (exclusiveMaximum as bigint) - 1n);
-  const low = least ?? (most === undefined || most >= 0n ? 0n : most - 1000n * step);
-  const high = most ?? low + 1_000_000n * step;
+  const low = min ?? (max === undefined || max >= 0n ? 0n : max - 1000n * step);
+  const high = max ?? low + 1_000_000n * step;
   const first = low >= 0n ? (low + step - 1n) / step : low / step;
   return fc.bigInt({ min: first, max: high / step < first ? first : high / step }).map((steps) => steps * step);
 }
 
 /** Dates within bounds, to the second. */
 export function dateOf({ minimum, maximum }: Bounds): ValueSource {
-  const least = minimum === undefined ? undefined : new Date(minimum as Date).getTime();
-  const most = maximum === undefined ? undefined : new Date(maximum as Date).getTime();
-  const low = least ?? (most === undefined || most >= EPOCH + DAY_MS ? EPOCH : most - 365 * DAY_MS);
-  const high = most ?? low + 365 * DAY_MS;
+  const minMs = minimum === undefined ? undefined : new Date(minimum as Date).getTime();
+  const maxMs = maximum === undefined ? undefined : new Date(maximum as Date).getTime();
+  const low = minMs ?? (maxMs === undefined || maxMs >= EPOCH + DAY_MS ? EPOCH : maxMs - 365 * DAY_MS);
+  const high = maxMs ?? low + 365 * DAY_MS;
   const round = (ms: number): number => Math.max(low, ms - (ms % 1000));
   return fc.integer({ min: low, max: high }).map((ms) => new Date(round(ms)));
 }

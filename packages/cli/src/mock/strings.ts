@@ -9,8 +9,8 @@ const WORDS =
 const HOSTS = ["example.org", "shop.example", "www.example.com"];
 const word = fc.constantFrom(...WORDS);
 const hex = (length: number): fc.Arbitrary<string> => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`));
-const digits = (least: number, most: number, width = 2): fc.Arbitrary<string> =>
-  fc.integer({ min: least, max: most }).map((value) => String(value).padStart(width, "0"));
+const digits = (min: number, max: number, width = 2): fc.Arbitrary<string> =>
+  fc.integer({ min: min, max: max }).map((value) => String(value).padStart(width, "0"));
 const date = fc.tuple(digits(1, 12), digits(1, 28)).map(([month, day]) => `2026-${month}-${day}`);
 const time = fc.tuple(digits(0, 23), digits(0, 59), digits(0, 59)).map((parts) => parts.join(":"));
 const base64 = fc.uint8Array({ minLength: 3, maxLength: 12 }).map((bytes) => Buffer.from(bytes));
@@ -44,14 +44,14 @@ const FORMATS: Readonly<Record<string, ValueSource>> = {
 
 /** Strings of a format, a pattern or a length; without any, some words. */
 export function stringOf({ format, patterns, minimum, maximum }: Bounds): ValueSource {
-  const least = Number(minimum ?? 0);
-  const most = Number(maximum ?? Number.POSITIVE_INFINITY);
-  const fits = (text: unknown): boolean => String(text).length >= least && String(text).length <= most;
+  const minLength = Number(minimum ?? 0);
+  const maxLength = Number(maximum ?? Number.POSITIVE_INFINITY);
+  const hasLength = (text: unknown): boolean => String(text).length >= minLength && String(text).length <= maxLength;
   const known = format !== undefined && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
   // The pattern may be more specific than the format, such as for one version of a uuid.
-  if (known !== undefined && patterns.every((each) => passes(known, each))) return known;
+  if (known !== undefined && patterns.every((pattern) => passes(known, pattern))) return known;
   const [first] = patterns;
-  return first === undefined ? wordsBetween(least, most) : matching(first, most).filter(fits);
+  return first === undefined ? wordsBetween(minLength, maxLength) : matching(first, maxLength).filter(hasLength);
 }
 
 /** Returns true if nearly every value of a format matches a pattern. */
@@ -61,22 +61,22 @@ function passes(source: ValueSource, pattern: RegExp): boolean {
     .every((value) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "")).test(String(value)));
 }
 
-function matching(pattern: RegExp, most: number): fc.Arbitrary<string> {
+function matching(pattern: RegExp, maxLength: number): fc.Arbitrary<string> {
   try {
     return fc.stringMatching(
       new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "")),
-      Number.isFinite(most) ? { maxLength: most } : {},
+      Number.isFinite(maxLength) ? { maxLength: maxLength } : {},
     );
   } catch (error) {
     throw new MockError(`no text is made by the pattern ${pattern}: ${(error as Error).message}`);
   }
 }
 
-function wordsBetween(least: number, most: number): ValueSource {
+function wordsBetween(minLength: number, maxLength: number): ValueSource {
   return fc
-    .array(word, { minLength: Math.max(1, Math.ceil(least / 4)), maxLength: Math.max(2, Math.ceil(least / 4)) })
+    .array(word, { minLength: Math.max(1, Math.ceil(minLength / 4)), maxLength: Math.max(2, Math.ceil(minLength / 4)) })
     .map((words) => {
-      const text = words.join(" ").slice(0, Math.min(most, 1_000_000)).trimEnd();
-      return text.padEnd(least, "e");
+      const text = words.join(" ").slice(0, Math.min(maxLength, 1_000_000)).trimEnd();
+      return text.padEnd(minLength, "e");
     });
 }

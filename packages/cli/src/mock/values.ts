@@ -18,16 +18,16 @@ export function valuesOf(schema: ZodLike): ValueSource {
   return sourceOf(nodeOf(schema), 0);
 }
 
-function sourceOf(whole: SchemaNode, depth: number): ValueSource {
+function sourceOf(schema: SchemaNode, depth: number): ValueSource {
   if (depth > DEEPEST) throw new MockError("a schema holds itself without an end");
-  const node = ownStructure(whole);
-  const bounds = boundsOf(checksOf(whole));
+  const node = ownStructure(schema);
+  const bounds = boundsOf(checksOf(schema));
   const isDeep = depth >= SHALLOW;
   const lengths = lengthsOf(bounds, isDeep);
   // Created on demand, because a schema may be recursive, and once.
   const inner = (part: SchemaNode): ValueSource => {
-    let made: ValueSource | undefined;
-    return fc.constant(undefined).chain(() => (made ??= sourceOf(part, depth + 1)));
+    let source: ValueSource | undefined;
+    return fc.constant(undefined).chain(() => (source ??= sourceOf(part, depth + 1)));
   };
   const entries = (key: SchemaNode, element: SchemaNode): fc.Arbitrary<[unknown, unknown][]> =>
     fc.uniqueArray(fc.tuple(inner(key), inner(element)), { ...lengths, selector: ([name]) => name });
@@ -82,8 +82,8 @@ function sourceOf(whole: SchemaNode, depth: number): ValueSource {
       return fc.array(inner(node.element), lengths);
     case "tuple": {
       const items = fc.tuple(...node.items.map(inner));
-      const rest = node.rest ? fc.array(inner(node.rest), { maxLength: isDeep ? 0 : 2 }) : fc.constant([]);
-      return fc.tuple(items, rest).map(([first, more]) => [...first, ...more]);
+      const restItems = node.rest ? fc.array(inner(node.rest), { maxLength: isDeep ? 0 : 2 }) : fc.constant([]);
+      return fc.tuple(items, restItems).map(([first, more]) => [...first, ...more]);
     }
     case "set":
       return fc.uniqueArray(inner(node.element), lengths).map((items) => new Set(items));
@@ -107,13 +107,13 @@ function sourceOf(whole: SchemaNode, depth: number): ValueSource {
 export function valueOf(schema: ZodLike, source: ValueSource, seed: number): unknown {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [value] = fc.sample(source, { seed: (seed + attempt * 0x9e3779b1) | 0, numRuns: 1 });
-    if (fits(schema, value)) return value;
+    if (matches(schema, value)) return value;
   }
   throw new MockError(`of ${ATTEMPTS} values none passes the schema's own checks`);
 }
 
 /** A codec of the schema may throw for a value that it cannot decode. */
-function fits(schema: ZodLike, value: unknown): boolean {
+function matches(schema: ZodLike, value: unknown): boolean {
   try {
     return schema.safeParse(value).success;
   } catch {

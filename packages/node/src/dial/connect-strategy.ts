@@ -130,10 +130,10 @@ function silence(transport: QuicSession, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (act: () => void): void => {
       transport.watchSilence(undefined);
-      forget();
+      stopWatching();
       act();
     };
-    const forget = onAbort(signal, () => settle(() => reject(signal.reason)));
+    const stopWatching = onAbort(signal, () => settle(() => reject(signal.reason)));
     transport.watchSilence((unanswered) => {
       if (unanswered >= UNANSWERED_PINGS) settle(resolve);
     });

@@ -23,10 +23,10 @@ export class DialQueue {
   async run<T>(dial: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.dialling < MOST_AT_ONCE) this.dialling++;
     else await this.waitForPlace(signal);
-    let over = false;
+    let isOver = false;
     const end = (): void => {
-      if (over) return;
-      over = true;
+      if (isOver) return;
+      isOver = true;
       this.next();
     };
     const timer = setTimeout(end, MAX_BLOCKING_MS).unref();

@@ -49,9 +49,9 @@ export async function dialFirst(
     throw combinedError((error as AggregateError).errors as Error[]);
   });
   const [loss] = losses;
-  const late = loss?.late === true ? 1 : 0;
+  const lateCount = loss?.late === true ? 1 : 0;
   const reason = loss && (loss.late ? new NoAnswer(afterMs) : (loss.error as Error));
-  return { made, index, reason, late };
+  return { made, index, reason, late: lateCount };
 }
 
 /** Remembers for a while that the first URL did not answer, so that new sessions use the fallback at once. */

@@ -56,7 +56,7 @@ interface ArrivingConnection {
   readonly address: string | undefined;
   /** Closes the connection after its time is over. */
   readonly close: () => void;
-  readonly enter: (pending: PendingConnection) => void;
+  readonly onPlace: (pending: PendingConnection) => void;
   /** Called if the connection gets no place. */
   readonly refuse: () => void;
 }
@@ -98,7 +98,7 @@ export class ConnectionLimiter {
    * @param address undefined for a peer on this machine without an address
    * @param within milliseconds in which it must be admitted
    */
-  enter(
+  reserve(
     address: string | undefined,
     close: () => void,
     within: number = this.limits.maxHandshakeMs,
@@ -109,7 +109,7 @@ export class ConnectionLimiter {
   }
 
   /**
-   * Calls `enter` with a pending connection, at once or when there is room. Calls `refuse` instead if `maxSessions` is
+   * Calls `onPlace` with a pending connection, at once or when there is room. Calls `refuse` instead if `maxSessions` is
    * reached, if the address has its share of waiting connections, if there was no room within `maxHandshakeMs`, or if all
    * connections together exceed `maxSessions` plus `maxHandshakes` and this is the newest one of the address with the most
    * waiting connections.
@@ -118,14 +118,14 @@ export class ConnectionLimiter {
   arrive(connection: ArrivingConnection): () => void {
     const { maxSessions, maxHandshakes } = this.limits;
     const source = sourceIn(connection.address);
-    const pending = this.enter(connection.address, connection.close);
-    let leave = (): void => {};
-    if (pending !== undefined) connection.enter(pending);
+    const pending = this.reserve(connection.address, connection.close);
+    let cancelWait = (): void => {};
+    if (pending !== undefined) connection.onPlace(pending);
     else if (this.isFull(source) || !this.mayWait(source)) connection.refuse();
-    else leave = this.wait(connection, source);
-    if (this.sessions.taken + this.pending.taken + this.waiting.length > maxSessions + maxHandshakes)
+    else cancelWait = this.enqueue(connection, source);
+    if (this.sessions.inUse + this.pending.inUse + this.waiting.length > maxSessions + maxHandshakes)
       this.refuseNewest();
-    return leave;
+    return cancelWait;
   }
 
   /** Returns true if the source may have one more waiting connection. */
@@ -137,7 +137,7 @@ export class ConnectionLimiter {
     return hasShare(waiting.lengthOf(source), waiting.length, maxHandshakes * WAITING_PER_PLACE, share);
   }
 
-  private wait(connection: ArrivingConnection, source: string): () => void {
+  private enqueue(connection: ArrivingConnection, source: string): () => void {
     const timer = setTimeout(() => {
       this.waiting.remove(queued);
       connection.refuse();
@@ -158,12 +158,12 @@ export class ConnectionLimiter {
 
   /** Gives places to waiting connections, as far as there is room. */
   private enterWaiting(): void {
-    while (this.waiting.length > 0 && this.pending.taken < this.limits.maxHandshakes) {
+    while (this.waiting.length > 0 && this.pending.inUse < this.limits.maxHandshakes) {
       const next = this.waiting.shift((source) => !this.isFull(source) && this.pending.hasRoom(source));
       if (next === undefined) return;
       clearTimeout(next.timer);
-      const pending = this.enter(next.address, next.close);
-      if (pending !== undefined) next.enter(pending);
+      const pending = this.reserve(next.address, next.close);
+      if (pending !== undefined) next.onPlace(pending);
     }
   }
 
@@ -207,8 +207,8 @@ export class ConnectionLimiter {
     const oldest = this.idle.first?.value;
     if (oldest === undefined || oldest.idleSince > latest) return undefined;
     if (oldest.source === source || this.sessions.hasRoom(source, 1)) return oldest;
-    const own = this.sessions.idleOf(source)?.first?.value;
-    return own === undefined || own.idleSince > latest ? undefined : own;
+    const idleOfSource = this.sessions.idleOf(source)?.first?.value;
+    return idleOfSource === undefined || idleOfSource.idleSince > latest ? undefined : idleOfSource;
   }
 
   releaseSession(source: string): void {
@@ -234,16 +234,16 @@ export class PendingConnection {
   private isSession = false;
   /** It was refused, and is closed after `maxCloseMs`. */
   private isClosing = false;
-  private over = false;
+  private isOver = false;
   /** Number of pending connections and sessions that this connection carries. */
   private carried = 0;
-  private held: HeldReads | undefined = undefined;
+  private heldReads: HeldReads | undefined = undefined;
   /** Number of HTTP requests in progress. */
   private requests = 0;
   private idle: IdlePlace | undefined = undefined;
   /** When the last request ended; meaningful while the connection is idle. */
   idleSince = 0;
-  private gone: (() => void) | undefined = undefined;
+  private onEnd: (() => void) | undefined = undefined;
 
   constructor(limiter: ConnectionLimiter, source: string, close: () => void, within: number) {
     this.limiter = limiter;
@@ -270,20 +270,20 @@ export class PendingConnection {
     this.carried++;
     clearTimeout(this.timer);
     return () => {
-      if (--this.carried > 0 || this.over) return;
+      if (--this.carried > 0 || this.isOver) return;
       if (this.isPending) this.expireIn(this.remainingMs);
       else this.begin(this.limiter.limits.maxHandshakeMs);
     };
   }
 
   /** Sets the reads to hold back until the session is accepted or refused. */
-  hold(held: HeldReads): void {
-    this.held = held;
+  hold(reads: HeldReads): void {
+    this.heldReads = reads;
   }
 
   /** Lets `bytes` bytes through before that: the client's greeting. */
   greet(bytes: number): void {
-    this.held?.pass(bytes);
+    this.heldReads?.pass(bytes);
   }
 
   /** The session waits for `authenticate`, which has `remainingMs`. */
@@ -293,14 +293,14 @@ export class PendingConnection {
 
   /** Calls `listener` when the connection has ended. */
   onGone(listener: () => void): void {
-    if (this.over) listener();
-    else this.gone = listener;
+    if (this.isOver) listener();
+    else this.onEnd = listener;
   }
 
   /** Admits the session if there is room, and returns whether there is. Its peer must then send its greeting. */
   admit(): boolean {
     // Another listener reports the end of its connection.
-    if (this.over) return true;
+    if (this.isOver) return true;
     if (!this.isSession && this.limiter.isFull(this.source)) return false;
     // If the peer sends no greeting, the session closes itself with a reason.
     this.expireIn(this.limiter.limits.maxHandshakeMs + this.limiter.limits.maxCloseMs);
@@ -313,7 +313,7 @@ export class PendingConnection {
    * otherwise it must be closed.
    */
   greeted(): boolean {
-    if (this.over) return true;
+    if (this.isOver) return true;
     // It counts from its first HTTP request on, if it was upgraded later.
     if (!this.isSession && !this.limiter.takeSession(this.source)) {
       this.closeSoon();
@@ -332,14 +332,14 @@ export class PendingConnection {
 
   /** An HTTP request is over. While there is no other, the connection is closed if its place is needed. */
   requestEnded(): void {
-    if (--this.requests > 0 || !this.isSession || this.over) return;
+    if (--this.requests > 0 || !this.isSession || this.isOver) return;
     this.idleSince = performance.now();
     this.idle = this.limiter.becameIdle(this);
   }
 
   /** Closes the connection and releases its place at once. */
   evict(): void {
-    this.leave();
+    this.ended();
     this.close();
   }
 
@@ -350,7 +350,7 @@ export class PendingConnection {
 
   /** Refuses the session, and leaves the peer some time to receive the reason. */
   refuse(): void {
-    if (this.over) return;
+    if (this.isOver) return;
     this.closeSoon();
     this.releaseHeld();
   }
@@ -365,13 +365,13 @@ export class PendingConnection {
   }
 
   /** The connection has ended. */
-  leave(): void {
-    if (this.over) return;
+  ended(): void {
+    if (this.isOver) return;
     this.settled();
     this.busy();
-    this.over = true;
+    this.isOver = true;
     if (this.isSession) this.limiter.releaseSession(this.source);
-    this.gone?.();
+    this.onEnd?.();
   }
 
   private begin(ms: number): void {
@@ -397,7 +397,7 @@ export class PendingConnection {
   }
 
   private releaseHeld(): void {
-    this.held?.release();
-    this.held = undefined;
+    this.heldReads?.release();
+    this.heldReads = undefined;
   }
 }

@@ -20,19 +20,19 @@ export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): Hel
   const push = (chunk: Uint8Array | null): boolean => original.call(stream, chunk);
   const held = new Gathered();
   let allowed = 0;
-  let ended = false;
+  let hasEnded = false;
   /** Delivers the bytes that may pass and keeps the rest. Returns true if more may follow. */
-  const take = (bytes: Uint8Array): boolean => {
+  const deliverAllowed = (bytes: Uint8Array): boolean => {
     const passing = bytes.subarray(0, allowed);
     allowed -= passing.length;
     held.append(bytes.subarray(passing.length));
     onHeld?.(bytes.length - passing.length);
-    const wanted = passing.length === 0 || push(passing);
-    return wanted && allowed > 0;
+    const wantsMore = passing.length === 0 || push(passing);
+    return wantsMore && allowed > 0;
   };
   stream.push = (chunk: Uint8Array | null): boolean => {
-    if (chunk !== null) return take(chunk);
-    ended = true;
+    if (chunk !== null) return deliverAllowed(chunk);
+    hasEnded = true;
     // The reader of the allowed bytes must see their end.
     if (allowed > 0 && held.isEmpty) push(null);
     return false;
@@ -40,14 +40,14 @@ export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): Hel
   return {
     pass(bytes) {
       allowed += bytes;
-      if (!held.isEmpty) take(held.take());
-      if (!ended && allowed > 0 && !stream.destroyed) stream.read(0);
+      if (!held.isEmpty) deliverAllowed(held.takeAll());
+      if (!hasEnded && allowed > 0 && !stream.destroyed) stream.read(0);
     },
     release() {
       stream.push = original;
-      const bytes = held.take();
+      const bytes = held.takeAll();
       if (bytes.length > 0) push(bytes);
-      if (ended) push(null);
+      if (hasEnded) push(null);
       // Reading from the system was stopped, and a flowing stream does not start it again automatically.
       else if (!stream.destroyed) stream.read(0);
     },
@@ -75,7 +75,7 @@ class Gathered {
     this.length = needed;
   }
 
-  take(): Buffer {
+  takeAll(): Buffer {
     const bytes = this.buffer.subarray(0, this.length);
     this.buffer = Buffer.alloc(0);
     this.length = 0;

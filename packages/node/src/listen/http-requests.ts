@@ -81,12 +81,12 @@ export class HttpRequests {
   }
 
   /** Answers a request on a connection, which counts as a session from its first request on. */
-  take(origin: RequestOrigin, request: AnyRequest, response: AnyResponse, settings: ListenSettings): void {
+  serve(origin: RequestOrigin, request: AnyRequest, response: AnyResponse, settings: ListenSettings): void {
     const { accepted, alternative } = origin;
     if (alternative !== undefined && callerOf(accepted) === undefined) response.setHeader("alt-svc", alternative);
     const ownResponse = this.ownAnswer(origin, request.url, settings);
     if (ownResponse !== undefined) {
-      answer(response, ownResponse, request.httpVersionMajor === 1);
+      respond(response, ownResponse, request.httpVersionMajor === 1);
       return;
     }
     noteCaller(request, callerOf(accepted));
@@ -194,8 +194,8 @@ export class HttpRequests {
  */
 const CALLER = Symbol("quicrpc.caller");
 
-function noteCaller(of: object, caller: Caller | undefined): void {
-  (of as { [CALLER]?: Caller | undefined })[CALLER] = caller;
+function noteCaller(peer: object, caller: Caller | undefined): void {
+  (peer as { [CALLER]?: Caller | undefined })[CALLER] = caller;
 }
 
 /** Notes that a connection is not idle until `response` has closed. */
@@ -204,8 +204,8 @@ function noteRequest({ pending }: AcceptedSocket, response: AnyResponse | Server
   response.once("close", () => pending.requestEnded());
 }
 
-function callerOf(of: unknown): Caller | undefined {
-  return (of as { readonly [CALLER]?: Caller } | undefined)?.[CALLER];
+function callerOf(peer: unknown): Caller | undefined {
+  return (peer as { readonly [CALLER]?: Caller } | undefined)?.[CALLER];
 }
 
 /** A response. Default of `fields`: `PROBE_FIELDS`. */
@@ -217,7 +217,7 @@ const PROBE_FIELDS = { "content-type": "text/plain; charset=utf-8", "cache-contr
 export const NO_ROOM_BODY = `{"code":"resource_exhausted","message":"the server has as many connections as it takes, of all or of this address (transport.maxSessions, maxSessionsPerAddress, maxHandshakes)"}`;
 export const NO_ROOM_FIELDS = { "content-type": "application/json", "quicrpc-refused": "1", "retry-after": "1" };
 
-function answer(response: AnyResponse, [status, text, fields = PROBE_FIELDS]: Answer, isHttp1: boolean): void {
+function respond(response: AnyResponse, [status, text, fields = PROBE_FIELDS]: Answer, isHttp1: boolean): void {
   // The server closes a connection without room soon: a further request on it would be lost.
   const closing = isHttp1 && fields === NO_ROOM_FIELDS ? { connection: "close" } : undefined;
   // The two kinds of answers have it in common, and TypeScript does not see it.

@@ -30,9 +30,9 @@ export class Http2Connections {
 
   /**
    * @param maxFields maximum number of header fields in a request
-   * @param on receives requests as streams, or in the form of HTTP/1.1, which costs more
+   * @param handlers receives requests as streams, or in the form of HTTP/1.1, which costs more
    */
-  constructor(maxFields: number, on: Http2Requests) {
+  constructor(maxFields: number, handlers: Http2Requests) {
     this.server = createServer({
       maxHeaderListPairs: maxFields,
       settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES },
@@ -41,14 +41,19 @@ export class Http2Connections {
     this.server.on("sessionError", () => {});
     const socketOf = ({ session }: ServerHttp2Stream): Socket | undefined =>
       session && this.sessions.get(session as ServerHttp2Session);
-    const { stream: onStream, request: onRequest } = on;
+    const { stream: onStream, request: onRequest } = handlers;
     if (onStream !== undefined) {
-      const take = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _: number, rawHeaders: string[]): void => {
+      const onStreamOfSession = (
+        stream: ServerHttp2Stream,
+        headers: IncomingHttpHeaders,
+        _: number,
+        rawHeaders: string[],
+      ): void => {
         const socket = socketOf(stream);
         if (socket !== undefined) onStream(socket, stream, headers, rawHeaders);
       };
       // The last argument is one that the types of Node 20 leave out.
-      this.server.on("stream", take as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void);
+      this.server.on("stream", onStreamOfSession as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void);
       return;
     }
     this.server.on("request", (request, response) => {
@@ -58,7 +63,7 @@ export class Http2Connections {
   }
 
   /** Takes over a connection whose TLS handshake is complete. */
-  take(socket: Socket): void {
+  adopt(socket: Socket): void {
     this.server.once("session", (session) => {
       this.sessions.set(session, socket);
       session.once("close", () => this.sessions.delete(session));

@@ -53,8 +53,8 @@ export function isPassed({ descriptor, datagramDescriptors }: ProvidedTarget): b
 }
 
 /** Returns the targets of the sockets that systemd passed to this process. */
-function passedTargets(url: URL, passed: readonly PassedSocket[] | undefined): readonly ProvidedTarget[] {
-  return passedPorts(url, passed).map(({ scheme, path, ...sockets }) => {
+function passedTargets(url: URL, sockets: readonly PassedSocket[] | undefined): readonly ProvidedTarget[] {
+  return passedPorts(url, sockets).map(({ scheme, path, ...sockets }) => {
     // Transports that are given know of no such sockets.
     return { scheme, provider: providerFor(scheme, "listen"), host: undefined, port: 0, path, ...sockets };
   });

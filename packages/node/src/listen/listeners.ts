@@ -47,7 +47,7 @@ export class Listeners {
       const listening = target.provider.listen(target, this.settings, this.onIncoming);
       const url = urlOf(target);
       const listeners = await listening.catch((cause: unknown) => {
-        const error = transportError(cause, { doing: "listen on", url });
+        const error = transportError(cause, { action: "listen on", url });
         if (!this.settings.engineOptional || !isMissingEngine(error)) throw error;
         missing = error;
         this.settings.onError(error, { method: "serve" });
@@ -111,7 +111,7 @@ export class Listeners {
       const { code } = cause as NodeJS.ErrnoException;
       // A port that the system has chosen may be taken at the other address.
       if (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT" || target.port === 0) return [];
-      throw transportError(cause, { doing: "listen on", url: urlOf({ ...target, host: otherHost, port }) });
+      throw transportError(cause, { action: "listen on", url: urlOf({ ...target, host: otherHost, port }) });
     }
   }
 
@@ -123,7 +123,7 @@ export class Listeners {
     return targets.map((target) => ({
       ...target,
       ...(isOverUdp(target) && { member: members.next().value }),
-      ...(target.descriptor !== undefined && { handed: share.handed(target.descriptor) }),
+      ...(target.descriptor !== undefined && { handed: share.handedConnections(target.descriptor) }),
     }));
   }
 }

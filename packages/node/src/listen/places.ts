@@ -6,7 +6,7 @@ export const NO_SOURCE: string = "";
 
 /** The places of one source. */
 interface SourcePlaces {
-  taken: number;
+  inUse: number;
   /** Its connections that are idle, in the order in which they became so. Created with the first. */
   idle: LinkedSet<PendingConnection> | undefined;
 }
@@ -16,39 +16,39 @@ interface SourcePlaces {
  * cannot use all of them.
  */
 export class Places {
-  taken = 0;
-  private readonly places: number;
+  inUse = 0;
+  private readonly capacity: number;
   private readonly share: number;
   private readonly bySource: Map<string, SourcePlaces> = new Map();
 
-  constructor(places: number, share: number) {
-    this.places = places;
+  constructor(capacity: number, share: number) {
+    this.capacity = capacity;
     this.share = share;
   }
 
   /** @param released number of places of other sources that are released first. Default: 0 */
   hasRoom(source: string, released: number = 0): boolean {
-    const taken = this.taken - released;
-    if (taken >= this.places) return false;
-    return source === NO_SOURCE || hasShare(this.bySource.get(source)?.taken ?? 0, taken, this.places, this.share);
+    const inUse = this.inUse - released;
+    if (inUse >= this.capacity) return false;
+    return source === NO_SOURCE || hasShare(this.bySource.get(source)?.inUse ?? 0, inUse, this.capacity, this.share);
   }
 
   /** Returns the idle connections of a source, to read and to change; undefined if the source has no place. */
   idleOf(source: string): LinkedSet<PendingConnection> | undefined {
-    const own = this.bySource.get(source);
-    return own && (own.idle ??= new LinkedSet());
+    const ofSource = this.bySource.get(source);
+    return ofSource && (ofSource.idle ??= new LinkedSet());
   }
 
   count(source: string, change: 1 | -1): void {
-    this.taken += change;
+    this.inUse += change;
     if (source === NO_SOURCE) return;
-    let own = this.bySource.get(source);
-    if (own === undefined) {
-      own = { taken: 0, idle: undefined };
-      this.bySource.set(source, own);
+    let ofSource = this.bySource.get(source);
+    if (ofSource === undefined) {
+      ofSource = { inUse: 0, idle: undefined };
+      this.bySource.set(source, ofSource);
     }
-    own.taken += change;
-    if (own.taken === 0) this.bySource.delete(source);
+    ofSource.inUse += change;
+    if (ofSource.inUse === 0) this.bySource.delete(source);
   }
 }
 

@@ -123,8 +123,8 @@ export function readProxyHeader(
         done(undefined);
         return;
       }
-      const rest = arrived.subarray(header.length);
-      if (rest.length > 0) socket.unshift(rest);
+      const payload = arrived.subarray(header.length);
+      if (payload.length > 0) socket.unshift(payload);
       done(header);
       return;
     }

@@ -43,8 +43,8 @@ const listen = async (
   // A worker's are its primary's, which has given it one.
   const descriptors = workerMember === undefined ? datagramDescriptors : undefined;
   if (descriptors !== undefined) warnOfBlocking(descriptors);
-  const passed = descriptors && PortGroup.inherit({ descriptors, ...ids });
-  const member = workerMember ?? passed?.members[0];
+  const portGroup = descriptors && PortGroup.inherit({ descriptors, ...ids });
+  const member = workerMember ?? portGroup?.members[0];
   const endpoint = Endpoint.bind({
     port,
     ...(host !== undefined && { host }),
@@ -97,10 +97,10 @@ const listen = async (
       (session) =>
         onIncoming({ transport: session, peer: new QuicPeer(session, url), pending: pendingOf(session, limiter) }),
     );
-    passed?.accept();
+    portGroup?.accept();
   } catch (error) {
     await endpoint.close();
-    passed?.close();
+    portGroup?.close();
     throw error;
   }
   return {
@@ -113,7 +113,7 @@ const listen = async (
     },
     close: async (info) => {
       await endpoint.close(info);
-      passed?.close();
+      portGroup?.close();
     },
     updateTls: (settings) => endpoint.updateTls(tlsOf(settings)),
     ref: () => void endpoint.ref(),

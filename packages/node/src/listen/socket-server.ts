@@ -66,9 +66,9 @@ export class AcceptedSockets {
     divert(server, "connection", (pass, socket: Socket) => {
       // Without a listener an error in the TLS or HTTP handshake would end the process.
       socket.on("error", () => {});
-      const enter = (): void => this.enter(socket, proxies?.has(socket) === true, pass);
-      if (this.url === "") this.early.push(enter);
-      else enter();
+      const acceptSocket = (): void => this.acceptSocket(socket, proxies?.has(socket) === true, pass);
+      if (this.url === "") this.early.push(acceptSocket);
+      else acceptSocket();
       return true;
     });
   }
@@ -76,11 +76,11 @@ export class AcceptedSockets {
   /** Accepts connections from now on: the listener has a URL. */
   open(url: string): void {
     this.url = url;
-    for (const enter of this.early.splice(0)) enter();
+    for (const acceptSocket of this.early.splice(0)) acceptSocket();
   }
 
   /** Returns the accepted socket of a connection, or undefined if it has closed. */
-  of(socket: Socket): AcceptedSocket | undefined {
+  acceptedOf(socket: Socket): AcceptedSocket | undefined {
     const known = this.acceptedSockets.get(socket);
     if (known !== undefined) return known;
     const accepted = this.acceptedSockets.get(nameOf(socket));
@@ -92,7 +92,7 @@ export class AcceptedSockets {
     return accepted;
   }
 
-  private enter(socket: Socket, proxied: boolean, pass: () => void): void {
+  private acceptSocket(socket: Socket, proxied: boolean, pass: () => void): void {
     if (socket.destroyed) return;
     this.sockets.add(socket);
     socket.once("close", () => this.sockets.delete(socket));
@@ -119,47 +119,47 @@ export class AcceptedSockets {
         if (header === undefined) socket.destroy();
         else if (source === undefined) welcome(pending, remoteAddress);
         else {
-          pending.leave();
+          pending.ended();
           this.awaitPlace(socket, source, (pending) => welcome(pending, source));
         }
       });
     });
   }
 
-  /** Calls `enter` with the pending connection once the limiter has room for it. */
+  /** Calls `onPlace` with the pending connection once the limiter has room for it. */
   private awaitPlace(
     socket: Socket,
     remoteAddress: SocketName | undefined,
-    enter: (pending: PendingConnection) => void,
+    onPlace: (pending: PendingConnection) => void,
   ): void {
     const close = (): void => void socket.destroy();
-    let held: HeldReads | undefined = undefined;
+    let heldReads: HeldReads | undefined = undefined;
     let settled = false;
     const settle = (): void => {
       settled = true;
       this.waitingBytes.remove(waiting);
     };
     const waiting = this.waitingBytes.add(sourceIn(remoteAddress?.host), close);
-    const leave = this.limiter.arrive({
+    const cancelWait = this.limiter.arrive({
       address: remoteAddress?.host,
       close,
-      enter: (pending) => {
+      onPlace: (pending) => {
         settle();
-        socket.once("close", () => pending.leave());
+        socket.once("close", () => pending.ended());
         if (socket.destroyed) return;
-        held?.release();
-        enter(pending);
+        heldReads?.release();
+        onPlace(pending);
       },
       refuse: () => {
         settle();
-        held?.release();
+        heldReads?.release();
         this.refuse(socket, remoteAddress);
       },
     });
     if (settled) return;
-    held = holdReads(socket, (bytes) => this.waitingBytes.count(waiting, bytes));
+    heldReads = holdReads(socket, (bytes) => this.waitingBytes.count(waiting, bytes));
     socket.once("close", () => {
-      leave();
+      cancelWait();
       settle();
     });
   }

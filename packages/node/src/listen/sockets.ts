@@ -62,7 +62,7 @@ async function accept(
 ): Promise<Listener> {
   const { limits, transport } = settings;
   server.on(event, (socket: Socket) => {
-    const accepted = acceptedSockets.of(socket);
+    const accepted = acceptedSockets.acceptedOf(socket);
     if (accepted === undefined) {
       socket.destroy();
       return;
@@ -127,8 +127,8 @@ export async function removeAbandoned(path: string): Promise<void> {
 }
 
 async function isAbandoned(path: string): Promise<boolean> {
-  const found = await lstat(path).catch(() => undefined);
-  if (found === undefined || !found.isSocket()) return false;
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats === undefined || !stats.isSocket()) return false;
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once("connect", () => {

@@ -34,18 +34,18 @@ export function passedPorts(
   { pathname }: URL,
   sockets: readonly PassedSocket[] = passedSockets(),
 ): readonly PassedPort[] {
-  const [, wanted = "", path = ""] = /^([^/]*)(.*)$/.exec(pathname) ?? [];
-  const found = sockets.filter(({ name }) => wanted === "" || name === wanted);
-  if (found.length === 0) {
+  const [, wantedName = "", path = ""] = /^([^/]*)(.*)$/.exec(pathname) ?? [];
+  const matching = sockets.filter(({ name }) => wantedName === "" || name === wantedName);
+  if (matching.length === 0) {
     throw new TypeError(
-      `systemd has passed no socket called "${wanted}" to this process: set FileDescriptorName=${wanted || "quic"} in the .socket unit, and name the unit in Sockets= of the service`,
+      `systemd has passed no socket called "${wantedName}" to this process: set FileDescriptorName=${wantedName || "quic"} in the .socket unit, and name the unit in Sockets= of the service`,
     );
   }
-  return Array.from(new Set(found.map(({ name }) => name))).flatMap((name) =>
+  return Array.from(new Set(matching.map(({ name }) => name))).flatMap((name) =>
     portsOf(
       name,
       decodeURIComponent(path),
-      found.filter((socket) => socket.name === name),
+      matching.filter((socket) => socket.name === name),
     ),
   );
 }

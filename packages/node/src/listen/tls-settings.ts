@@ -11,9 +11,9 @@ import type { ListenSettings } from "./listener.js";
 
 /** Returns the configured certificates. Throws `TypeError` if there are none. */
 function certificatesOf({ tls }: ListenSettings): [ServerCertificateOptions, ...ServerCertificateOptions[]] {
-  const [first, ...others] = tls === undefined ? [] : [tls].flat();
+  const [first, ...otherCertificates] = tls === undefined ? [] : [tls].flat();
   if (first === undefined) throw new TypeError("serve() requires the option tls for tls://, wss:// and https://");
-  return [first, ...others];
+  return [first, ...otherCertificates];
 }
 
 /** Returns the certificate (PEM) for clients that request no other certificate's server name. */
@@ -82,18 +82,18 @@ function contextsByName(
   const contexts = certificates.map((certificate) => {
     const context = createSecureContext(contextOf(certificate, clientCertificates));
     const x509 = new X509Certificate(text(certificate.cert));
-    const fits = (name: string): boolean =>
+    const isFor = (name: string): boolean =>
       certificate.names === undefined
         ? x509.checkHost(name) !== undefined
         : certificate.names.some(
             (pattern) =>
               pattern === name || (pattern.startsWith("*.") && pattern.slice(1) === name.slice(name.indexOf("."))),
           );
-    return { context, fits };
+    return { context, isFor };
   });
   return (name) => {
     try {
-      return contexts.find(({ fits }) => fits(name))?.context;
+      return contexts.find(({ isFor }) => isFor(name))?.context;
     } catch {
       // No certificate can be for such a name.
       return undefined;

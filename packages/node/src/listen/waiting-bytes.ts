@@ -41,17 +41,17 @@ export class WaitingBytes {
 
   private closeLargest(): void {
     const bySource = new Map<string, { bytes: number; largest: WaitingConnection }>();
-    let most: { bytes: number; largest: WaitingConnection } | undefined;
+    let heaviest: { bytes: number; largest: WaitingConnection } | undefined;
     for (const connection of this.connections) {
       const { source, bytes } = connection;
       const sum = bySource.get(source) ?? { bytes: 0, largest: connection };
       sum.bytes += bytes;
       if (bytes > sum.largest.bytes) sum.largest = connection;
       bySource.set(source, sum);
-      if (sum.bytes > (most?.bytes ?? 0)) most = sum;
+      if (sum.bytes > (heaviest?.bytes ?? 0)) heaviest = sum;
     }
-    if (most === undefined) return;
-    this.remove(most.largest);
-    most.largest.close();
+    if (heaviest === undefined) return;
+    this.remove(heaviest.largest);
+    heaviest.largest.close();
   }
 }

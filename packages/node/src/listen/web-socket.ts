@@ -32,7 +32,7 @@ export class WebSocketUpgrades {
   }
 
   /** @param listener its URL */
-  take(
+  accept(
     request: IncomingMessage,
     head: Buffer,
     accepted: AcceptedSocket,

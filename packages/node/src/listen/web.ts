@@ -66,7 +66,7 @@ const listen = async (
   );
   const tls = secure ? new ServerTls(settings) : undefined;
   const onRequest = (socket: Socket, request: AnyRequest, response: AnyResponse): void => {
-    const accepted = acceptedSockets.of(socket);
+    const accepted = acceptedSockets.acceptedOf(socket);
     const { rawHeaders } = request;
     // The two kinds of answers have it in common, and TypeScript does not see it.
     const plain = response as ServerResponse;
@@ -74,10 +74,11 @@ const listen = async (
     else if (accepted === undefined) socket.destroy();
     else if (refusalOfFields({ rawHeaders }) !== undefined) plain.writeHead(431, { connection: "close" }).end();
     else if (!secure && isRebound(request)) plain.writeHead(421).end();
-    else offer.http.take({ accepted, socket, listener: acceptedSockets.url, alternative }, request, response, settings);
+    else
+      offer.http.serve({ accepted, socket, listener: acceptedSockets.url, alternative }, request, response, settings);
   };
   const onStream: Http2Requests["stream"] = (socket, stream, headers, rawHeaders) => {
-    const accepted = acceptedSockets.of(socket);
+    const accepted = acceptedSockets.acceptedOf(socket);
     if (accepted === undefined) socket.destroy();
     else if (refusalOfFields({ rawHeaders }) !== undefined) stream.respond({ ":status": 431 }, { endStream: true });
     else
@@ -112,9 +113,9 @@ const listen = async (
       const acceptor = acceptors.find(({ alpn }) => alpn === socket.alpnProtocol);
       const isHttp2 = acceptor === undefined && http2 !== undefined && socket.alpnProtocol === "h2";
       if (acceptor === undefined && !isHttp2) return false;
-      const accepted = acceptedSockets.of(socket);
+      const accepted = acceptedSockets.acceptedOf(socket);
       if (accepted === undefined) socket.destroy();
-      else if (acceptor === undefined) http2?.take(socket);
+      else if (acceptor === undefined) http2?.adopt(socket);
       else acceptor.takeConnection(socket, accepted);
       return true;
     });
@@ -124,12 +125,12 @@ const listen = async (
   // Any page can have a name of its own resolve to this machine, which only TLS rules out.
   const isRebound = ({ headers: { origin, host: authority } }: AnyRequest): boolean =>
     settings.pages.isRebound({ origin, authority, plainHost: host ?? "" });
-  const take = (request: IncomingMessage, response: ServerResponse): void =>
+  const handleRequest = (request: IncomingMessage, response: ServerResponse): void =>
     onRequest(request.socket, request, response);
-  server.on("request", take);
-  const plain = offer.http && new WithoutUpgrade(take);
+  server.on("request", handleRequest);
+  const plain = offer.http && new WithoutUpgrade(handleRequest);
   server.on("upgrade", (request, _, head) => {
-    const accepted = acceptedSockets.of(request.socket);
+    const accepted = acceptedSockets.acceptedOf(request.socket);
     if (accepted === undefined) {
       request.socket.destroy();
       return;
@@ -139,12 +140,12 @@ const listen = async (
     const refusal = refusalOfFields(request);
     const offersOther = acceptor === undefined && !/\bwebsocket\b/i.test(request.headers.upgrade ?? "");
     const status = refusal ?? (refusing === undefined ? 400 : refusing.refusal(request));
-    if (plain !== undefined && offersOther && refusal === undefined) plain.take(request, request.socket, head);
+    if (plain !== undefined && offersOther && refusal === undefined) plain.accept(request, request.socket, head);
     else if (status !== undefined) refuse(request, accepted, status, acceptedSockets.url);
     else {
       accepted.pending.requestBegan();
       if (acceptor !== undefined) acceptor.takeUpgrade(request, head, accepted);
-      else webSockets?.take(request, head, accepted, acceptedSockets.url, onIncoming);
+      else webSockets?.accept(request, head, accepted, acceptedSockets.url, onIncoming);
     }
   });
   const acceptedSockets = new AcceptedSockets(server, limiter, settings.trustedProxies, secure ? undefined : NO_ROOM);

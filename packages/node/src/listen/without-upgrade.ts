@@ -21,7 +21,7 @@ export class WithoutUpgrade {
   }
 
   /** @param head bytes that arrived after the request's header */
-  take(request: IncomingMessage, socket: Socket, head: Uint8Array): void {
+  accept(request: IncomingMessage, socket: Socket, head: Uint8Array): void {
     socket.unshift(Buffer.concat([Buffer.from(headOf(request), "latin1"), head]));
     this.server.emit("connection", socket);
   }

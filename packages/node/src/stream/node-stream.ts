@@ -80,8 +80,8 @@ function isTls(socket: unknown): socket is TLSSocket {
 
 /** Node streams as a byte stream for the layer above. */
 export interface NodeBytes extends ByteStream {
-  /** Like `write`, for `length` bytes that `put` writes into a buffer synchronously. */
-  writeFrom(length: number, put: (into: Uint8Array) => void): boolean;
+  /** Like `write`, for `length` bytes that `fill` writes into a buffer synchronously. */
+  writeFrom(length: number, fill: (buffer: Uint8Array) => void): boolean;
   /** Returns the end of a chunk that is being delivered, after a pause. It is delivered again. */
   unread(bytes: Uint8Array): void;
 }
@@ -96,7 +96,7 @@ class NodeByteStream implements NodeBytes {
   private readonly writable: Writable;
   private handler: ByteStreamHandler | undefined = undefined;
   private drainWanted = false;
-  private over: { error: Error | undefined } | undefined = undefined;
+  private ended: { error: Error | undefined } | undefined = undefined;
   private paused = false;
   /** Calls the handler for the end of the readable, then for its close: what waits for `resume`. */
   private ends: (() => void)[] = [];
@@ -127,8 +127,8 @@ class NodeByteStream implements NodeBytes {
       if (this.sole !== undefined) this.reuseMemory(this.sole, handler);
     });
     this.readable.on("end", () => this.whenResumed(() => handler.onEnd()));
-    const { over } = this;
-    if (over !== undefined) queueMicrotask(() => handler.onClosed(over.error));
+    const { ended } = this;
+    if (ended !== undefined) queueMicrotask(() => handler.onClosed(ended.error));
   }
 
   /** From now on, chunks are passed in reused memory, if the handler only borrows them and reading is not paused. */
@@ -145,28 +145,28 @@ class NodeByteStream implements NodeBytes {
 
   /** Sends a copy, because the caller reuses its buffer. */
   write(bytes: Uint8Array): boolean {
-    return this.writeFrom(bytes.length, (into) => into.set(bytes));
+    return this.writeFrom(bytes.length, (buffer) => buffer.set(bytes));
   }
 
-  writeFrom(length: number, put: (into: Uint8Array) => void): boolean {
-    if (this.over !== undefined) return true;
+  writeFrom(length: number, fill: (buffer: Uint8Array) => void): boolean {
+    if (this.ended !== undefined) return true;
     // An empty write has TLS read on, into the memory of the chunk that is being delivered.
-    if ((length > 0 && this.send(length, put)) || this.pendingBytes() <= HIGH_WATER) return true;
+    if ((length > 0 && this.send(length, fill)) || this.pendingBytes() <= HIGH_WATER) return true;
     this.drainWanted = true;
     return false;
   }
 
-  private send(length: number, put: (into: Uint8Array) => void): boolean {
+  private send(length: number, fill: (buffer: Uint8Array) => void): boolean {
     const { writable } = this;
     const target = this.pieces ?? writable;
     // Only a socket is done with the bytes when it calls back: other streams may have handed them on.
     if (length < MIN_REUSED_BYTES || !(writable instanceof Socket)) {
       const buffer = Buffer.allocUnsafe(length);
-      put(buffer);
+      fill(buffer);
       return target.write(buffer);
     }
     const buffer = takeBuffer(length);
-    put(buffer);
+    fill(buffer);
     return target.write(buffer.subarray(0, length), (error) => {
       if (!error) giveBuffer(buffer);
     });
@@ -181,7 +181,7 @@ class NodeByteStream implements NodeBytes {
   }
 
   end(): void {
-    if (this.over === undefined) (this.pieces ?? this.writable).end();
+    if (this.ended === undefined) (this.pieces ?? this.writable).end();
   }
 
   destroy(): void {
@@ -231,12 +231,12 @@ class NodeByteStream implements NodeBytes {
   }
 
   private closedSoon(error: Error | undefined): void {
-    if (this.over === undefined) setTimeout(() => this.closed(error), LAST_WORDS_MS).unref();
+    if (this.ended === undefined) setTimeout(() => this.closed(error), LAST_WORDS_MS).unref();
   }
 
   private closed(error: Error | undefined): void {
-    if (this.over !== undefined) return;
-    this.over = { error };
+    if (this.ended !== undefined) return;
+    this.ended = { error };
     this.ends = [];
     this.pieces?.clear();
     this.handler?.onClosed(error);
@@ -278,10 +278,10 @@ function readInto(socket: Socket, onBytes: (bytes: Uint8Array) => boolean): void
   const callback = keys.find(({ description }) => description === "kBufferCb");
   const handle = parts._handle;
   if (buffer === undefined || callback === undefined || typeof handle?.useUserBuffer !== "function") return;
-  const into = (memory ??= new Uint8Array(CHUNK_BYTES));
-  parts[buffer] = into;
-  parts[callback] = (length: number): boolean => onBytes(into.subarray(0, length));
-  handle.useUserBuffer(into);
+  const chunk = (memory ??= new Uint8Array(CHUNK_BYTES));
+  parts[buffer] = chunk;
+  parts[callback] = (length: number): boolean => onBytes(chunk.subarray(0, length));
+  handle.useUserBuffer(chunk);
 }
 
 type WriteCallback = (error?: Error | null) => void;
@@ -306,7 +306,7 @@ class TlsPieces {
   private written = 0;
   /** Number of pieces that the socket has not taken. */
   private inFlight = 0;
-  private ending = false;
+  private endsWhenEmpty = false;
 
   /** @param onEmpty called when the socket has taken all pieces, and more may be written */
   constructor(socket: Writable, onEmpty: () => void) {
@@ -328,7 +328,7 @@ class TlsPieces {
 
   /** Ends the socket after everything that waits. */
   end(): void {
-    if (this.waitingBytes > 0) this.ending = true;
+    if (this.waitingBytes > 0) this.endsWhenEmpty = true;
     else this.socket.end();
   }
 
@@ -342,27 +342,27 @@ class TlsPieces {
     const { socket, waiting } = this;
     let finished = 0;
     for (let chunk = waiting[0]; chunk !== undefined; chunk = waiting[finished]) {
-      let room = MAX_TLS_WRITE - socket.writableLength;
+      let available = MAX_TLS_WRITE - socket.writableLength;
       // Somebody else has filled the socket, and its callbacks do not reach this object.
-      if (room <= 0 && this.inFlight === 0) room = MAX_TLS_WRITE;
-      if (room <= 0) break;
-      const piece = chunk.bytes.subarray(this.written, this.written + room);
-      this.written += piece.length;
-      this.waitingBytes -= piece.length;
+      if (available <= 0 && this.inFlight === 0) available = MAX_TLS_WRITE;
+      if (available <= 0) break;
+      const part = chunk.bytes.subarray(this.written, this.written + available);
+      this.written += part.length;
+      this.waitingBytes -= part.length;
       const isLast = this.written === chunk.bytes.length;
       if (isLast) {
         finished++;
         this.written = 0;
       }
-      this.pass(piece, isLast ? chunk.onWritten : undefined);
+      this.pass(part, isLast ? chunk.onWritten : undefined);
     }
     waiting.splice(0, finished);
-    if (this.ending && this.waitingBytes === 0) socket.end();
+    if (this.endsWhenEmpty && this.waitingBytes === 0) socket.end();
   }
 
-  private pass(piece: Uint8Array, onWritten: WriteCallback | undefined): void {
+  private pass(part: Uint8Array, onWritten: WriteCallback | undefined): void {
     this.inFlight++;
-    this.socket.write(piece, (error) => {
+    this.socket.write(part, (error) => {
       this.inFlight--;
       onWritten?.(error);
       if (error) this.clear();

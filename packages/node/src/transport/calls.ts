@@ -17,8 +17,8 @@ export function callsOf(
   { credentials, ...incoming }: IncomingCallSource,
   onIncoming: (incoming: IncomingSession) => void,
 ): Session {
-  const [near, far] = createMemoryPair();
-  const calls = createSession(near, credentials === undefined ? {} : { credentials });
-  onIncoming({ ...incoming, transport: far });
+  const [callerSide, routerSide] = createMemoryPair();
+  const calls = createSession(callerSide, credentials === undefined ? {} : { credentials });
+  onIncoming({ ...incoming, transport: routerSide });
   return calls;
 }

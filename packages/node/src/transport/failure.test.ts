@@ -2,7 +2,7 @@ import type { TransportError } from "@quicrpc/core";
 import { expect, it } from "vitest";
 import { transportError } from "./failure.js";
 
-const attempted = { doing: "connect to", url: "quic://localhost:4433" } as const;
+const attempted = { action: "connect to", url: "quic://localhost:4433" } as const;
 
 it("tells a certificate of an authority from one of an unknown authority", () => {
   const untrusted = (why: string): string | undefined => {

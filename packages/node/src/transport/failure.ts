@@ -19,7 +19,7 @@ export interface NodeErrorCodes {
 
 /** A failed attempt: "connect to" or "listen on", and a URL for messages. */
 export interface Attempted {
-  readonly doing: "connect to" | "listen on";
+  readonly action: "connect to" | "listen on";
   readonly url: string;
   /** Advice for a failure whose code has none. Default: none. */
   readonly hint?: string;
@@ -29,7 +29,7 @@ export interface Attempted {
  * Converts the failure of an attempt to a `TransportError` with the failure as its cause. Errors that the application
  * passed in, and the reason of its signal, are returned unchanged.
  */
-export function transportError(error: unknown, { doing, url, hint: other }: Attempted, signal?: AbortSignal): unknown {
+export function transportError(error: unknown, { action, url, hint: other }: Attempted, signal?: AbortSignal): unknown {
   if (error instanceof TypeError || error instanceof TransportError) return error;
   if (signal?.aborted === true && error === signal.reason) return error;
   const { code: errorCode, message } =
@@ -37,11 +37,11 @@ export function transportError(error: unknown, { doing, url, hint: other }: Atte
   // OpenSSL's message contains internal numbers around the reason.
   const { reason } = (error ?? {}) as { readonly reason?: unknown };
   const code = typeof errorCode === "string" ? errorCode : ("ERR_TRANSPORT" satisfies keyof NodeErrorCodes);
-  const text = `cannot ${doing} ${url}: ${code.startsWith("ERR_SSL_") && typeof reason === "string" ? reason : message}`;
+  const text = `cannot ${action} ${url}: ${code.startsWith("ERR_SSL_") && typeof reason === "string" ? reason : message}`;
   const { status } = (error ?? {}) as { readonly status?: unknown };
   const isAuthority = text.includes("CaUsedAsEndEntity");
   const hint =
-    (isAuthority ? AUTHORITY : hintFor(code, doing, url)) ?? (typeof status === "number" ? ANSWERED[status] : other);
+    (isAuthority ? AUTHORITY : hintFor(code, action, url)) ?? (typeof status === "number" ? ANSWERED[status] : other);
   return new TransportError({ code, url, message: text, hint, cause: error });
 }
 
@@ -136,10 +136,10 @@ function portInUseHint(url: string): string | undefined {
   return /^(quic|https):/.test(url) && isClustered() ? CLUSTERED : LISTENED["EADDRINUSE"];
 }
 
-function hintFor(code: string, doing: Attempted["doing"], url: string): string | undefined {
+function hintFor(code: string, action: Attempted["action"], url: string): string | undefined {
   if (code === MISSING_ENGINE)
     return "use wss:// or tls://, which need no native engine, or HTTP with @quicrpc/http, or install an engine for this platform";
-  if (doing === "listen on") return code === "EADDRINUSE" ? portInUseHint(url) : LISTENED[code];
+  if (action === "listen on") return code === "EADDRINUSE" ? portInUseHint(url) : LISTENED[code];
   if (OTHER_PROTOCOL_CODES.test(code)) return OTHER_PROTOCOL;
   return UNTRUSTED_CODES.test(code) ? UNTRUSTED : DIALLED[code];
 }

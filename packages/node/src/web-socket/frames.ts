@@ -45,42 +45,42 @@ export function headBytes(length: number, masked: boolean): number {
 }
 
 /**
- * Writes a frame at the start of `into`, which must have room for `headBytes` and the payload, and must not overlap the
+ * Writes a frame at the start of `target`, which must have room for `headBytes` and the payload, and must not overlap the
  * payload.
  */
-export function putFrame(into: Uint8Array, opcode: number, payload: Uint8Array, key: MaskKey | undefined): void {
+export function putFrame(target: Uint8Array, opcode: number, payload: Uint8Array, key: MaskKey | undefined): void {
   const { length } = payload;
   const masked = key === undefined ? 0 : MASK;
-  into[0] = FIN | opcode;
+  target[0] = FIN | opcode;
   let at = 2;
   if (length <= LONGEST_SHORT) {
-    into[1] = masked | length;
+    target[1] = masked | length;
   } else if (length <= 0xffff) {
-    into[1] = masked | LENGTH_OF_16_BITS;
-    into[2] = length >>> 8;
-    into[3] = length;
+    target[1] = masked | LENGTH_OF_16_BITS;
+    target[2] = length >>> 8;
+    target[3] = length;
     at = 4;
   } else {
-    into[1] = masked | LENGTH_OF_64_BITS;
-    into.fill(0, 2, 6);
-    into[6] = length >>> 24;
-    into[7] = length >>> 16;
-    into[8] = length >>> 8;
-    into[9] = length;
+    target[1] = masked | LENGTH_OF_64_BITS;
+    target.fill(0, 2, 6);
+    target[6] = length >>> 24;
+    target[7] = length >>> 16;
+    target[8] = length >>> 8;
+    target[9] = length;
     at = 10;
   }
   if (key !== undefined) {
-    into.set(key, at);
+    target.set(key, at);
     at += KEY_BYTES;
   }
-  into.set(payload, at);
-  if (key !== undefined) applyMask(into.subarray(at, at + length), key, 0);
+  target.set(payload, at);
+  if (key !== undefined) applyMask(target.subarray(at, at + length), key, 0);
 }
 
 /** Callbacks of a `FrameReader`. */
 export interface FrameReaderHandler {
   /** A piece of a binary message: a part of the chunk that was read, unmasked. */
-  onPiece(piece: Uint8Array): void;
+  onPiece(onPayload: Uint8Array): void;
   onPing(payload: Uint8Array): void;
   /** The peer closes. Nothing after it is read. `code` is `CloseCode.none` if the peer sent none. */
   onClose(code: number, reason: string): void;
@@ -117,7 +117,7 @@ export class WebSocketFrameReader {
   private control: Uint8Array = NOTHING;
   /** Bytes of the current message so far, or undefined between messages. */
   private messageBytes: number | undefined = undefined;
-  private over = false;
+  private isOver = false;
 
   /**
    * @param masked true if the peer is the client, which masks
@@ -136,7 +136,7 @@ export class WebSocketFrameReader {
   read(chunk: Uint8Array): number {
     let at = 0;
     while (at < chunk.length && !this.stopped) {
-      if (this.over) return chunk.length;
+      if (this.isOver) return chunk.length;
       at = this.opcode === undefined ? this.readHead(chunk, at) : this.readPayload(chunk, at);
     }
     return at;
@@ -208,13 +208,13 @@ export class WebSocketFrameReader {
 
   private readPayload(chunk: Uint8Array, at: number): number {
     const end = Math.min(chunk.length, at + this.payloadLength - this.payloadRead);
-    const piece = chunk.subarray(at, end);
+    const part = chunk.subarray(at, end);
     const isControl = ((this.opcode as number) & CONTROL) !== 0;
-    if (this.masked) applyMask(piece, this.key(), this.payloadRead);
-    if (isControl) this.control.set(piece, this.payloadRead);
-    this.payloadRead += piece.length;
+    if (this.masked) applyMask(part, this.key(), this.payloadRead);
+    if (isControl) this.control.set(part, this.payloadRead);
+    this.payloadRead += part.length;
     if (this.payloadRead === this.payloadLength) this.end();
-    if (!isControl) this.handler.onPiece(piece);
+    if (!isControl) this.handler.onPiece(part);
     return end;
   }
 
@@ -235,7 +235,7 @@ export class WebSocketFrameReader {
 
   private close(payload: Uint8Array): void {
     if (payload.length === 0) {
-      this.over = true;
+      this.isOver = true;
       this.handler.onClose(CloseCode.none, "");
       return;
     }
@@ -248,12 +248,12 @@ export class WebSocketFrameReader {
     } catch {
       this.fail("the reason of a close frame is not valid UTF-8", CloseCode.invalidText);
     }
-    this.over = true;
+    this.isOver = true;
     this.handler.onClose(code, reason);
   }
 
   private fail(message: string, code: number = CloseCode.protocolError): never {
-    this.over = true;
+    this.isOver = true;
     throw new FrameError(code, message);
   }
 }

@@ -80,8 +80,8 @@ export function requestWebSocket(
     const text = `the server answered the request for a WebSocket with status ${status}`;
     reject(Object.assign(new Error(text), { status }));
   });
-  request.once("upgrade", ({ headers: answer }, _, head) => {
-    const problem = answerProblem(answer, key);
+  request.once("upgrade", ({ headers: responseHeaders }, _, head) => {
+    const problem = answerProblem(responseHeaders, key);
     if (problem !== undefined) {
       connection.destroy();
       reject(new Error(`the server's answer to the request for a WebSocket ${problem}`));

@@ -51,12 +51,12 @@ export function applyMask(bytes: Uint8Array, key: MaskKey, offset: number): void
   if (vectors !== undefined && vectors !== null && length >= MANY_BYTES) {
     const { memory, mask } = vectors;
     // WebAssembly's words are little-endian.
-    const word = byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24);
+    const keyWord = byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24);
     for (let at = 0; at < length; at += PAGE_BYTES) {
-      const piece = bytes.subarray(at, at + PAGE_BYTES);
-      memory.set(piece);
-      mask(piece.length, word);
-      piece.set(memory.subarray(0, piece.length));
+      const block = bytes.subarray(at, at + PAGE_BYTES);
+      memory.set(block);
+      mask(block.length, keyWord);
+      block.set(memory.subarray(0, block.length));
     }
     return;
   }

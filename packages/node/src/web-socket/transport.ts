@@ -52,7 +52,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   /** Payload of the last unanswered ping, kept while there is no room for the answer. */
   private ping: Uint8Array | undefined = undefined;
   /** This side has sent its close frame. */
-  private ended = false;
+  private hasEnded = false;
   /** How the peer ended the WebSocket, or its protocol violation. */
   private reason: { error: Error | undefined } | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
@@ -82,7 +82,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   }
 
   write(bytes: Uint8Array): boolean {
-    if (this.ended) return true;
+    if (this.hasEnded) return true;
     for (let at = 0; at < bytes.length; at += MAX_SENT_MESSAGE)
       this.frame(Opcode.binary, bytes.subarray(at, at + MAX_SENT_MESSAGE));
     return !this.full;
@@ -123,7 +123,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
       if (!(error instanceof FrameError)) throw error;
       this.reason = { error: new Error(`the peer broke the WebSocket protocol: ${error.message}`) };
       this.close(error.code, error.message);
-      this.leave();
+      this.detach();
     }
   }
 
@@ -149,7 +149,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
 
   /** Answers a ping. If several arrive while the peer does not read, only the last is answered (RFC 6455 §5.5.3). */
   private onPing(payload: Uint8Array): void {
-    if (this.ended) return;
+    if (this.hasEnded) return;
     if (this.full) this.ping = payload;
     else this.frame(Opcode.pong, payload);
   }
@@ -157,12 +157,12 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   private onCloseFrame(code: number, reason: string): void {
     this.reason = { error: code === CloseCode.normal ? undefined : closedWith(code, reason) };
     this.close(code === CloseCode.none ? CloseCode.normal : code, "");
-    this.leave();
+    this.detach();
   }
 
   private close(code: number, reason: string): void {
-    if (this.ended) return;
-    this.ended = true;
+    if (this.hasEnded) return;
+    this.hasEnded = true;
     const text = Buffer.from(reason);
     this.frame(Opcode.close, Buffer.concat([Uint8Array.of(code >>> 8, code & 0xff), text]));
   }
@@ -171,7 +171,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
    * Ends the connection after both sides have closed, or if the peer need not be waited for. A server ends it first
    * (RFC 6455 §7.1.1).
    */
-  private leave(): void {
+  private detach(): void {
     if (this.role === "server") this.bytes.end();
     this.timer ??= setTimeout(() => this.bytes.destroy(), this.closeTimeoutMs);
   }
@@ -179,7 +179,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   private frame(opcode: number, payload: Uint8Array): void {
     const key = this.role === "client" ? nextKey() : undefined;
     const length = headBytes(payload.length, key !== undefined) + payload.length;
-    this.full = !this.bytes.writeFrom(length, (into) => putFrame(into, opcode, payload, key));
+    this.full = !this.bytes.writeFrom(length, (target) => putFrame(target, opcode, payload, key));
   }
 }
 

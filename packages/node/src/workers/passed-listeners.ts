@@ -58,8 +58,8 @@ export class PassedListeners {
   passTo(workers: readonly Worker[]): void {
     const before = this.receivers.splice(0);
     const known = before.filter(({ worker }) => workers.includes(worker));
-    const others = workers.filter((worker) => !known.some((receiver) => receiver.worker === worker));
-    this.receivers.push(...known, ...others.map((worker) => ({ worker, inTransit: 0 })));
+    const unknownWorkers = workers.filter((worker) => !known.some((receiver) => receiver.worker === worker));
+    this.receivers.push(...known, ...unknownWorkers.map((worker) => ({ worker, inTransit: 0 })));
     for (const accepted of this.waiting.splice(0)) this.accepted(accepted);
   }
 
@@ -83,11 +83,11 @@ export class PassedListeners {
       ({ worker, inTransit }) => worker.isConnected() && inTransit < MOST_IN_TRANSIT,
     );
     if (receiver !== undefined) this.pass(accepted, receiver);
-    else if (this.receivers.length === 0 && this.waiting.length < MOST_WAITING) this.wait(accepted);
+    else if (this.receivers.length === 0 && this.waiting.length < MOST_WAITING) this.enqueue(accepted);
     else accepted.socket.destroy();
   }
 
-  private wait(accepted: Accepted): void {
+  private enqueue(accepted: Accepted): void {
     // The client may reset it in the meantime.
     accepted.socket.on("error", () => {});
     this.waiting.push(accepted);

@@ -40,7 +40,7 @@ export function bindPorts(
       }
     } catch (error) {
       for (const bound of ports) bound.close();
-      throw transportError(error, { doing: "listen on", url: urlOf(target) });
+      throw transportError(error, { action: "listen on", url: urlOf(target) });
     }
   }
   return ports;

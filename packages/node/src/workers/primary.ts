@@ -30,9 +30,9 @@ export class PrimaryServer implements Server {
   private readonly maxDrainMs: number;
   /** Maximum delay of a timer in milliseconds. */
   private readonly maxTimeoutMs: number;
-  private served: readonly string[] = [];
+  private servedUrls: readonly string[] = [];
   private referenced = true;
-  private ending: Promise<Unacknowledged> | undefined = undefined;
+  private drained: Promise<Unacknowledged> | undefined = undefined;
   private restarting: Promise<void> = Promise.resolve();
   private readonly watch: ReturnType<typeof setInterval>;
 
@@ -60,11 +60,11 @@ export class PrimaryServer implements Server {
   }
 
   get urls(): readonly string[] {
-    return this.served;
+    return this.servedUrls;
   }
 
   get address(): { readonly host: string; readonly port: number } {
-    const url = this.served.find((text) => !text.startsWith("unix:"));
+    const url = this.servedUrls.find((text) => !text.startsWith("unix:"));
     if (url === undefined) throw new TypeError("the server listens on a path, not on a port");
     const { hostname, port } = new URL(url);
     return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
@@ -79,7 +79,7 @@ export class PrimaryServer implements Server {
       await this.passed?.listen(streams);
       await Promise.all(this.filled.map((slot) => slot.fill()));
     } catch (error) {
-      this.ending = Promise.resolve({ unacknowledged: 0 });
+      this.drained = Promise.resolve({ unacknowledged: 0 });
       await Promise.all(this.slots.map((slot) => slot.kill()));
       this.release();
       throw error;
@@ -96,17 +96,17 @@ export class PrimaryServer implements Server {
 
   async drain(options: ServerDrainOptions = {}): Promise<Unacknowledged> {
     checkDrain(options);
-    this.ending ??= this.end(this.drainMessage(options));
-    return this.ending;
+    this.drained ??= this.end(this.drainMessage(options));
+    return this.drained;
   }
 
   close(options: CloseOptions = {}): Promise<Unacknowledged> {
     const { closeCode, reason } = options;
     const message: ToWorker = { quicrpc: "close", closeCode, reason };
     // A drain in progress is cut short.
-    if (this.ending !== undefined) for (const slot of this.slots) slot.endSoon(message);
-    this.ending ??= this.end(message);
-    return this.ending;
+    if (this.drained !== undefined) for (const slot of this.slots) slot.endSoon(message);
+    this.drained ??= this.end(message);
+    return this.drained;
   }
 
   /** No-op: each worker's own program renews its certificates. */
@@ -132,11 +132,11 @@ export class PrimaryServer implements Server {
 
   /** Places that have a worker, or are to get one. */
   private get filled(): readonly WorkerSlot[] {
-    return this.slots.filter(({ spare }) => !spare);
+    return this.slots.filter(({ isSpare }) => !isSpare);
   }
 
   private slotGroup(): SlotGroup {
-    const isEnding = (): boolean => this.ending !== undefined;
+    const isEnding = (): boolean => this.drained !== undefined;
     // No ticket outlives the group.
     const ticketKey = randomBytes(TICKET_KEY_BYTES).toString("base64");
     return {
@@ -152,10 +152,10 @@ export class PrimaryServer implements Server {
       },
       fork: (place) => this.fork(place),
       onServing: (urls) => {
-        this.served = urls;
-        this.steer();
+        this.servedUrls = urls;
+        this.updateSteering();
       },
-      onLeaving: () => this.steer(),
+      onLeaving: () => this.updateSteering(),
       report: (error) => this.onError(error, { method: "serve" }),
     };
   }
@@ -169,7 +169,7 @@ export class PrimaryServer implements Server {
     const next = async (before: Promise<void>): Promise<void> => {
       await before.catch(() => {});
       for (const slot of this.filled) {
-        if (this.ending !== undefined) return;
+        if (this.drained !== undefined) return;
         await this.succeed(slot, options);
       }
     };
@@ -179,20 +179,20 @@ export class PrimaryServer implements Server {
 
   /** Replaces a serving worker. If the new one cannot serve, this rejects and the old one continues. */
   private async succeed(slot: WorkerSlot, options: ServerDrainOptions): Promise<void> {
-    const next = this.slots.find(({ spare }) => spare) as WorkerSlot;
+    const next = this.slots.find(({ isSpare }) => isSpare) as WorkerSlot;
     try {
       await next.fill();
     } catch (error) {
       await next.kill();
-      if (this.ending !== undefined) return;
+      if (this.drained !== undefined) return;
       throw error;
     }
-    if (this.ending !== undefined) return;
-    next.spare = false;
-    slot.spare = true;
-    const ended = slot.end(this.drainMessage(options));
-    this.steer();
-    await ended;
+    if (this.drained !== undefined) return;
+    next.isSpare = false;
+    slot.isSpare = true;
+    const slotEnd = slot.end(this.drainMessage(options));
+    this.updateSteering();
+    await slotEnd;
   }
 
   private drainMessage({ timeoutMs = this.maxDrainMs, ...options }: ServerDrainOptions): ToWorker {
@@ -219,9 +219,9 @@ export class PrimaryServer implements Server {
     return () => {
       const now = performance.now();
       // If this process itself was blocked, it could not receive the workers' messages.
-      const late = now - last > (2 * maxSilenceMs) / CHECKS;
+      const isLate = now - last > (2 * maxSilenceMs) / CHECKS;
       last = now;
-      for (const slot of this.slots) slot.endUnresponsive(maxSilenceMs, late ? now : undefined);
+      for (const slot of this.slots) slot.endUnresponsive(maxSilenceMs, isLate ? now : undefined);
     };
   }
 
@@ -229,8 +229,8 @@ export class PrimaryServer implements Server {
    * Directs new clients to the serving workers; without any, they wait in the sockets. Another worker ends the sessions
    * of workers that have exited.
    */
-  private steer(): void {
-    if (this.ending !== undefined) return;
+  private updateSteering(): void {
+    if (this.drained !== undefined) return;
     const serving = this.slots.filter(({ serves }) => serves);
     const places = (serving.length > 0 ? serving : this.filled).map(({ place }) => place);
     const empty = this.slots.filter(({ worker }) => worker === undefined).map(({ place }) => place);

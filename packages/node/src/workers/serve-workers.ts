@@ -29,7 +29,7 @@ export async function serveWorkers<Context>(
   start: (share: GroupShare) => Promise<Server>,
 ): Promise<Server> {
   const size = sizeOf(options.workers);
-  const again = claimWorkers("serve() with the option workers");
+  const releaseClaim = claimWorkers("serve() with the option workers");
   if (isWorker) return serveAsWorker(start);
   if (cluster.isWorker) {
     throw new TypeError(
@@ -48,15 +48,15 @@ export async function serveWorkers<Context>(
     await removeAbandonedFiles(targets);
     return await retryTaken(targets.some(isAnyPort), async () => {
       const ports = bindPorts(options, targets, size + 1);
-      const passed = targets.some(isPassed) ? new PassedListeners(passedSockets()) : undefined;
-      const server = new PrimaryServer(ports, passed, size, errorHook(options.onError), stuckMs, limits);
-      server.onEnd = again;
+      const passedListeners = targets.some(isPassed) ? new PassedListeners(passedSockets()) : undefined;
+      const server = new PrimaryServer(ports, passedListeners, size, errorHook(options.onError), stuckMs, limits);
+      server.onEnd = releaseClaim;
       await server.start(targets.flatMap(({ descriptor }) => descriptor ?? []));
-      if (passed !== undefined) await notifyReady();
+      if (passedListeners !== undefined) await notifyReady();
       return server;
     });
   } catch (error) {
-    again();
+    releaseClaim();
     throw error;
   }
 }

@@ -73,11 +73,11 @@ export function sharePorts(options: SharedPortOptions): SharedPorts {
   if (described.urls.length === 0) {
     throw new TypeError("shareUdpPorts() only supports quic:// and https://: node:cluster itself shares TCP ports");
   }
-  const forget = claimWorkers("shareUdpPorts()");
+  const releaseClaim = claimWorkers("shareUdpPorts()");
   try {
-    return new PortOwner(bindPorts(options, targets, places), places, described, forget);
+    return new PortOwner(bindPorts(options, targets, places), places, described, releaseClaim);
   } catch (error) {
-    forget();
+    releaseClaim();
     throw error;
   }
 }
@@ -94,7 +94,7 @@ class PortOwner implements SharedPorts {
   private readonly groups: readonly PortGroup[];
   private readonly places: number;
   private readonly described: PortDescription;
-  private readonly forget: () => void;
+  private readonly releaseClaim: () => void;
   // No ticket outlives the group.
   private readonly ticketKey: string = randomBytes(TICKET_KEY_BYTES).toString("base64");
   private readonly holders: Map<Worker, Holder> = new Map();
@@ -108,14 +108,14 @@ class PortOwner implements SharedPorts {
   private readonly first: number;
   private readonly onMessage = (worker: Worker, message: FromWorker | null): void => this.receive(worker, message);
   private readonly onExit = (worker: Worker): void => this.release(worker);
-  private readonly leave = (worker: Worker): void => this.serves(worker, false);
+  private readonly onLeave = (worker: Worker): void => this.serves(worker, false);
   private readonly meet = (worker: Worker): void => topicRelay.attach(worker);
 
-  constructor(groups: readonly PortGroup[], places: number, described: PortDescription, forget: () => void) {
+  constructor(groups: readonly PortGroup[], places: number, described: PortDescription, releaseClaim: () => void) {
     this.groups = groups;
     this.places = places;
     this.described = described;
-    this.forget = forget;
+    this.releaseClaim = releaseClaim;
     this.ports = groups.map(({ port }) => port);
     this.inherited = groups.flatMap(({ members }) => members.flatMap(({ descriptor }) => descriptor ?? []));
     const { stdio, silent = false } = cluster.settings;
@@ -128,9 +128,9 @@ class PortOwner implements SharedPorts {
     process.env[SHARED_VARIABLE] = String(process.pid);
     cluster.on("fork", this.meet);
     cluster.on("message", this.onMessage);
-    cluster.on("disconnect", this.leave);
+    cluster.on("disconnect", this.onLeave);
     cluster.on("exit", this.onExit);
-    this.steer();
+    this.updateSteering();
   }
 
   close(): void {
@@ -139,24 +139,24 @@ class PortOwner implements SharedPorts {
     cluster.setupPrimary(this.before);
     cluster.off("fork", this.meet);
     cluster.off("message", this.onMessage);
-    cluster.off("disconnect", this.leave);
+    cluster.off("disconnect", this.onLeave);
     cluster.off("exit", this.onExit);
     for (const group of this.groups) group.close();
-    this.forget();
+    this.releaseClaim();
   }
 
   private receive(worker: Worker, message: FromWorker | null): void {
-    if (message?.quicrpc === "share") send(worker, this.answer(worker));
+    if (message?.quicrpc === "share") send(worker, this.replyTo(worker));
     if (message?.quicrpc === "ready" || message?.quicrpc === "leaving")
       this.serves(worker, message.quicrpc === "ready");
   }
 
-  private answer(worker: Worker): ToWorker {
+  private replyTo(worker: Worker): ToWorker {
     // Node's types declare only five streams here.
     const { length } = worker.process.stdio as readonly unknown[];
     if (length < this.first + this.inherited.length) return unshared(REPLACED);
     const { place } = this.holders.get(worker) ?? this.slot(worker);
-    if (place === undefined) return unshared(full(this.places));
+    if (place === undefined) return unshared(noPlaceText(this.places));
     let next = this.first;
     const members = this.groups.flatMap((group) => {
       // The worker has all sockets of the group, one after the other, under numbers of its own.
@@ -171,8 +171,8 @@ class PortOwner implements SharedPorts {
 
   /** Assigns the first free place to a worker, if there is one. */
   private slot(worker: Worker): { readonly place: number | undefined } {
-    const taken = new Set(Array.from(this.holders.values(), ({ place }) => place));
-    const place = Array.from({ length: this.places }, (_, at) => at).find((at) => !taken.has(at));
+    const used = new Set(Array.from(this.holders.values(), ({ place }) => place));
+    const place = Array.from({ length: this.places }, (_, at) => at).find((at) => !used.has(at));
     if (place !== undefined) this.holders.set(worker, { place, serves: false });
     return { place };
   }
@@ -181,22 +181,22 @@ class PortOwner implements SharedPorts {
     const holder = this.holders.get(worker);
     if (holder === undefined) return;
     holder.serves = serves;
-    this.steer();
+    this.updateSteering();
   }
 
   private release(worker: Worker): void {
-    if (this.holders.delete(worker)) this.steer();
+    if (this.holders.delete(worker)) this.updateSteering();
   }
 
   /**
    * Directs new clients to serving workers; without any, they wait for the next one. Another worker ends the sessions
    * of workers that have exited.
    */
-  private steer(): void {
-    const held = Array.from(this.holders.values());
-    const serving = held.filter(({ serves }) => serves).map(({ place }) => place);
-    const taken = new Set(held.map(({ place }) => place));
-    const empty = Array.from({ length: this.places }, (_, place) => place).filter((place) => !taken.has(place));
+  private updateSteering(): void {
+    const holders = Array.from(this.holders.values());
+    const serving = holders.filter(({ serves }) => serves).map(({ place }) => place);
+    const used = new Set(holders.map(({ place }) => place));
+    const empty = Array.from({ length: this.places }, (_, place) => place).filter((place) => !used.has(place));
     for (const group of this.groups) group.accept(serving.length > 0 ? serving : [empty[0] ?? 0], empty);
   }
 }
@@ -204,7 +204,7 @@ class PortOwner implements SharedPorts {
 const REPLACED =
   "the sockets were not passed to this worker: call cluster.setupPrimary({ stdio }) before shareUdpPorts()";
 
-function full(places: number): string {
+function noPlaceText(places: number): string {
   return `all ${places} places of the ports are in use: pass a larger \`places\` to shareUdpPorts()`;
 }
 

@@ -19,14 +19,14 @@ export async function serveShared<Context>(
   options: ServeSettings<Context>,
   start: (share?: GroupShare) => Promise<Server>,
 ): Promise<Server> {
-  const wanted = describePorts(targetsOf(options), options.connectionIds);
-  if (!sharesPorts || wanted.urls.length === 0) return start();
+  const required = describePorts(targetsOf(options), options.connectionIds);
+  if (!sharesPorts || required.urls.length === 0) return start();
   const share = await askForShare();
   const { urls, ids } = share.ports;
-  if (!wanted.urls.some((url) => urls.includes(url))) return start();
-  if (wanted.urls.join() !== urls.join() || wanted.ids !== ids) {
+  if (!required.urls.some((url) => urls.includes(url))) return start();
+  if (required.urls.join() !== urls.join() || required.ids !== ids) {
     throw new TypeError(
-      `the primary shares ${urls.join(", ")} (shareUdpPorts), but this worker serves ${wanted.urls.join(", ")}: pass both the same \`listen\` and \`connectionIds\``,
+      `the primary shares ${urls.join(", ")} (shareUdpPorts), but this worker serves ${required.urls.join(", ")}: pass both the same \`listen\` and \`connectionIds\``,
     );
   }
   if (serving)
@@ -34,7 +34,7 @@ export async function serveShared<Context>(
   serving = true;
   try {
     const server = await start(groupShare(share));
-    followEnd(server, (ending) => void ending.then(() => (serving = false)));
+    followEnd(server, (whenClosed) => void whenClosed.then(() => (serving = false)));
     reportReady(server);
     return server;
   } catch (error) {

@@ -21,11 +21,11 @@ interface Member {
 class RelayBus implements TopicBus {
   readonly receivers: Map<string, TopicReceiver> = new Map();
   private readonly relay: (topic: string, message: Uint8Array) => void;
-  private readonly leave: () => void;
+  private readonly onLeave: () => void;
 
-  constructor(relay: (topic: string, message: Uint8Array) => void, leave: () => void) {
+  constructor(relay: (topic: string, message: Uint8Array) => void, onLeave: () => void) {
     this.relay = relay;
-    this.leave = leave;
+    this.onLeave = onLeave;
   }
 
   publish(topic: string, message: Uint8Array): undefined {
@@ -43,7 +43,7 @@ class RelayBus implements TopicBus {
 
   async close(): Promise<void> {
     this.receivers.clear();
-    this.leave();
+    this.onLeave();
   }
 }
 

@@ -22,7 +22,7 @@ export class WorkerBus implements TopicBus {
   private readonly waiting: Map<number, Waiting> = new Map();
   private unconfirmed = 0;
   private readonly listen = (message: ToWorker | null): void => this.receive(message);
-  private readonly onDisconnect = (): void => this.lost();
+  private readonly onDisconnect = (): void => this.onPrimaryLost();
 
   constructor() {
     process.on("message", this.listen);
@@ -37,7 +37,7 @@ export class WorkerBus implements TopicBus {
     }
     this.unconfirmed += bytes.length;
     try {
-      await this.ask((id) => ({ quicrpc: "publish", id, name, bytes }));
+      await this.request((id) => ({ quicrpc: "publish", id, name, bytes }));
     } finally {
       this.unconfirmed -= bytes.length;
     }
@@ -46,11 +46,11 @@ export class WorkerBus implements TopicBus {
   subscribe(name: string, receiver: TopicReceiver): BusSubscription {
     if (!this.receivers.has(name)) subscribers.set(name, (subscribers.get(name) ?? 0) + 1);
     this.receivers.set(name, receiver);
-    const ready = this.ask((id) => ({ quicrpc: "topic", id, name, subscribed: true }));
+    const ready = this.request((id) => ({ quicrpc: "topic", id, name, subscribed: true }));
     const end = (): void => {
       // Another receiver may have replaced it, and needs the subscription.
       if (this.receivers.get(name) !== receiver) return;
-      this.leave(name);
+      this.unsubscribe(name);
     };
     return { ready, end };
   }
@@ -58,32 +58,32 @@ export class WorkerBus implements TopicBus {
   async close(): Promise<void> {
     process.off("message", this.listen);
     process.off("disconnect", this.onDisconnect);
-    this.lost();
-    for (const name of this.receivers.keys()) this.leave(name);
+    this.onPrimaryLost();
+    for (const name of this.receivers.keys()) this.unsubscribe(name);
   }
 
   /** Unsubscribes from a topic; for the process too, if no other bus is subscribed. */
-  private leave(name: string): void {
+  private unsubscribe(name: string): void {
     this.receivers.delete(name);
-    const others = (subscribers.get(name) ?? 1) - 1;
-    if (others > 0) {
-      subscribers.set(name, others);
+    const remainingBuses = (subscribers.get(name) ?? 1) - 1;
+    if (remainingBuses > 0) {
+      subscribers.set(name, remainingBuses);
       return;
     }
     subscribers.delete(name);
-    this.ask((id) => ({ quicrpc: "topic", id, name, subscribed: false })).catch(() => {});
+    this.request((id) => ({ quicrpc: "topic", id, name, subscribed: false })).catch(() => {});
   }
 
   /** Sends a request to the primary. Resolves when it is done. */
-  private ask(message: (id: number) => FromWorker): Promise<void> {
-    if (!process.connected) return Promise.reject(gone());
+  private request(message: (id: number) => FromWorker): Promise<void> {
+    if (!process.connected) return Promise.reject(primaryGone());
     const id = ++lastId;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
       process.send?.(message(id), undefined, undefined, (error: Error | null) => {
         if (error === null) return;
         this.waiting.delete(id);
-        reject(gone(error));
+        reject(primaryGone(error));
       });
     });
   }
@@ -103,13 +103,13 @@ export class WorkerBus implements TopicBus {
     for (const receiver of this.receivers.values()) receiver.interrupted(reason);
   }
 
-  private lost(): void {
-    for (const { reject } of this.waiting.values()) reject(gone());
+  private onPrimaryLost(): void {
+    for (const { reject } of this.waiting.values()) reject(primaryGone());
     this.waiting.clear();
     this.interrupt("the primary process has ended");
   }
 }
 
-function gone(cause?: Error): RpcError {
+function primaryGone(cause?: Error): RpcError {
   return new RpcError("unavailable", "the primary process has ended", { cause });
 }

@@ -37,22 +37,22 @@ export function endAfter(worker: Worker, afterMs: number): () => void {
 }
 
 /**
- * Calls `ended` with an error that states how a worker's process ended or failed to start, and `onError` with its other
+ * Calls `onEnded` with an error that states how a worker's process ended or failed to start, and `onError` with its other
  * errors.
  */
 export function watchProcess(
   worker: Worker,
   place: number,
-  ended: (error: Error) => void,
+  onEnded: (error: Error) => void,
   onError: (error: Error) => void,
 ): void {
   worker.on("error", (error: Error) => {
-    if (worker.process.pid === undefined) ended(error);
+    if (worker.process.pid === undefined) onEnded(error);
     else onError(error);
   });
   worker.once("exit", (code: number | null, signal: string | null) => {
-    const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-    ended(new Error(`worker ${place} (process ${worker.process.pid}) ended: ${how}`));
+    const exitText = signal === null ? `exit code ${code}` : `signal ${signal}`;
+    onEnded(new Error(`worker ${place} (process ${worker.process.pid}) ended: ${exitText}`));
   });
 }
 

@@ -39,14 +39,14 @@ export class WorkerSlot {
    * True for the slot that is kept empty. There is one more slot than workers, so that a replacement can serve before
    * the old worker is drained.
    */
-  spare: boolean;
+  isSpare: boolean;
   stats: ServerStats = NO_STATS;
   worker: Worker | undefined = undefined;
   private readonly group: SlotGroup;
   /** "leaving": the server is ending, but not on behalf of this process. */
   private status: "starting" | "serving" | "leaving" | "ending" | "empty" = "empty";
   /** True if the worker's server has ever served. */
-  private served = false;
+  private hasServed = false;
   /** Incremented whenever a fill in progress becomes obsolete. */
   private fillGeneration = 0;
   /** Shortens the time that the worker has to end. */
@@ -57,9 +57,9 @@ export class WorkerSlot {
   private earlyExits = 0;
   private respawn: ReturnType<typeof setTimeout> | undefined = undefined;
 
-  constructor(place: number, spare: boolean, group: SlotGroup) {
+  constructor(place: number, isSpare: boolean, group: SlotGroup) {
     this.place = place;
-    this.spare = spare;
+    this.isSpare = isSpare;
     this.group = group;
   }
 
@@ -74,15 +74,15 @@ export class WorkerSlot {
     const began = performance.now();
     this.worker = worker;
     this.status = "starting";
-    this.served = false;
+    this.hasServed = false;
     return new Promise((resolve, reject) => {
       const silent = setTimeout(() => group.report(notServing(place)), SILENT_MS);
-      const ended = (error: Error): void => {
+      const onEnded = (error: Error): void => {
         clearTimeout(silent);
         reject(error);
         if (this.worker === worker) this.onExit(error, performance.now() - began);
       };
-      watchProcess(worker, place, ended, (error) => group.report(error));
+      watchProcess(worker, place, onEnded, (error) => group.report(error));
       worker.on("message", (message: FromWorker | null) => {
         this.lastMessageAt = performance.now();
         if (message?.quicrpc === "join") {
@@ -92,7 +92,7 @@ export class WorkerSlot {
           reject(workerErrorOf(message.error));
           worker.process.kill("SIGKILL");
         } else if (message?.quicrpc === "ready" && this.status === "starting") {
-          this.served = true;
+          this.hasServed = true;
           this.status = "serving";
           group.onServing(message.urls);
           resolve();
@@ -113,15 +113,15 @@ export class WorkerSlot {
     return new Promise((resolve) => {
       let unacknowledged = 0;
       const timeMs = message.quicrpc === "drain" ? message.timeoutMs : 0;
-      let stop = endAfter(worker, this.served ? Math.min(timeMs + GRACE_MS, this.group.maxTimeoutMs) : 0);
+      let stop = endAfter(worker, this.hasServed ? Math.min(timeMs + GRACE_MS, this.group.maxTimeoutMs) : 0);
       const shorten = (): void => {
         stop();
         stop = endAfter(worker, GRACE_MS);
       };
       this.shortenGrace = shorten;
-      worker.on("message", (answer: FromWorker | null) => {
-        if (answer?.quicrpc !== "over") return;
-        ({ unacknowledged } = answer);
+      worker.on("message", (reply: FromWorker | null) => {
+        if (reply?.quicrpc !== "over") return;
+        ({ unacknowledged } = reply);
         shorten();
       });
       worker.once("exit", () => {
@@ -145,9 +145,9 @@ export class WorkerSlot {
     clearTimeout(this.respawn);
     if (worker === undefined) return;
     this.status = "ending";
-    const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
     worker.process.kill("SIGKILL");
-    await gone;
+    await exited;
   }
 
   /** Ends a serving worker that has not responded for `maxSilenceMs`. It is replaced. */
@@ -172,13 +172,13 @@ export class WorkerSlot {
 
   /** The worker's process has exited. */
   private onExit(error: Error, livedMs: number): void {
-    const lost = this.status === "serving" || this.status === "leaving";
+    const wasServing = this.status === "serving" || this.status === "leaving";
     this.worker = undefined;
     this.stats = NO_STATS;
     this.status = "empty";
     if (this.group.isEnding) return;
     this.group.onLeaving();
-    if (!lost) return;
+    if (!wasServing) return;
     this.group.report(error);
     if (livedMs > STABLE_MS) this.earlyExits = 0;
     this.refill();
@@ -187,7 +187,7 @@ export class WorkerSlot {
   /** Fills the slot after a delay, unless another caller fills it first. */
   private refill(): void {
     const { fillGeneration } = this;
-    const again = async (): Promise<void> => {
+    const refillNow = async (): Promise<void> => {
       try {
         await this.fill();
       } catch (error) {
@@ -196,7 +196,7 @@ export class WorkerSlot {
         this.refill();
       }
     };
-    this.respawn = setTimeout(() => void again(), backoffDelay(this.earlyExits++, BACKOFF));
+    this.respawn = setTimeout(() => void refillNow(), backoffDelay(this.earlyExits++, BACKOFF));
   }
 }
 

@@ -26,7 +26,7 @@ export interface GroupShare {
   /** Sockets that systemd passed to the primary, if any. */
   readonly passed: readonly PassedSocket[] | undefined;
   /** Returns the connections that the primary accepts on one of the `passed` sockets. */
-  handed(descriptor: number): HandedConnections;
+  handedConnections(descriptor: number): HandedConnections;
 }
 
 const STATS_MS = 1000;
@@ -42,7 +42,7 @@ export async function serveAsWorker(start: (share: GroupShare) => Promise<Server
   try {
     const share = await join();
     const server = await start(share);
-    followEnd(server, (ending) => void end(ending));
+    followEnd(server, (whenClosed) => void end(whenClosed));
     followPrimary(server);
     reportReady(server);
     report(server);
@@ -68,7 +68,7 @@ export function groupShare({ members, ticketKey, passed, streams }: WorkerShare)
     members,
     ticketKey: new Uint8Array(Buffer.from(ticketKey, "base64")),
     passed,
-    handed: (descriptor) => handedBy(streams, descriptor),
+    handedConnections: (descriptor) => handedBy(streams, descriptor),
   };
 }
 
@@ -76,13 +76,13 @@ export function groupShare({ members, ticketKey, passed, streams }: WorkerShare)
 function handedBy(streams: readonly PassedStream[], descriptor: number): HandedConnections {
   return {
     address: streams.find((stream) => stream.descriptor === descriptor)?.address ?? null,
-    takenBy: (take) => {
+    takenBy: (onSocket) => {
       let taking = true;
       process.on("message", (message: ToWorker | null, socket: unknown) => {
         if (message?.quicrpc !== "connection" || message.descriptor !== descriptor) return;
         // Undefined if its client has disconnected in the meantime.
         const connection = socket as Socket | undefined;
-        if (taking && connection !== undefined) take(connection);
+        if (taking && connection !== undefined) onSocket(connection);
         else connection?.destroy();
       });
       return () => void (taking = false);
@@ -99,21 +99,21 @@ export function reportReady(server: Server): void {
 }
 
 /** Reports to the primary when the server begins to end, for whatever reason, and calls `ends` with its end. */
-export function followEnd(server: Server, ends: (ending: ReturnType<Server["close"]>) => void): void {
+export function followEnd(server: Server, ends: (whenClosed: ReturnType<Server["close"]>) => void): void {
   const drain = server.drain.bind(server);
   const close = server.close.bind(server);
   let leaving = false;
-  const follow = (ending: ReturnType<Server["close"]>): typeof ending => {
+  const watchEnd = (whenClosed: ReturnType<Server["close"]>): typeof whenClosed => {
     if (!leaving) {
       leaving = true;
       sendToPrimary({ quicrpc: "leaving" });
-      ends(ending);
+      ends(whenClosed);
     }
-    return ending;
+    return whenClosed;
   };
   Object.assign(server, {
-    drain: (...args: Parameters<Server["drain"]>) => follow(drain(...args)),
-    close: (...args: Parameters<Server["close"]>) => follow(close(...args)),
+    drain: (...args: Parameters<Server["drain"]>) => watchEnd(drain(...args)),
+    close: (...args: Parameters<Server["close"]>) => watchEnd(close(...args)),
   });
 }
 
@@ -129,8 +129,8 @@ function followPrimary(server: Server): void {
 }
 
 /** Disconnects this process when its server has ended, so that it exits unless it has other work. */
-async function end(ending: ReturnType<Server["close"]>): Promise<void> {
-  const { unacknowledged } = await ending;
+async function end(whenClosed: ReturnType<Server["close"]>): Promise<void> {
+  const { unacknowledged } = await whenClosed;
   sendToPrimary({ quicrpc: "over", unacknowledged });
   cluster.worker?.disconnect();
 }

@@ -20,11 +20,11 @@ export interface AppProps {
 export function App({ target, title, nonce }: AppProps): JSX.Element {
   const [services, setServices] = useState<readonly ShownService[]>();
   const [problem, setProblem] = useState<string>();
-  const [place, setPlace] = useState(locationOf(location.hash));
-  const [given, setGiven] = useState<Partial<KeptRequest> | undefined>(place);
+  const [route, setRoute] = useState(locationOf(location.hash));
+  const [prefilled, setPrefilled] = useState<Partial<KeptRequest> | undefined>(route);
   const [, setKept] = useState(0);
   /** On a small screen, either the methods or the chosen method is shown. */
-  const [isChoosing, setChoosing] = useState(place.method === undefined);
+  const [isChoosing, setChoosing] = useState(route.method === undefined);
 
   const load = (): void => {
     setProblem(undefined);
@@ -39,29 +39,29 @@ export function App({ target, title, nonce }: AppProps): JSX.Element {
   useEffect(() => {
     const onHash = (): void => {
       const next = locationOf(location.hash);
-      setPlace(next);
+      setRoute(next);
       setChoosing(next.method === undefined);
-      if (next.input !== undefined) setGiven(next);
+      if (next.input !== undefined) setPrefilled(next);
     };
     addEventListener("hashchange", onHash);
     return () => removeEventListener("hashchange", onHash);
   }, []);
 
   const method = services
-    ?.find(({ name }) => name === place.service)
-    ?.methods.find(({ name }) => name === place.method);
+    ?.find(({ name }) => name === route.service)
+    ?.methods.find(({ name }) => name === route.method);
   useEffect(() => {
     document.title = method === undefined ? title : `${method.name} · ${title}`;
   }, [method, title]);
-  const served = services
+  const servedMethod = services
     ?.find(({ name }) => name === "quicrpc.v1.Timings")
     ?.methods.find(({ name }) => name === "of")?.descriptor;
   const open = (request: KeptRequest): void => {
-    setGiven(request);
+    setPrefilled(request);
     setChoosing(false);
     location.hash = locationHash({ service: request.service, method: request.method });
   };
-  const isFor = given !== undefined && given.service === place.service && given.method === place.method;
+  const isFor = prefilled !== undefined && prefilled.service === route.service && prefilled.method === route.method;
   return (
     <div class={isChoosing && services !== undefined ? "app choosing" : "app"}>
       <Header target={target} title={title} onReload={load} onChoose={() => setChoosing(!isChoosing)} />
@@ -77,15 +77,15 @@ export function App({ target, title, nonce }: AppProps): JSX.Element {
             Asking the server what it serves …
           </p>
         )}
-        {services !== undefined && method === undefined && <Welcome services={services} place={place} />}
+        {services !== undefined && method === undefined && <Welcome services={services} route={route} />}
         {method !== undefined && (
           <RequestView
             key={`${method.service}/${method.name}`}
             method={method}
             target={target}
             nonce={nonce}
-            served={served}
-            given={isFor ? given : undefined}
+            served={servedMethod}
+            prefilled={isFor ? prefilled : undefined}
             onKept={() => setKept((count) => count + 1)}
           />
         )}
@@ -96,16 +96,16 @@ export function App({ target, title, nonce }: AppProps): JSX.Element {
 
 interface WelcomeProps {
   readonly services: readonly ShownService[];
-  readonly place: ReturnType<typeof locationOf>;
+  readonly route: ReturnType<typeof locationOf>;
 }
 
 /** Shows the services before a method is chosen. */
-function Welcome({ services, place }: WelcomeProps): JSX.Element {
+function Welcome({ services, route }: WelcomeProps): JSX.Element {
   return (
     <section class="welcome" aria-label="Services">
-      {place.method !== undefined && (
+      {route.method !== undefined && (
         <p class="failure" role="alert">
-          The server has no method {place.service}/{place.method}.
+          The server has no method {route.service}/{route.method}.
         </p>
       )}
       <p class="dim">

@@ -15,9 +15,9 @@ export interface BlobInputsProps {
 export function BlobInputs({ method, files, onChange }: BlobInputsProps): JSX.Element | null {
   const fields = method.blobs.input ?? [];
   if (fields.length === 0) return null;
-  const take = (name: string, file: File | undefined): void => {
-    const { [name]: _, ...others } = files;
-    onChange(file === undefined ? others : { ...others, [name]: file });
+  const setFile = (name: string, file: File | undefined): void => {
+    const { [name]: _, ...otherFiles } = files;
+    onChange(file === undefined ? otherFiles : { ...otherFiles, [name]: file });
   };
   return (
     <>
@@ -31,14 +31,14 @@ export function BlobInputs({ method, files, onChange }: BlobInputsProps): JSX.El
             onDragOver={(event) => event.preventDefault()}
             onDrop={(event) => {
               event.preventDefault();
-              take(name, event.dataTransfer?.files[0]);
+              setFile(name, event.dataTransfer?.files[0]);
             }}
           >
             <legend>{name}</legend>
             <input
               type="file"
               aria-label={`${name}, a file`}
-              onChange={(event) => take(name, event.currentTarget.files?.[0])}
+              onChange={(event) => setFile(name, event.currentTarget.files?.[0])}
             />
             <p class="said">
               <span role="status" class={isTooLarge ? "problem" : ""}>

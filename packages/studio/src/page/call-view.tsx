@@ -64,8 +64,8 @@ export function CallView({
 function Outcome({ call }: { readonly call: RunningCall }): JSX.Element {
   const { status, error, messages, sent, outbox, method, totalMs, paused } = call;
   const canPause = status === "running" && method.streamsOutput;
-  const turn = useCallback(() => (call.paused ? call.resume() : call.pause()), [call]);
-  useShortcut("pause", canPause ? turn : undefined);
+  const togglePause = useCallback(() => (call.paused ? call.resume() : call.pause()), [call]);
+  useShortcut("pause", canPause ? togglePause : undefined);
   const counts = [
     ...(totalMs === undefined ? [] : [`${totalMs.toFixed(1)} ms`]),
     ...(method.streamsOutput ? [`${messages.received} received`] : []),
@@ -81,10 +81,10 @@ function Outcome({ call }: { readonly call: RunningCall }): JSX.Element {
           {status === "failed" ? (error?.code ?? "failed") : status}
           {paused && ", paused: the sender waits once its credit is used up"}
         </span>
-        {counts.map((each) => ` · ${each}`)}
+        {counts.map((count) => ` · ${count}`)}
       </p>
       {canPause && (
-        <button type="button" onClick={turn}>
+        <button type="button" onClick={togglePause}>
           {paused ? "Resume" : "Pause"}
         </button>
       )}

@@ -54,10 +54,10 @@ function isOfToolkit(name: string): boolean {
  */
 export async function loadCatalog(caller: Caller): Promise<readonly ShownService[]> {
   const { services } = await listed(caller);
-  const shown = await Promise.all(
+  const described = await Promise.all(
     services.map(async (service) => shownService(service, await detailsOf(caller, service.name))),
   );
-  return [...shown.filter(({ name }) => !isOfToolkit(name)), ...shown.filter(({ name }) => isOfToolkit(name))];
+  return [...described.filter(({ name }) => !isOfToolkit(name)), ...described.filter(({ name }) => isOfToolkit(name))];
 }
 
 async function listed(caller: Caller): Promise<{ readonly services: readonly ServiceDescription[] }> {
@@ -83,7 +83,7 @@ async function detailsOf(caller: Caller, service: string): Promise<ServiceDetail
 }
 
 function shownService(service: ServiceDescription, details: ServiceDetails | undefined): ShownService {
-  const byName = new Map(details?.methods.map((each) => [each.name, each]));
+  const byName = new Map(details?.methods.map((method) => [method.name, method]));
   const methods = service.methods.map((method): ShownMethod => {
     const { name, kind, meta, takes, gives, blobs = {} } = method;
     const { docs, input, output, errors = {} } = byName.get(name) ?? {};

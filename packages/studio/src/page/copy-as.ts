@@ -22,8 +22,8 @@ export interface Copyable extends Omit<CallSettings, "metadata"> {
 }
 
 /** Returns a shell command with which `quicrpc` makes the call. */
-export function asCommand(given: Copyable): string {
-  const { method, url, httpUrl, input, files, metadata, timeoutMs, via, compress, trust = {}, bytesFile } = given;
+export function asCommand(request: Copyable): string {
+  const { method, url, httpUrl, input, files, metadata, timeoutMs, via, compress, trust = {}, bytesFile } = request;
   const { takes, streamsInput } = method;
   const options: string[] = [];
   if ((method.blobs.output ?? []).length > 0) options.push("--out", ".");
@@ -79,21 +79,21 @@ function httpOf(url: string): string {
 }
 
 /** Returns TypeScript that makes the call with its generated client. Throws `SyntaxError` if the input is not JSON. */
-export function asTypeScript(given: Copyable): string {
-  const { method, url, compress } = given;
+export function asTypeScript(request: Copyable): string {
+  const { method, url, compress } = request;
   const { service, name, kind } = method;
   const make = `create${service.split(".").at(-1) ?? service}Client`;
-  const { text: message, names } = messageOf(given);
-  const connecting = connectOptionsOf(given);
-  const of = (...parts: string[]): string => parts.filter((each) => each !== "").join(", ");
-  const call = (first: string): string => `client.${name}(${of(first, callOptionsOf(given))})`;
+  const { text: message, names } = messageOf(request);
+  const connecting = connectOptionsOf(request);
+  const joined = (...parts: string[]): string => parts.filter((part) => part !== "").join(", ");
+  const call = (first: string): string => `client.${name}(${joined(first, callOptionsOf(request))})`;
   const file = service.split(".").at(-1)?.toLowerCase() ?? "";
   const lines = [
     ...connecting.imports,
-    `import { ${of("connect", ...connecting.names, ...names, compress === true ? "nodeCompressions" : "")} } from "@quicrpc/node";`,
+    `import { ${joined("connect", ...connecting.names, ...names, compress === true ? "nodeCompressions" : "")} } from "@quicrpc/node";`,
     `import { ${make} } from "./generated/${file}.js"; // where quicrpc gen has put it`,
     "",
-    `const connection = await connect(${of(JSON.stringify(url), connecting.text)});`,
+    `const connection = await connect(${joined(JSON.stringify(url), connecting.text)});`,
     `const client = ${make}(connection);`,
   ];
   switch (kind) {
@@ -149,18 +149,19 @@ function connectOptionsOf({
 }: Copyable): Expression & { readonly imports: readonly string[] } {
   const { dev, hash, ca, credentialsFrom } = trust;
   const advanced: string[] = [];
-  const given: string[] = [];
+  const callOptions: string[] = [];
   // A program cannot configure which certificates `fetch` trusts.
   if (httpUrl !== undefined) advanced.push("transports: [httpTransport()]");
-  else if (dev === true) given.push("serverCertificateHashes: [(await devCertificate()).hash]");
+  else if (dev === true) callOptions.push("serverCertificateHashes: [(await devCertificate()).hash]");
   else if (hash !== undefined)
-    given.push(`serverCertificateHashes: [{ algorithm: "sha-256", value: Buffer.from("${hash}", "hex") }]`);
-  if (ca !== undefined && httpUrl === undefined) given.push(`ca: readFileSync(${JSON.stringify(ca)})`);
-  if (credentialsFrom !== undefined) given.push(`credentials: process.env[${JSON.stringify(credentialsFrom)}] ?? ""`);
+    callOptions.push(`serverCertificateHashes: [{ algorithm: "sha-256", value: Buffer.from("${hash}", "hex") }]`);
+  if (ca !== undefined && httpUrl === undefined) callOptions.push(`ca: readFileSync(${JSON.stringify(ca)})`);
+  if (credentialsFrom !== undefined)
+    callOptions.push(`credentials: process.env[${JSON.stringify(credentialsFrom)}] ?? ""`);
   if (compress === true) advanced.push("compression: { algorithms: nodeCompressions(), minBytes: Infinity }");
-  if (advanced.length > 0) given.push(`advanced: { ${advanced.join(", ")} }`);
+  if (advanced.length > 0) callOptions.push(`advanced: { ${advanced.join(", ")} }`);
   return {
-    text: given.length === 0 ? "" : `{ ${given.join(", ")} }`,
+    text: callOptions.length === 0 ? "" : `{ ${callOptions.join(", ")} }`,
     names: dev === true && httpUrl === undefined ? ["devCertificate"] : [],
     imports: [
       ...(ca === undefined || httpUrl !== undefined ? [] : ['import { readFileSync } from "node:fs";']),
@@ -172,13 +173,13 @@ function connectOptionsOf({
 function callOptionsOf({ metadata, timeoutMs, via, compress }: Copyable): string {
   // A list, because a key may repeat.
   const fields = metadata.map(([key, value]) => [key, key.endsWith("-bin") ? (fromBase64(value) ?? value) : value]);
-  const given = [
+  const callOptions = [
     ...(fields.length === 0 ? [] : [`metadata: ${typeScriptOf(fields)}`]),
     ...(timeoutMs === undefined ? [] : [`timeoutMs: ${timeoutMs}`]),
     ...(via === undefined ? [] : [`via: ${JSON.stringify(via)}`]),
     ...(compress === true ? ["compress: true"] : []),
   ];
-  return given.length === 0 ? "" : `{ ${given.join(", ")} }`;
+  return callOptions.length === 0 ? "" : `{ ${callOptions.join(", ")} }`;
 }
 
 /** Returns the input with file names in its blob fields, as `quicrpc call` reads them. */

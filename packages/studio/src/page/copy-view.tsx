@@ -19,7 +19,7 @@ export interface CopyAsProps {
   readonly settings: CallSettings;
 }
 
-const FORMS: Readonly<Record<string, (given: Copyable) => string>> = {
+const FORMS: Readonly<Record<string, (request: Copyable) => string>> = {
   TypeScript: asTypeScript,
   quicrpc: asCommand,
   curl: asCurl,
@@ -29,7 +29,7 @@ const FORMS: Readonly<Record<string, (given: Copyable) => string>> = {
 
 interface Copied {
   readonly text: string;
-  readonly said: string;
+  readonly status: string;
 }
 
 /** Copies the call as a command or a program, and shows the copied text. */
@@ -47,11 +47,11 @@ export function CopyAs({ method, target, input, files, bytesFile, settings }: Co
       const metadata = metadataFieldsOf(settings.metadata);
       text = FORMS[form]?.({ ...settings, method, url, httpUrl, trust, input, files, bytesFile, metadata }) ?? "";
       await navigator.clipboard.writeText(text);
-      setCopied({ text, said: `copied as ${form}` });
+      setCopied({ text, status: `copied as ${form}` });
     } catch (error) {
       // A page over http:// has no clipboard, except on localhost: the text can be selected instead.
-      const why = text === "" ? (error instanceof Error ? error.message : String(error)) : "";
-      setCopied({ text, said: why === "" ? "The browser does not let this page copy: select it." : why });
+      const failure = text === "" ? (error instanceof Error ? error.message : String(error)) : "";
+      setCopied({ text, status: failure === "" ? "The browser does not let this page copy: select it." : failure });
     }
   };
   return (
@@ -64,7 +64,7 @@ export function CopyAs({ method, target, input, files, bytesFile, settings }: Co
           </button>
         ))}
         <span role="status" class="dim">
-          {copied?.said}
+          {copied?.status}
         </span>
       </div>
       {copied !== undefined && copied.text !== "" && (

@@ -23,7 +23,7 @@ import { proposalsAt } from "./schema/complete.js";
 import { type JsonNode, jsonTree } from "./schema/json-tree.js";
 
 /** Marks a change made by the page. If it were reported as typed, it would undo what was typed elsewhere meanwhile. */
-const given = Annotation.define<boolean>();
+const isExternal = Annotation.define<boolean>();
 
 /** Properties of `JsonEditor`. */
 export interface JsonEditorProps {
@@ -42,15 +42,15 @@ export interface JsonEditorProps {
 /** A JSON editor with completion and validation by a schema. A new value of `text` replaces its content. */
 export function JsonEditor(props: JsonEditorProps): JSX.Element {
   const { text, label, nonce, schema, isJson } = props;
-  const place = useRef<HTMLDivElement>(null);
+  const parent = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>();
   const latest = useRef(props);
   latest.current = props;
 
   // Before the first paint, so that a shortcut that focuses the editor finds it.
   useLayoutEffect(() => {
-    const made = new EditorView({
-      parent: place.current as HTMLDivElement,
+    const editorView = new EditorView({
+      parent: parent.current as HTMLDivElement,
       state: EditorState.create({
         doc: latest.current.text,
         extensions: [
@@ -63,8 +63,8 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
           EditorView.cspNonce.of(nonce),
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorView.updateListener.of(({ docChanged, state, transactions }) => {
-            const isGiven = transactions.some((each) => each.annotation(given) === true);
-            if (docChanged && !isGiven) latest.current.onChange(state.doc.toString());
+            const isOwnChange = transactions.some((transaction) => transaction.annotation(isExternal) === true);
+            if (docChanged && !isOwnChange) latest.current.onChange(state.doc.toString());
           }),
           EditorView.domEventHandlers({ drop: (event, at) => drop(event, at, latest.current.onProblem) }),
           ...(isJson ? jsonExtensions(schema) : []),
@@ -72,27 +72,27 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
         ],
       }),
     });
-    view.current = made;
-    return () => made.destroy();
+    view.current = editorView;
+    return () => editorView.destroy();
   }, [schema, label, nonce, isJson]);
 
   useLayoutEffect(() => {
     const { state } = view.current ?? {};
     const before = state?.doc.toString();
     if (before === undefined || before === text) return;
-    view.current?.dispatch({ changes: changeOf(before, text), annotations: given.of(true) });
+    view.current?.dispatch({ changes: changeOf(before, text), annotations: isExternal.of(true) });
   }, [text]);
 
-  return <div class="editor" ref={place} />;
+  return <div class="editor" ref={parent} />;
 }
 
 /** Returns the part that differs between two texts, so that markers and the cursor elsewhere are kept. */
 function changeOf(before: string, after: string): { from: number; to: number; insert: string } {
-  const most = Math.min(before.length, after.length);
+  const shorter = Math.min(before.length, after.length);
   let from = 0;
-  while (from < most && before[from] === after[from]) from++;
+  while (from < shorter && before[from] === after[from]) from++;
   let same = 0;
-  while (same < most - from && before.at(-1 - same) === after.at(-1 - same)) same++;
+  while (same < shorter - from && before.at(-1 - same) === after.at(-1 - same)) same++;
   return { from, to: before.length - same, insert: after.slice(from, after.length - same) };
 }
 
@@ -127,17 +127,17 @@ function completions(
   const before = state.sliceDoc(Math.max(0, pos - 1), pos);
   if (!explicit && !/[\w"{[,: ]/.test(before)) return null;
   const root = rootOf(state, syntaxTree(state));
-  const found = root && proposalsAt(root, pos, schema, schema);
-  if (found === undefined) return null;
+  const completion = root && proposalsAt(root, pos, schema, schema);
+  if (completion === undefined) return null;
   // A word without quotes that is being typed is not a value yet.
   const word = /["\w]*$/.exec(state.sliceDoc(Math.max(0, pos - 100), pos))?.[0] ?? "";
-  const options = found.proposals.map(({ label, apply, detail }) => ({
+  const options = completion.proposals.map(({ label, apply, detail }) => ({
     label,
     apply,
     ...(detail !== undefined && { detail }),
   }));
   return {
-    from: found.from < pos ? found.from : pos - word.length,
+    from: completion.from < pos ? completion.from : pos - word.length,
     options,
     filter: word !== "" && !word.startsWith('"'),
   };

@@ -35,15 +35,15 @@ export function requestsOf(list: keyof typeof KEYS): readonly KeptRequest[] {
 /** Stores a request. Returns false if it is too long, or if storage has no room. */
 export function remember(list: keyof typeof KEYS, request: KeptRequest): boolean {
   if (request.input.length > MAX_INPUT) return false;
-  const others = requestsOf(list).filter((each) => list === "history" || each.name !== request.name);
-  return write(list, [request, ...others].slice(0, list === "history" ? MAX_HISTORY : MAX_KEPT));
+  const otherRequests = requestsOf(list).filter((entry) => list === "history" || entry.name !== request.name);
+  return write(list, [request, ...otherRequests].slice(0, list === "history" ? MAX_HISTORY : MAX_KEPT));
 }
 
 /** Removes a saved request. */
-export function forget(request: KeptRequest): void {
+export function removeKept(request: KeptRequest): void {
   write(
     "kept",
-    requestsOf("kept").filter((each) => each.at !== request.at || each.name !== request.name),
+    requestsOf("kept").filter((entry) => entry.at !== request.at || entry.name !== request.name),
   );
 }
 
@@ -69,18 +69,18 @@ export function addFile(text: string): number {
 }
 
 function requestsOfFile(text: string): readonly KeptRequest[] {
-  let given: unknown;
+  let parsed: unknown;
   try {
-    given = JSON.parse(text);
+    parsed = JSON.parse(text);
   } catch (error) {
     throw new TypeError(`The file is not valid JSON: ${(error as Error).message}`, { cause: error });
   }
-  if (!isObject(given) || given["quicrpcStudio"] !== 1 || !Array.isArray(given["requests"]))
+  if (!isObject(parsed) || parsed["quicrpcStudio"] !== 1 || !Array.isArray(parsed["requests"]))
     throw new TypeError('The file is not of the studio\'s requests: those have "quicrpcStudio": 1 and "requests".');
-  const all = given["requests"] as readonly unknown[];
+  const all = parsed["requests"] as readonly unknown[];
   if (all.length > MAX_KEPT) throw new TypeError(`The file has ${all.length} requests: ${MAX_KEPT} at most are kept.`);
   const requests = requestsIn(all);
-  const wrong = all.findIndex((each) => !requests.includes(each as KeptRequest));
+  const wrong = all.findIndex((entry) => !requests.includes(entry as KeptRequest));
   if (wrong !== -1)
     throw new TypeError(`Request ${wrong + 1} of the file is not valid: it needs service, method and input, as text.`);
   const long = requests.find(({ input }) => input.length > MAX_INPUT);
@@ -91,9 +91,9 @@ function requestsOfFile(text: string): readonly KeptRequest[] {
   return requests;
 }
 
-function requestsIn(given: unknown): readonly KeptRequest[] {
-  if (!Array.isArray(given)) return [];
-  return given.filter((each): each is KeptRequest => {
+function requestsIn(list: unknown): readonly KeptRequest[] {
+  if (!Array.isArray(list)) return [];
+  return list.filter((entry): entry is KeptRequest => {
     const {
       name = "",
       service,
@@ -104,7 +104,7 @@ function requestsIn(given: unknown): readonly KeptRequest[] {
       timeoutMs = 1,
       via,
       compress,
-    } = isObject(each) ? each : {};
+    } = isObject(entry) ? entry : {};
     const isMetadata =
       Array.isArray(metadata) &&
       metadata.every(

@@ -54,6 +54,6 @@ function roughSize(value: unknown, depth = 0): number {
   if (typeof value !== "object" || value === null) return 16;
   if (depth > 3) return 256;
   let size = 64;
-  for (const each of Object.values(value).slice(0, 100)) size += roughSize(each, depth + 1);
+  for (const member of Object.values(value).slice(0, 100)) size += roughSize(member, depth + 1);
   return size;
 }

@@ -21,7 +21,7 @@ export function ItemsView({ call }: { readonly call: RunningCall }): JSX.Element
   const { method, messages } = call;
   const last = messages.at(messages.length - 1);
   // If the output is not streamed, the received message is the response.
-  const answer = method.streamsOutput || last?.isSent === true ? undefined : last;
+  const response = method.streamsOutput || last?.isSent === true ? undefined : last;
   return (
     <>
       {(method.streamsOutput || method.streamsInput) && (
@@ -33,7 +33,7 @@ export function ItemsView({ call }: { readonly call: RunningCall }): JSX.Element
           label={`Message ${selected.number}, ${selected.isSent ? "sent" : "received"}`}
         />
       )}
-      {selected === undefined && answer !== undefined && <Message value={answer.value} label="Answer" />}
+      {selected === undefined && response !== undefined && <Message value={response.value} label="Answer" />}
     </>
   );
 }
@@ -138,9 +138,9 @@ function ItemList({ call: { messages }, selected, onSelect }: ItemListProps): JS
 const rowTexts = new WeakMap<LoggedItem, string>();
 
 function rowText(item: LoggedItem): string {
-  const made = rowTexts.get(item) ?? jsonText(item.value, MAX_ROW);
-  rowTexts.set(item, made);
-  return made;
+  const rowContent = rowTexts.get(item) ?? jsonText(item.value, MAX_ROW);
+  rowTexts.set(item, rowContent);
+  return rowContent;
 }
 
 function timeOf(ms: number): string {
@@ -177,14 +177,14 @@ function Message({ value, label }: { readonly value: unknown; readonly label: st
 }
 
 /** Returns a value as JSON, truncated if it is long. */
-export function jsonText(value: unknown, most: number, indent?: number): string {
+export function jsonText(value: unknown, maxLength: number, indent?: number): string {
   let text: string;
   try {
     text = JSON.stringify(jsonOf(value), undefined, indent) ?? "(nothing)";
   } catch (error) {
     text = String(error);
   }
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
 /** Downloads bytes as a file. */

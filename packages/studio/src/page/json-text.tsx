@@ -15,8 +15,8 @@ export function JsonText({ text }: { readonly text: string }): JSX.Element {
 function colouredParts(text: string): ComponentChildren {
   if (text.length > MAX_COLOURED) return text;
   const parts: ComponentChildren[] = [];
-  const put = (code: string, classes: string): void =>
+  const push = (code: string, classes: string): void =>
     void parts.push(classes === "" ? code : <span class={classes}>{code}</span>);
-  highlightCode(text, parser.parse(text), classHighlighter, put, () => put("\n", ""));
+  highlightCode(text, parser.parse(text), classHighlighter, push, () => push("\n", ""));
   return parts;
 }

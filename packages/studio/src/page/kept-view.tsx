@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { addFile, forget, forgetHistory, keptAsFile, type KeptRequest, requestsOf } from "./history.js";
+import { addFile, removeKept, forgetHistory, keptAsFile, type KeptRequest, requestsOf } from "./history.js";
 import { downloadFile } from "./items-view.js";
 
 /** Properties of the lists of requests. */
@@ -10,10 +10,10 @@ export interface KeptViewProps {
 
 /** Shows the saved requests, and controls to export and import them as a file. */
 export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
-  const [said, setSaid] = useState("");
-  const kept = requestsOf("kept");
+  const [status, setStatus] = useState("");
+  const keptRequests = requestsOf("kept");
   const add = async (file: File | undefined): Promise<void> => {
-    if (file !== undefined) setSaid(`${addFile(await file.text())} added`);
+    if (file !== undefined) setStatus(`${addFile(await file.text())} added`);
   };
   return (
     <section aria-label="Kept">
@@ -21,7 +21,7 @@ export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
         <button
           type="button"
           onClick={() => downloadFile(keptAsFile(), "studio.requests.json")}
-          disabled={kept.length === 0}
+          disabled={keptRequests.length === 0}
         >
           Save as a file
         </button>
@@ -34,7 +34,7 @@ export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
             onChange={(event) => {
               const { currentTarget } = event;
               add(currentTarget.files?.[0]).catch((error: unknown) =>
-                setSaid(error instanceof Error ? error.message : String(error)),
+                setStatus(error instanceof Error ? error.message : String(error)),
               );
               // Selecting the same file again must be a change too.
               currentTarget.value = "";
@@ -42,14 +42,14 @@ export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
           />
         </label>
       </p>
-      <p role="status">{said}</p>
-      {kept.length === 0 && (
+      <p role="status">{status}</p>
+      {keptRequests.length === 0 && (
         <p class="dim">
           None yet: “Keep” beside a request remembers it here, in this browser. A file of them is for git.
         </p>
       )}
       <ul class="requests">
-        {kept.map((request) => (
+        {keptRequests.map((request) => (
           <li key={`${request.at} ${request.name}`}>
             <button type="button" class="link" onClick={() => onOpen(request)}>
               <strong>{request.name}</strong>
@@ -60,8 +60,8 @@ export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
               class="quiet"
               aria-label={`Forget ${request.name ?? ""}`}
               onClick={() => {
-                forget(request);
-                setSaid(`${request.name} is forgotten`);
+                removeKept(request);
+                setStatus(`${request.name} is forgotten`);
               }}
             >
               ×
@@ -76,13 +76,13 @@ export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
 /** Shows the most recent calls. */
 export function HistoryView({ onOpen }: KeptViewProps): JSX.Element {
   const [, setCleared] = useState(0);
-  const made = requestsOf("history");
+  const requests = requestsOf("history");
   return (
     <section aria-label="History">
       <p class="actions">
         <button
           type="button"
-          disabled={made.length === 0}
+          disabled={requests.length === 0}
           onClick={() => {
             forgetHistory();
             setCleared((count) => count + 1);
@@ -91,9 +91,9 @@ export function HistoryView({ onOpen }: KeptViewProps): JSX.Element {
           Forget all
         </button>
       </p>
-      {made.length === 0 && <p class="dim">Nothing has been called yet.</p>}
+      {requests.length === 0 && <p class="dim">Nothing has been called yet.</p>}
       <ul class="requests">
-        {made.map((request) => (
+        {requests.map((request) => (
           <li key={request.at}>
             <button
               type="button"

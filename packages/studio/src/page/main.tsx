@@ -9,8 +9,8 @@ interface Settings extends Pick<PageSettings, "title" | "route" | "describedBy" 
   readonly nonce: string;
 }
 
-const given = document.querySelector<HTMLMetaElement>("meta[name=quicrpc-studio]")?.content ?? "{}";
-const settings = JSON.parse(given) as Settings;
+const configuration = document.querySelector<HTMLMetaElement>("meta[name=quicrpc-studio]")?.content ?? "{}";
+const settings = JSON.parse(configuration) as Settings;
 const { title, nonce } = settings;
 
 listenToKeys();

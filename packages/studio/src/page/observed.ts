@@ -26,8 +26,8 @@ export class Observed {
     this.changes++;
     if (this.isDue) return;
     this.isDue = true;
-    const wait = this.shownAt + MIN_MS - performance.now();
-    if (wait > 0) setTimeout(() => this.show(), wait);
+    const delayMs = this.shownAt + MIN_MS - performance.now();
+    if (delayMs > 0) setTimeout(() => this.show(), delayMs);
     else this.show();
   }
 

@@ -3,7 +3,7 @@ export class OutgoingMessages implements AsyncIterable<unknown> {
   /** True when the user sends no more messages. */
   closed = false;
   private readonly waiting: unknown[] = [];
-  private wake: () => void = () => {};
+  private wakeReader: () => void = () => {};
 
   /** Number of messages that the call has not read, because the peer applies backpressure. */
   get held(): number {
@@ -13,12 +13,12 @@ export class OutgoingMessages implements AsyncIterable<unknown> {
   push(message: unknown): void {
     if (this.closed) return;
     this.waiting.push(message);
-    this.wake();
+    this.wakeReader();
   }
 
   close(): void {
     this.closed = true;
-    this.wake();
+    this.wakeReader();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<unknown, undefined> {
@@ -26,7 +26,7 @@ export class OutgoingMessages implements AsyncIterable<unknown> {
       next: async () => {
         while (this.waiting.length === 0 && !this.closed) {
           await new Promise<void>((resolve) => {
-            this.wake = resolve;
+            this.wakeReader = resolve;
           });
         }
         return this.waiting.length > 0

@@ -10,11 +10,11 @@ const TOKEN_KEY = "quicrpc-studio:token";
 
 /** Removes the token from the address, so that copied links do not contain it. It is kept for this tab. */
 export function takeToken(): string | undefined {
-  const found = /^#token=([\w-]+)(.*)$/.exec(location.hash);
-  if (found === null) return sessionStorage.getItem(TOKEN_KEY) ?? undefined;
-  const [, token = "", rest = ""] = found;
+  const match = /^#token=([\w-]+)(.*)$/.exec(location.hash);
+  if (match === null) return sessionStorage.getItem(TOKEN_KEY) ?? undefined;
+  const [, token = "", path = ""] = match;
   sessionStorage.setItem(TOKEN_KEY, token);
-  history.replaceState(undefined, "", `${location.pathname}${location.search}${rest === "" ? "" : `#${rest}`}`);
+  history.replaceState(undefined, "", `${location.pathname}${location.search}${path === "" ? "" : `#${path}`}`);
   return token;
 }
 

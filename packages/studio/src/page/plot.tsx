@@ -41,11 +41,11 @@ export interface PlotProps {
 
 /** Lines over the last minutes, with their current values. */
 export function Plot({ target, label, lines }: PlotProps): JSX.Element {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const box = place.current as HTMLDivElement;
+    const box = container.current as HTMLDivElement;
     // Colours come from the style sheet, in the page's current colour scheme.
-    const draw = (): uPlot => {
+    const createPlot = (): uPlot => {
       const style = getComputedStyle(box);
       const axis = {
         stroke: style.getPropertyValue("color"),
@@ -53,7 +53,9 @@ export function Plot({ target, label, lines }: PlotProps): JSX.Element {
         grid: { stroke: "rgba(128,128,128,.2)", width: 1 },
         ticks: { show: false },
       };
-      const colors = [...box.querySelectorAll<HTMLElement>("[data-line]")].map((each) => getComputedStyle(each).color);
+      const colors = [...box.querySelectorAll<HTMLElement>("[data-line]")].map(
+        (element) => getComputedStyle(element).color,
+      );
       return new uPlot(
         {
           width: box.clientWidth || 300,
@@ -65,7 +67,7 @@ export function Plot({ target, label, lines }: PlotProps): JSX.Element {
             { ...axis, size: 58, space: 22, values: (_, values) => values.map(shortText) },
           ],
           padding: [6, 8, 0, 0],
-          scales: { y: { range: (_, __, most) => [0, Math.max(most ?? 0, 1) * 1.1] } },
+          scales: { y: { range: (_, __, max) => [0, Math.max(max ?? 0, 1) * 1.1] } },
           series: [
             {},
             ...lines.map(({ name }, index) => ({
@@ -80,10 +82,10 @@ export function Plot({ target, label, lines }: PlotProps): JSX.Element {
         box,
       );
     };
-    let plot = draw();
+    let plot = createPlot();
     const redraw = (): void => {
       plot.destroy();
-      plot = draw();
+      plot = createPlot();
     };
     const stop = target.subscribe(() => plot.setData(dataOf(target, lines)));
     const resized = new ResizeObserver(() => plot.setSize({ width: box.clientWidth || 300, height: HEIGHT }));
@@ -103,7 +105,7 @@ export function Plot({ target, label, lines }: PlotProps): JSX.Element {
   return (
     <figure>
       <figcaption>{label}</figcaption>
-      <div class="plot" ref={place} role="img" aria-label={`${label}, over the last minutes`}>
+      <div class="plot" ref={container} role="img" aria-label={`${label}, over the last minutes`}>
         <ul class="legend" aria-hidden="true">
           {lines.map(({ name }, index) => (
             <li key={name} data-line={index}>

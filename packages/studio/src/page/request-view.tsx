@@ -23,14 +23,21 @@ export interface RequestViewProps {
   readonly target: ServerTarget;
   readonly nonce: string;
   /** Initial request, from a link or the history. */
-  readonly given: Partial<KeptRequest> | undefined;
+  readonly prefilled: Partial<KeptRequest> | undefined;
   readonly onKept: () => void;
   /** The server's method that reports durations of calls; undefined if it has none. */
   readonly served: AnyMethod | undefined;
 }
 
 /** The editor of a method's input, and the call made with it. */
-export function RequestView({ method, target, nonce, given, onKept, served }: RequestViewProps): JSX.Element {
+export function RequestView({
+  method,
+  target,
+  nonce,
+  prefilled: given,
+  onKept,
+  served,
+}: RequestViewProps): JSX.Element {
   const example = useMemo(
     () => (method.input === undefined ? "null" : JSON.stringify(exampleOf(method.input, method.input), undefined, 2)),
     [method],
@@ -66,17 +73,17 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
       isCarried: target.isCarried,
       served,
     };
-    const made = new RunningCall(target.caller, method, request);
+    const runningCall = new RunningCall(target.caller, method, request);
     // Set before any event can arrive.
     target.onTimings = ({ call: name, timings }) => {
-      if (name === made.name) made.setCarried(timings);
+      if (name === runningCall.name) runningCall.setCarried(timings);
     };
-    setCall(made);
+    setCall(runningCall);
     const at = Date.now();
-    const stop = made.subscribe(() => {
-      if (made.status === "running") return;
+    const stop = runningCall.subscribe(() => {
+      if (runningCall.status === "running") return;
       stop();
-      const { totalMs: ms = 0, error, status } = made;
+      const { totalMs: ms = 0, error, status } = runningCall;
       remember("history", {
         service: method.service,
         method: method.name,
@@ -95,7 +102,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
   };
   const send = async (): Promise<void> => call?.send(await message());
   const run = (): void => attempt(call?.takesInput === true ? send : start);
-  const keep = (name: string): void =>
+  const keepAs = (name: string): void =>
     attempt(async () => {
       const isKept = remember("kept", {
         name,
@@ -109,19 +116,19 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
       if (!isKept) throw new Error("The request is not kept: it is too long, or the browser's storage has no room.");
       onKept();
     });
-  const place = useRef<HTMLElement>(null);
+  const container = useRef<HTMLElement>(null);
   useShortcut(
     "message",
     useCallback(() => {
       const field =
-        place.current?.querySelector<HTMLElement>(".cm-content") ?? place.current?.querySelector(".form input");
+        container.current?.querySelector<HTMLElement>(".cm-content") ?? container.current?.querySelector(".form input");
       if (field instanceof HTMLElement) field.focus();
     }, []),
   );
   const hasText = method.takes === "value" || (method.takes === "bytes" && file === undefined);
   return (
     <div class="request">
-      <section aria-label="Request" class="pane" ref={place}>
+      <section aria-label="Request" class="pane" ref={container}>
         <div class="bar">
           <h2>
             <span class="dim">{method.service}/</span>
@@ -161,7 +168,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
                 Example
               </button>
             )}
-            <KeepView name={method.name} onKeep={keep} />
+            <KeepView name={method.name} onKeep={keepAs} />
             <CopyAs
               method={method}
               target={target}

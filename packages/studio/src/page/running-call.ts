@@ -141,11 +141,11 @@ export class RunningCall extends Observed {
       ...(!isCarried && { via, compress }),
       signal: this.abort.signal,
       onResponseMetadata: (received) => {
-        this.headers = shown(received);
+        this.headers = printable(received);
         this.changed();
       },
       onTrailers: (received) => {
-        this.trailers = shown(received);
+        this.trailers = printable(received);
       },
     };
     switch (method.kind) {
@@ -154,7 +154,7 @@ export class RunningCall extends Observed {
       case "notify":
         return measured.start(method, input, options);
       case "client_stream":
-        return this.take(await measured.start(method, this.counted(), options));
+        return this.receive(await measured.start(method, this.counted(), options));
       case "server_stream":
         return this.takeAll(measured.start(method, input, options));
       case "duplex": {
@@ -167,13 +167,13 @@ export class RunningCall extends Observed {
   }
 
   private async takeAll(items: AsyncIterable<unknown>): Promise<void> {
-    let turn = performance.now();
+    let turnStart = performance.now();
     for await (const item of items) {
-      this.take(item);
+      this.receive(item);
       // Available items would otherwise leave no time for rendering and clicks.
-      if (performance.now() - turn > TURN_MS) {
+      if (performance.now() - turnStart > TURN_MS) {
         await nextTurn();
-        turn = performance.now();
+        turnStart = performance.now();
       }
       if (this.paused) {
         await new Promise<void>((resolve) => {
@@ -185,7 +185,7 @@ export class RunningCall extends Observed {
 
   /** Returns the input with the chosen files. */
   private withFiles(input: unknown, files: CallRequest["files"] = {}): unknown {
-    const given = Object.entries(files).map(([field, file]) => {
+    const messages = Object.entries(files).map(([field, file]) => {
       const transfer = upload(field, file);
       this.transfers.push(transfer);
       const onProgress = (bytes: number): void => {
@@ -194,16 +194,16 @@ export class RunningCall extends Observed {
       };
       return [field, { content: file, onProgress }] as const;
     });
-    return given.length === 0 ? input : { ...(input as object), ...Object.fromEntries(given) };
+    return messages.length === 0 ? input : { ...(input as object), ...Object.fromEntries(messages) };
   }
 
   private takeAnswer(value: unknown): void {
     const { shown, blobs } = withoutBlobs(value);
     for (const [field, blob] of blobs) this.transfers.push(download(field, blob));
-    this.take(shown);
+    this.receive(shown);
   }
 
-  private take(value: unknown): void {
+  private receive(value: unknown): void {
     if (this.method.gives === "nothing") return;
     this.messages.push(value, performance.now() - this.began);
     this.changed();
@@ -233,7 +233,7 @@ export class RunningCall extends Observed {
     this.status = status;
     this.error = error;
     this.totalMs = performance.now() - this.began;
-    if (error !== undefined && error.metadata.size > 0) this.trailers ??= shown(error.metadata);
+    if (error !== undefined && error.metadata.size > 0) this.trailers ??= printable(error.metadata);
     this.outbox.close();
     this.changed();
   }
@@ -251,7 +251,7 @@ function nextTurn(): Promise<void> {
   });
 }
 
-function shown(metadata: Metadata): readonly (readonly [string, string])[] {
+function printable(metadata: Metadata): readonly (readonly [string, string])[] {
   return Array.from(metadata.entries(), ([name, value]) => [
     name,
     typeof value === "string" ? value : `${value.length} bytes`,
@@ -259,5 +259,5 @@ function shown(metadata: Metadata): readonly (readonly [string, string])[] {
 }
 
 function bytesOf(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (each) => each.charCodeAt(0));
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }

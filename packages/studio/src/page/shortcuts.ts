@@ -44,8 +44,8 @@ export function singleKeys(): boolean {
   return localStorage.getItem(SINGLE_KEYS) !== "off";
 }
 
-export function setSingleKeys(on: boolean): void {
-  localStorage.setItem(SINGLE_KEYS, on ? "on" : "off");
+export function setSingleKeys(isOn: boolean): void {
+  localStorage.setItem(SINGLE_KEYS, isOn ? "on" : "off");
 }
 
 /** Starts listening to keys of the document. */

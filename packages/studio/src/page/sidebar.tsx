@@ -31,17 +31,17 @@ export function Sidebar({ services, current, onOpen }: SidebarProps): JSX.Elemen
   const [search, setSearch] = useState("");
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  const found = matching(services, search);
+  const matches = matching(services, search);
   const toSearch = useCallback(() => {
     setTab("Methods");
     // After the tab is shown.
     requestAnimationFrame(() => field.current?.select());
   }, []);
   useShortcut("search", toSearch);
-  const step = (by: number): void => {
+  const step = (offset: number): void => {
     const methods = services.flatMap((service) => service.methods);
-    const at = methods.findIndex((each) => each === current);
-    const method = methods[at === -1 ? 0 : at + by];
+    const at = methods.findIndex((candidate) => candidate === current);
+    const method = methods[at === -1 ? 0 : at + offset];
     if (method !== undefined) location.hash = locationHash({ service: method.service, method: method.name });
   };
   useShortcut("next", () => step(1));
@@ -51,7 +51,7 @@ export function Sidebar({ services, current, onOpen }: SidebarProps): JSX.Elemen
   const onKeyDown = (event: KeyboardEvent): void => {
     const { key, target } = event;
     const links = [...(list.current?.querySelectorAll<HTMLElement>("a") ?? [])].filter(
-      (each) => each.closest("details:not([open])") === null,
+      (element) => element.closest("details:not([open])") === null,
     );
     const at = links.indexOf(target as HTMLElement);
     const isSearch = target === field.current;
@@ -79,7 +79,7 @@ export function Sidebar({ services, current, onOpen }: SidebarProps): JSX.Elemen
               value={search}
               onInput={(event) => setSearch(event.currentTarget.value)}
             />
-            {found.map((service) => (
+            {matches.map((service) => (
               <ServiceLinks
                 key={service.name}
                 service={service}
@@ -87,7 +87,7 @@ export function Sidebar({ services, current, onOpen }: SidebarProps): JSX.Elemen
                 isOpen={!isMany || search !== "" || current?.service === service.name}
               />
             ))}
-            {found.length === 0 && <p class="dim">Nothing fits.</p>}
+            {matches.length === 0 && <p class="dim">Nothing fits.</p>}
           </>
         )}
         {tab === "Kept" && <KeptView onOpen={onOpen} />}

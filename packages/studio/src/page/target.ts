@@ -87,8 +87,8 @@ export class ServerTarget extends Observed {
         const connection = await connect(route.url, {
           ...(hashes !== undefined && { serverCertificateHashes: hashes }),
         });
-        const shown = { url: route.url, network: "this page's network", trust };
-        const target = new ServerTarget(shown, connection, route.via, process);
+        const description = { url: route.url, network: "this page's network", trust };
+        const target = new ServerTarget(description, connection, route.via, process);
         target.watch(connection);
         if (process !== undefined) void target.listen(process, (event) => target.noteModel(event));
         return target;
@@ -124,7 +124,7 @@ export class ServerTarget extends Observed {
   private receive(event: CarrierEvent): void {
     this.noteModel(event);
     if (event.type === "timings") this.onTimings(event);
-    else if (event.type === "network") this.take(event);
+    else if (event.type === "network") this.record(event);
     else {
       this.url = event.url;
       this.network = event.network;
@@ -135,14 +135,14 @@ export class ServerTarget extends Observed {
   private watch(connection: WatchedConnection): void {
     const network = new NetworkWatch(connection);
     const sample = async (): Promise<void> => {
-      this.take(await network.sample());
+      this.record(await network.sample());
       this.changed();
     };
     void sample();
     setInterval(() => void sample(), SAMPLE_MS);
   }
 
-  private take(sample: NetworkSample): void {
+  private record(sample: NetworkSample): void {
     this.samples.push({ at: Date.now() / 1000, sample });
     if (this.samples.length > MAX_SAMPLES) this.samples.shift();
   }

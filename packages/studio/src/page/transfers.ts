@@ -40,21 +40,21 @@ function fresh(field: string, way: Transfer["way"], name: string, length: number
   return { field, name, way, length, bytes: 0, status: "waiting", problem: undefined, stop: undefined };
 }
 
-/** Returns `answer` with descriptions in place of its blobs, and those blobs. */
-export function withoutBlobs(answer: unknown): {
+/** Returns `response` with descriptions in place of its blobs, and those blobs. */
+export function withoutBlobs(response: unknown): {
   readonly shown: unknown;
   readonly blobs: readonly [field: string, blob: ReceivedBlob][];
 } {
-  if (typeof answer !== "object" || answer === null) return { shown: answer, blobs: [] };
-  const blobs = Object.entries(answer).filter(
+  if (typeof response !== "object" || response === null) return { shown: response, blobs: [] };
+  const blobs = Object.entries(response).filter(
     (entry): entry is [string, ReceivedBlob] => entry[1] instanceof ReceivedBlob,
   );
-  if (blobs.length === 0) return { shown: answer, blobs };
+  if (blobs.length === 0) return { shown: response, blobs };
   const described = blobs.map(([field, { length, type, name }]) => [
     field,
     { bytes: length, type, name } satisfies ShownBlob,
   ]);
-  return { shown: { ...answer, ...Object.fromEntries(described) }, blobs };
+  return { shown: { ...response, ...Object.fromEntries(described) }, blobs };
 }
 
 /** Downloads a response's blob to a file. Never rejects: the outcome is stored in the transfer. */
@@ -75,7 +75,7 @@ export async function save(transfer: Transfer, changed: () => void): Promise<voi
     if (isLong && picker !== undefined) {
       const file = await picker({ suggestedName: transfer.name });
       await blob.stream(options).pipeTo(await file.createWritable());
-    } else hand(await held(blob, options), transfer.name);
+    } else hand(await collected(blob, options), transfer.name);
     transfer.status = "done";
   } catch (error) {
     transfer.status = "failed";
@@ -89,7 +89,7 @@ type SavePicker = (options: {
   readonly suggestedName: string;
 }) => Promise<{ createWritable(): Promise<WritableStream<Uint8Array>> }>;
 
-async function held(blob: ReceivedBlob, options: Parameters<ReceivedBlob["chunks"]>[0]): Promise<Blob> {
+async function collected(blob: ReceivedBlob, options: Parameters<ReceivedBlob["chunks"]>[0]): Promise<Blob> {
   const parts: BlobPart[] = [];
   let size = 0;
   for await (const chunk of blob.chunks(options)) {
@@ -114,6 +114,6 @@ function hand(blob: Blob, name: string): void {
 }
 
 /** Returns the last part of a name that the sender has chosen. */
-function fileName(said: string): string {
-  return said.split(/[\\/]/).at(-1) ?? "";
+function fileName(senderName: string): string {
+  return senderName.split(/[\\/]/).at(-1) ?? "";
 }

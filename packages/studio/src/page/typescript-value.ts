@@ -22,17 +22,17 @@ export function typeScriptOf(value: unknown, indent: string = ""): string {
 }
 
 function objectText(value: object, indent: string): string {
-  const inner = (each: unknown): string => typeScriptOf(each, indent + INDENT);
+  const inner = (element: unknown): string => typeScriptOf(element, indent + INDENT);
   if (value instanceof Date) return `new Date(${JSON.stringify(value.toISOString())})`;
   if (value instanceof Uint8Array) return bytesText(value);
   if (Array.isArray(value)) return enclosed("[", value.map(inner), "]", indent);
   if (value instanceof Set)
     return value.size === 0 ? "new Set()" : `new Set(${enclosed("[", Array.from(value, inner), "]", indent)})`;
   if (value instanceof Map) {
-    const pairs = Array.from(value, ([key, each]) => `[${inner(key)}, ${inner(each)}]`);
+    const pairs = Array.from(value, ([key, element]) => `[${inner(key)}, ${inner(element)}]`);
     return value.size === 0 ? "new Map()" : `new Map(${enclosed("[", pairs, "]", indent)})`;
   }
-  const members = Object.entries(value).map(([name, each]) => `${nameText(name)}: ${inner(each)}`);
+  const members = Object.entries(value).map(([name, member]) => `${nameText(name)}: ${inner(member)}`);
   return members.length === 0 ? "{}" : enclosed("{ ", members, " }", indent);
 }
 
@@ -51,5 +51,5 @@ function enclosed(open: string, parts: readonly string[], close: string, indent:
   const line = open + parts.join(", ") + close;
   if (line.length + indent.length <= MAX_LINE && !line.includes("\n")) return line;
   const within = indent + INDENT;
-  return `${open.trim()}\n${parts.map((each) => `${within}${each},\n`).join("")}${indent}${close.trim()}`;
+  return `${open.trim()}\n${parts.map((part) => `${within}${part},\n`).join("")}${indent}${close.trim()}`;
 }

@@ -81,16 +81,16 @@ export class CallBlobs {
       if (id === undefined) throw new RpcError("invalid_argument", `${name} does not refer to an upload`);
       const upload = await this.shared.uploads.find(id, site, this.requester, maxBytes);
       const length = await upload.stored.size();
-      const { facts } = upload.stored;
-      if (!facts.isComplete)
+      const { info } = upload.stored;
+      if (!info.isComplete)
         throw new RpcError(
           "failed_precondition",
           `the upload of ${name} is not complete: ${length} bytes have arrived`,
         );
-      if (digest !== undefined && facts.sha256 === undefined)
+      if (digest !== undefined && info.sha256 === undefined)
         throw new RpcError("failed_precondition", `the upload of ${name} has no Repr-Digest with its SHA-256`);
       const source = new Offered({ content: () => upload.stored.read(), length }, NO_REFERENCE, () => {});
-      const said = [this.uploads.push({ upload, source }) - 1, length, facts.type, facts.name] as const;
+      const said = [this.uploads.push({ upload, source }) - 1, length, info.type, info.name] as const;
       taken[name] = (resumable === true ? [...said, id] : said) satisfies BlobReference;
     }
     return this.uploads.length === 0 ? message : taken;
@@ -176,7 +176,7 @@ export class CallBlobs {
         if (signal?.aborted === true) throw new RpcError("cancelled", "the read was stopped", { cause: signal.reason });
         yield chunk;
       }
-      const said = upload.stored.facts.sha256;
+      const said = upload.stored.info.sha256;
       if (said !== undefined) reading.trailers.set(DIGEST_TRAILER, said);
     };
     return Object.assign(chunks(), { trailers: reading.trailers });

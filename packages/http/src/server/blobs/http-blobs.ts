@@ -143,8 +143,8 @@ export class HttpBlobs {
     if (exchange.method === "POST") {
       const said = saidOfUpload(exchange, true, 0, maxBytes);
       const { length, type, name, sha256 } = said;
-      const facts = { field, principal: requester.principal, length, type, name, sha256, isComplete: false };
-      const upload = await uploads.create(id, facts, requester, maxBytes);
+      const info = { field, principal: requester.principal, length, type, name, sha256, isComplete: false };
+      const upload = await uploads.create(id, info, requester, maxBytes);
       await answerCreated(exchange, upload, `${path}/${id}`, said, rules);
       return;
     }

@@ -26,13 +26,13 @@ export class MemoryUploads implements UploadStore {
     this.maxBytes = maxSessionBytes;
   }
 
-  async create(id: string, facts: UploadInfo, onRemoved: () => void, name: string): Promise<StoredUpload> {
+  async create(id: string, info: UploadInfo, onRemoved: () => void, name: string): Promise<StoredUpload> {
     if (this.uploads.has(id)) throw new RpcError("already_exists", "there is an upload with this id");
     const budget = new MemoryBudget(this.maxBytes + UPLOAD_BYTES, "limits.maxSessionBytes", this.load);
     requireRoom(budget, UPLOAD_BYTES, "the upload");
     const owner = this.owners.get(name) ?? { held: 0 };
     this.owners.set(name, owner);
-    const upload: MemoryUpload = new MemoryUpload(facts, budget, owner, () => {
+    const upload: MemoryUpload = new MemoryUpload(info, budget, owner, () => {
       this.load.remove(place);
       this.uploads.delete(id);
       if (owner.held === 0 && this.owners.get(name) === owner) this.owners.delete(name);
@@ -52,7 +52,7 @@ export class MemoryUploads implements UploadStore {
 }
 
 class MemoryUpload implements StoredUpload {
-  facts: UploadInfo;
+  info: UploadInfo;
   private readonly pieces: Uint8Array[] = [];
   private bytes = 0;
   private held = 0;
@@ -61,8 +61,8 @@ class MemoryUpload implements StoredUpload {
   private readonly onDropped: () => void;
   private dropped = false;
 
-  constructor(facts: UploadInfo, budget: MemoryBudget, owner: Owner, onDropped: () => void) {
-    this.facts = facts;
+  constructor(info: UploadInfo, budget: MemoryBudget, owner: Owner, onDropped: () => void) {
+    this.info = info;
     this.budget = budget;
     this.owner = owner;
     this.onDropped = onDropped;
@@ -93,8 +93,8 @@ class MemoryUpload implements StoredUpload {
 
   async sync(): Promise<void> {}
 
-  async note(facts: UploadInfo): Promise<void> {
-    this.facts = facts;
+  async note(info: UploadInfo): Promise<void> {
+    this.info = info;
   }
 
   async *read(): AsyncGenerator<Uint8Array> {

@@ -104,11 +104,11 @@ export async function answerAppended(exchange: HttpExchange, upload: Upload, rul
     );
   const said = saidOfUpload(exchange, false, provided, rules.maxBytes);
   const at = await upload.offset();
-  const { facts } = upload.stored;
-  if (facts.isComplete) throw new UploadProblem(400, "completed-upload");
+  const { info } = upload.stored;
+  if (info.isComplete) throw new UploadProblem(400, "completed-upload");
   if (provided !== at)
     throw new UploadProblem(409, "mismatching-upload-offset", { "expected-offset": at, "provided-offset": provided });
-  const length = facts.length ?? said.length;
+  const length = info.length ?? said.length;
   const beyond = said.bodyLength !== undefined && length !== undefined && at + said.bodyLength > length;
   if (beyond || (said.length !== undefined && said.length !== length))
     throw new UploadProblem(400, "inconsistent-upload-length");
@@ -119,9 +119,9 @@ export async function answerAppended(exchange: HttpExchange, upload: Upload, rul
 /** Answers with the number of received bytes, once no other request appends to the upload. */
 export async function answerOffset(exchange: HttpExchange, upload: Upload, rules: UploadRules): Promise<void> {
   const at = await upload.offset();
-  const { facts } = upload.stored;
-  const fields: Record<string, string> = { ...NO_STORE, ...limitsOf(rules), ...progress(facts.isComplete, at) };
-  if (facts.length !== undefined) fields[UPLOAD_LENGTH] = String(facts.length);
+  const { info } = upload.stored;
+  const fields: Record<string, string> = { ...NO_STORE, ...limitsOf(rules), ...progress(info.isComplete, at) };
+  if (info.length !== undefined) fields[UPLOAD_LENGTH] = String(info.length);
   if (exchange.header(BEGINS_WITH) !== undefined) fields[BEGINS_WITH] = await upload.sha256(at);
   exchange.respond({ status: 204, fields });
 }
@@ -137,14 +137,14 @@ async function takeBody(
   said: SaidOfUpload,
   { maxBytes, idleMs }: UploadRules,
 ): Promise<number> {
-  const { facts } = upload.stored;
-  const length = facts.length ?? said.length;
+  const { info } = upload.stored;
+  const length = info.length ?? said.length;
   return upload.append(exchange.body, at, { maxBytes, idleMs }, (end) => {
     if (length !== undefined && (said.isComplete ? end !== length : end > length))
       throw new UploadProblem(400, "inconsistent-upload-length");
     const { isComplete } = said;
-    const now = { ...facts, length: isComplete ? end : length, sha256: said.sha256 ?? facts.sha256, isComplete };
-    const isSame = isComplete === facts.isComplete && now.length === facts.length && now.sha256 === facts.sha256;
-    return isSame ? facts : now;
+    const now = { ...info, length: isComplete ? end : length, sha256: said.sha256 ?? info.sha256, isComplete };
+    const isSame = isComplete === info.isComplete && now.length === info.length && now.sha256 === info.sha256;
+    return isSame ? info : now;
   });
 }

@@ -16,7 +16,7 @@ afterEach(() => upload?.gone(new RpcError("not_found", "the test is over")));
 function uploadOf(pieces: Uint8Array[]): { upload: Upload; reads: () => number } {
   let reads = 0;
   const stored: StoredUpload = {
-    facts: { field: "", principal: "", type: "", name: "", isComplete: false },
+    info: { field: "", principal: "", type: "", name: "", isComplete: false },
     size: async () => pieces.reduce((size, { length }) => size + length, 0),
     write: async (piece) => void pieces.push(piece),
     sync: async () => {},

@@ -67,7 +67,7 @@ export class Upload {
    * new offset. If it rejects, the bytes that have arrived are kept; an attempt that takes over ends this one with
    * `aborted`.
    *
-   * @param noted returns the facts to store at the end of the body, once its bytes are stored; the attempt ends after
+   * @param noted returns the information to store at the end of the body, once its bytes are stored; the attempt ends after
    * that. Throws if the upload is not complete
    */
   async append(
@@ -96,9 +96,9 @@ export class Upload {
         const piece = await this.next(reader, limits.idleMs, stop);
         if (stopped !== undefined) throw stopped;
         if (piece === undefined) {
-          const facts = noted(end);
+          const info = noted(end);
           await this.stored.sync();
-          if (facts !== this.stored.facts) await this.stored.note(facts);
+          if (info !== this.stored.info) await this.stored.note(info);
           return end;
         }
         if (end + piece.length > limits.maxBytes) throw new TooLarge(blobTooLarge(end + piece.length, limits.maxBytes));

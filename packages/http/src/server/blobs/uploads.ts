@@ -54,13 +54,13 @@ export class Uploads {
    *
    * @param maxBytes size that is charged if its length is unknown
    */
-  async create(id: string, facts: UploadInfo, { counted }: Requester, maxBytes: number): Promise<Upload> {
+  async create(id: string, info: UploadInfo, { counted }: Requester, maxBytes: number): Promise<Upload> {
     return this.inTurn(id, async () => {
       if (this.known.has(id) || (await this.store.find(id)) !== undefined)
         throw new RpcError("already_exists", "an upload with this id exists: HEAD returns its offset");
       await this.store.expire?.(Date.now() - this.maxAgeMs);
-      return this.enter(id, counted, facts.length ?? maxBytes, (onRemoved) =>
-        this.store.create(id, facts, onRemoved, counted),
+      return this.enter(id, counted, info.length ?? maxBytes, (onRemoved) =>
+        this.store.create(id, info, onRemoved, counted),
       );
     });
   }
@@ -73,12 +73,12 @@ export class Uploads {
       if (
         known?.isGone === true ||
         stored === undefined ||
-        stored.facts.principal !== principal ||
-        stored.facts.field !== field
+        stored.info.principal !== principal ||
+        stored.info.field !== field
       )
         throw new RpcError("not_found", "the upload does not exist or has expired");
       // Otherwise it was created by another process, or by an earlier run of this one.
-      return known ?? this.enter(id, counted, stored.facts.length ?? maxBytes, async () => stored);
+      return known ?? this.enter(id, counted, stored.info.length ?? maxBytes, async () => stored);
     });
   }
 

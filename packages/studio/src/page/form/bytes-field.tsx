@@ -10,17 +10,17 @@ const MAX_SHOWN = 2000;
 
 /** Edits bytes: as base64, or from a file that is chosen or dropped. */
 export function BytesField({ form, node, path, label, aria }: ControlProps): JSX.Element {
-  const [said, setSaid] = useState<string>();
+  const [error, setError] = useState<string>();
   const value = typeof node.value === "string" ? node.value : "";
-  const take = async (file: File | undefined): Promise<void> => {
+  const readFile = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
-    if (file.size > MAX_FILE) return setSaid(fileTooLarge(file));
+    if (file.size > MAX_FILE) return setError(fileTooLarge(file));
     const text = toBase64(new Uint8Array(await file.arrayBuffer()));
     const isTaken = form.edit(path, { kind: "replace", value: text });
-    setSaid(isTaken ? `${file.name} was taken.` : "The text has changed meanwhile: choose the file again.");
+    setError(isTaken ? `${file.name} was taken.` : "The text has changed meanwhile: choose the file again.");
   };
   const taking = (file: File | undefined): void => {
-    take(file).catch((error: unknown) => setSaid(String(error)));
+    readFile(file).catch((error: unknown) => setError(String(error)));
   };
   return (
     <div
@@ -46,7 +46,7 @@ export function BytesField({ form, node, path, label, aria }: ControlProps): JSX
         onChange={(event) => taking(event.currentTarget.files?.[0])}
       />
       <span class="dim">{sizeOf(value)}; or drop a file here</span>
-      <span role="status">{said}</span>
+      <span role="status">{error}</span>
     </div>
   );
 }

@@ -39,10 +39,10 @@ function localTime(text: string): string {
 }
 
 /** Converts the value of a `datetime-local` input, whose number is in UTC. */
-function ofLocalTime(shown: number): string {
-  const as = new Date(shown);
+function ofLocalTime(milliseconds: number): string {
+  const date = new Date(milliseconds);
   const local = new Date(0);
-  local.setFullYear(as.getUTCFullYear(), as.getUTCMonth(), as.getUTCDate());
-  local.setHours(as.getUTCHours(), as.getUTCMinutes(), as.getUTCSeconds(), as.getUTCMilliseconds());
+  local.setFullYear(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate());
+  local.setHours(date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds(), date.getUTCMilliseconds());
   return local.toISOString();
 }

@@ -60,37 +60,37 @@ export interface FieldViewProps extends FieldProps {
 }
 
 /** A value of a form: its label, its control and its problems. */
-export function FieldView({ children, id: given, ...props }: FieldViewProps): JSX.Element {
+export function FieldView({ children, id: givenId, ...props }: FieldViewProps): JSX.Element {
   const { form, node, schema, path, label, depth } = props;
   const field = depth > MAX_DEPTH ? ({ kind: "any", schema: {} } as const) : fieldOf(schema, form.root);
-  const id = given ?? idOf(path);
+  const id = givenId ?? idOf(path);
   // The field of the choice shows its problems.
   const problems = field.kind === "choice" ? [] : form.problemsAt(node.from);
   const hint = fieldHintOf(field);
   const { description } = field.schema;
   const aria = { id, "aria-describedby": `${id}-said`, "aria-invalid": problems.length > 0 };
-  const fits = isEditable(field.kind, node);
+  const isEditableHere = isEditable(field.kind, node);
   const Control = CONTROLS[field.kind];
-  const said = (
+  const notes = (
     <p class="said" id={`${id}-said`}>
       {problems.length > 0 && <span class="problem">{problems.join(" ")}</span>}
       {hint !== "" && <span class="dim">{hint}</span>}
       {typeof description === "string" && <span class="dim">{description}</span>}
     </p>
   );
-  const anew = !fits && (
+  const resetButton = !isEditableHere && (
     <button type="button" onClick={() => form.edit(path, { kind: "replace", value: exampleOf(schema, form.root) }, id)}>
       Begin anew
     </button>
   );
-  if (GROUPS.has(field.kind) || !fits) {
+  if (GROUPS.has(field.kind) || !isEditableHere) {
     return (
       <fieldset id={id} class="field" aria-describedby={`${id}-said`}>
         <legend>{label}</legend>
         {children}
-        {said}
-        {anew}
-        {fits && <Control {...props} field={field} aria={{ ...aria, id: `${id}-control` }} />}
+        {notes}
+        {resetButton}
+        {isEditableHere && <Control {...props} field={field} aria={{ ...aria, id: `${id}-control` }} />}
       </fieldset>
     );
   }
@@ -99,7 +99,7 @@ export function FieldView({ children, id: given, ...props }: FieldViewProps): JS
       <label for={id}>{label}</label>
       {children}
       <Control {...props} field={field} aria={aria} />
-      {said}
+      {notes}
     </div>
   );
 }
@@ -107,8 +107,8 @@ export function FieldView({ children, id: given, ...props }: FieldViewProps): JS
 /** Edits an object, a record or a map: its members, and buttons that add others. */
 function ObjectField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
   const { names, required, others } = formMembersOf(field.schema);
-  const given = new Set(node.properties.map(({ name }) => name));
-  const missing = names.filter((name) => !given.has(name));
+  const present = new Set(node.properties.map(({ name }) => name));
+  const missing = names.filter((name) => !present.has(name));
   const { length } = node.properties;
   const add = (name: string): void => {
     const value = exampleOf(memberOf(field.schema, name), form.root);
@@ -167,7 +167,7 @@ function ObjectField({ form, node, path, label, depth, field, aria }: ControlPro
 /** Edits a list, a tuple or a set. */
 function ArrayField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
   const { schema } = field;
-  const { least, most } = lengthOf(schema);
+  const { least: min, most: max } = lengthOf(schema);
   const { length } = node.items;
   return (
     <>
@@ -181,7 +181,7 @@ function ArrayField({ form, node, path, label, depth, field, aria }: ControlProp
           label={`${label} ${index + 1}`}
           depth={depth + 1}
         >
-          {length > least && (
+          {length > min && (
             <Remove form={form} path={[...path, index]} label={`${label} ${index + 1}`} focus={aria.id} />
           )}
         </FieldView>
@@ -191,7 +191,7 @@ function ArrayField({ form, node, path, label, depth, field, aria }: ControlProp
         <button
           type="button"
           aria-label={`Add to ${label}`}
-          disabled={length >= most}
+          disabled={length >= max}
           onClick={() =>
             form.edit(
               path,
@@ -227,8 +227,8 @@ function ChoiceField({ form, node, path, label, depth, field, aria }: ControlPro
           form.edit(path, { kind: "replace", value: exampleOf(choices[next], form.root) });
         }}
       >
-        {choiceLabels(choices, form.root).map((text, each) => (
-          <option key={each} value={each}>
+        {choiceLabels(choices, form.root).map((text, choiceIndex) => (
+          <option key={choiceIndex} value={choiceIndex}>
             {text}
           </option>
         ))}

@@ -20,7 +20,7 @@ export interface FormViewProps {
 
 /** A form for a JSON text, made from its schema. The text is its only state: a field shows a value of the text, and writes it there. */
 export function FormView({ text, schema, onChange }: FormViewProps): JSX.Element {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const written = useRef<string>();
   const generation = useRef(0);
   const focus = useRef<string>();
@@ -35,7 +35,7 @@ export function FormView({ text, schema, onChange }: FormViewProps): JSX.Element
 
   useLayoutEffect(() => {
     if (focus.current === undefined) return;
-    const field = place.current?.querySelector(`#${focus.current}`);
+    const field = container.current?.querySelector(`#${focus.current}`);
     focus.current = undefined;
     const control = field?.matches(CONTROL) ? field : field?.querySelector(CONTROL);
     if (control instanceof HTMLElement) control.focus();
@@ -67,7 +67,7 @@ export function FormView({ text, schema, onChange }: FormViewProps): JSX.Element
     },
   };
   return (
-    <div class="form" ref={place}>
+    <div class="form" ref={container}>
       <FieldView form={form} node={root} schema={schema} path={[]} label="Message" depth={0} />
     </div>
   );
@@ -91,9 +91,9 @@ function problemsOf(root: JsonNode | undefined, schema: JsonSchema): ReadonlyMap
   const problems = new Map<number, string[]>();
   if (root === undefined) return problems;
   for (const { from, message } of misfitsOf(root, schema, schema)) {
-    const others = problems.get(from);
-    if (others === undefined) problems.set(from, [message]);
-    else others.push(message);
+    const problemsHere = problems.get(from);
+    if (problemsHere === undefined) problems.set(from, [message]);
+    else problemsHere.push(message);
   }
   return problems;
 }

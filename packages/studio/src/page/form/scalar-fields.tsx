@@ -61,15 +61,15 @@ export function BooleanField({ form, node, path, aria }: ControlProps): JSX.Elem
 
 /** A choice of fixed values. If the text has another value, it is listed too, but does not match. */
 export function EnumField({ form, node, path, aria, field }: ControlProps): JSX.Element {
-  const own = JSON.stringify(node.value);
+  const json = JSON.stringify(node.value);
   const values = (field.schema["enum"] as readonly unknown[]).map((value) => JSON.stringify(value));
   return (
     <select
       {...aria}
-      value={own}
+      value={json}
       onChange={(event) => form.edit(path, { kind: "source", text: event.currentTarget.value })}
     >
-      {[...new Set([...values, own])].map((text) => (
+      {[...new Set([...values, json])].map((text) => (
         <option key={text} value={text}>
           {plain(text)}
         </option>
@@ -80,12 +80,12 @@ export function EnumField({ form, node, path, aria, field }: ControlProps): JSX.
 
 /** Shows the only value that matches. */
 export function ConstantField({ form, node, path, aria, field }: ControlProps): JSX.Element {
-  const { "aria-invalid": _, ...own } = aria;
+  const { "aria-invalid": _, ...ownAria } = aria;
   const { const: value = null } = field.schema;
   const isIt = node.value === value;
   return (
     <>
-      <output {...own}>{plain(JSON.stringify(isIt ? value : node.value))}</output>
+      <output {...ownAria}>{plain(JSON.stringify(isIt ? value : node.value))}</output>
       {!isIt && (
         <button type="button" onClick={() => form.edit(path, { kind: "replace", value })}>
           Make it {plain(JSON.stringify(value))}
@@ -97,12 +97,12 @@ export function ConstantField({ form, node, path, aria, field }: ControlProps): 
 
 /** Edits a value without a known schema as JSON. Incomplete JSON stays in the field. */
 export function AnyField({ form, node, path, aria }: ControlProps): JSX.Element {
-  const own = form.text.slice(node.from, node.to);
+  const source = form.text.slice(node.from, node.to);
   const [draft, setDraft] = useState<{ readonly text: string; readonly of: string }>();
-  const isDraft = draft !== undefined && draft.of === own;
-  const value = isDraft ? draft.text : own;
+  const isDraft = draft !== undefined && draft.of === source;
+  const value = isDraft ? draft.text : source;
   const write = (typed: string): void => {
-    setDraft({ text: typed, of: own });
+    setDraft({ text: typed, of: source });
     try {
       JSON.parse(typed);
     } catch {
@@ -121,7 +121,7 @@ export function AnyField({ form, node, path, aria }: ControlProps): JSX.Element 
         value={value}
         onInput={(event) => write(event.currentTarget.value)}
       />
-      {isDraft && <p class="problem">It is not valid JSON yet: the text has {own.slice(0, 100)}.</p>}
+      {isDraft && <p class="problem">It is not valid JSON yet: the text has {source.slice(0, 100)}.</p>}
     </>
   );
 }

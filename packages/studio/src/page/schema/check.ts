@@ -40,34 +40,34 @@ interface Search {
 }
 
 function check(node: JsonNode, schema: unknown, search: Search): void {
-  const own = resolved(schema, search.root);
-  if (own === undefined || search.depth > MAX_DEPTH || search.found.length >= MAX_MISFITS) return;
+  const resolvedSchema = resolved(schema, search.root);
+  if (resolvedSchema === undefined || search.depth > MAX_DEPTH || search.found.length >= MAX_MISFITS) return;
   const inner = { root: search.root, found: search.found, depth: search.depth + 1 };
-  const say = (message: string, { from, to }: { from: number; to: number } = node): void =>
+  const report = (message: string, { from, to }: { from: number; to: number } = node): void =>
     void search.found.push({ from, to, message });
-  const { not } = own;
-  if (isObject(not) && Object.keys(not).length === 0) return say("It takes nothing.");
-  const choices = choicesOf(own);
+  const { not } = resolvedSchema;
+  if (isObject(not) && Object.keys(not).length === 0) return report("It takes nothing.");
+  const choices = choicesOf(resolvedSchema);
   if (choices !== undefined) return checkChoices(node, choices, inner);
-  const { allOf: parts } = own;
+  const { allOf: parts } = resolvedSchema;
   if (Array.isArray(parts)) for (const part of parts) check(node, part, { ...inner, isPart: true });
-  const mark = markOf(own);
-  const values = "const" in own ? [own["const"]] : own["enum"];
+  const mark = markOf(resolvedSchema);
+  const values = "const" in resolvedSchema ? [resolvedSchema["const"]] : resolvedSchema["enum"];
   // Literals of bigints are text, and may be typed as numbers.
-  const given = mark === "bigint" && typeof node.value === "number" ? String(node.value) : node.value;
-  if (Array.isArray(values) && !(node.kind === "scalar" && values.includes(given))) {
-    const all = values.map((each) => JSON.stringify(each)).join(", ");
-    return say(`It is ${values.length === 1 ? "" : "one of "}${all}.`);
+  const value = mark === "bigint" && typeof node.value === "number" ? String(node.value) : node.value;
+  if (Array.isArray(values) && !(node.kind === "scalar" && values.includes(value))) {
+    const all = values.map((value) => JSON.stringify(value)).join(", ");
+    return report(`It is ${values.length === 1 ? "" : "one of "}${all}.`);
   }
   if (mark !== undefined && mark !== "map" && mark !== "set") {
     const problem = markProblem(mark, node.value);
-    return problem === undefined ? undefined : say(problem);
+    return problem === undefined ? undefined : report(problem);
   }
-  const type = mark === "map" ? "object" : mark === "set" ? "array" : own["type"];
-  if (typeof type === "string" && !isOfType(sampleOf(node), type)) return say(`It takes ${article(type)}.`);
-  if (node.kind === "object") checkMembers(node, own, { ...inner, isPart: search.isPart === true }, say);
-  else if (node.kind === "array") checkItems(node, own, inner, say);
-  else checkScalar(node.value, own, say);
+  const type = mark === "map" ? "object" : mark === "set" ? "array" : resolvedSchema["type"];
+  if (typeof type === "string" && !isOfType(sampleOf(node), type)) return report(`It takes ${article(type)}.`);
+  if (node.kind === "object") checkMembers(node, resolvedSchema, { ...inner, isPart: search.isPart === true }, report);
+  else if (node.kind === "array") checkItems(node, resolvedSchema, inner, report);
+  else checkScalar(node.value, resolvedSchema, report);
 }
 
 /** Reports the problems of the choice with the fewest; for a discriminated union, of the one whose discriminator matches. */
@@ -87,99 +87,103 @@ interface BestChoice {
 }
 
 function bestOf(node: JsonNode, choices: readonly unknown[], search: Search): BestChoice {
-  let best: BestChoice = { index: 0, misfits: [], cost: Number.POSITIVE_INFINITY };
+  let bestChoice: BestChoice = { index: 0, misfits: [], cost: Number.POSITIVE_INFINITY };
   for (const [index, choice] of choices.entries()) {
     const misfits: Misfit[] = [];
     check(node, choice, { ...search, found: misfits });
     const isOther = misfits.some(({ from, message }) => from === node.from || message.startsWith("It is "));
     const cost = misfits.length + (isOther ? 1000 : 0);
-    if (cost < best.cost) best = { index, misfits, cost };
+    if (cost < bestChoice.cost) bestChoice = { index, misfits, cost };
     if (cost === 0) break;
   }
-  return best;
+  return bestChoice;
 }
 
 type Say = (message: string, at?: { from: number; to: number }) => void;
 
-function checkMembers(node: JsonNode, schema: JsonSchema, search: Search, say: Say): void {
+function checkMembers(node: JsonNode, schema: JsonSchema, search: Search, report: Say): void {
   const { names, required } = membersOf(schema);
-  const given = new Set(node.properties.map(({ name }) => name));
-  const missing = required.filter((name) => !given.has(name));
+  const present = new Set(node.properties.map(({ name }) => name));
+  const missing = required.filter((name) => !present.has(name));
   if (missing.length > 0)
-    say(`${missing.join(", ")} ${missing.length > 1 ? "are" : "is"} missing.`, { from: node.from, to: node.from + 1 });
-  const { additionalProperties: others } = schema;
+    report(`${missing.join(", ")} ${missing.length > 1 ? "are" : "is"} missing.`, {
+      from: node.from,
+      to: node.from + 1,
+    });
+  const { additionalProperties: otherMembers } = schema;
   const isClosed =
     search.isPart !== true &&
-    (others === false || (others === undefined && markOf(schema) === undefined && names.length > 0));
+    (otherMembers === false || (otherMembers === undefined && markOf(schema) === undefined && names.length > 0));
   const inner = { root: search.root, found: search.found, depth: search.depth };
   const key = resolved(keyOf(schema), search.root);
   const before = new Set<string>();
   for (const property of node.properties) {
     const { name, value } = property;
-    if (before.has(name)) say(`${JSON.stringify(name)} is there twice.`, property);
-    else if (isClosed && !names.includes(name)) say(`There is no member ${JSON.stringify(name)}.`, property);
-    else if (key !== undefined) checkKey(name, key, (message) => say(message, property));
+    if (before.has(name)) report(`${JSON.stringify(name)} is there twice.`, property);
+    else if (isClosed && !names.includes(name)) report(`There is no member ${JSON.stringify(name)}.`, property);
+    else if (key !== undefined) checkKey(name, key, (message) => report(message, property));
     before.add(name);
     if (value !== undefined) check(value, memberOf(schema, name), inner);
   }
 }
 
 /** Keys are strings in JSON, whatever their type in a map. */
-function checkKey(name: string, schema: JsonSchema, say: (message: string) => void): void {
+function checkKey(name: string, schema: JsonSchema, report: (message: string) => void): void {
   const { type, enum: values } = schema;
   const mark = markOf(schema);
   if (mark !== undefined) {
     const problem = markProblem(mark, name);
-    if (problem !== undefined) say(problem);
+    if (problem !== undefined) report(problem);
   } else if (Array.isArray(values) || "const" in schema) {
     const listed: readonly unknown[] = Array.isArray(values) ? values : [schema["const"]];
-    if (!listed.some((each) => String(each) === name)) say(`It is one of ${listed.map(String).join(", ")}.`);
+    if (!listed.some((key) => String(key) === name)) report(`It is one of ${listed.map(String).join(", ")}.`);
   } else if (type === "number" || type === "integer") {
     const number = name.trim() === "" ? Number.NaN : Number(name);
-    if (Number.isNaN(number) || (type === "integer" && !Number.isInteger(number))) say(`It takes ${article(type)}.`);
-    else checkScalar(number, schema, say);
-  } else checkScalar(name, schema, say);
+    if (Number.isNaN(number) || (type === "integer" && !Number.isInteger(number))) report(`It takes ${article(type)}.`);
+    else checkScalar(number, schema, report);
+  } else checkScalar(name, schema, report);
 }
 
-function checkItems(node: JsonNode, schema: JsonSchema, search: Search, say: Say): void {
-  const { least, most } = lengthOf(schema);
+function checkItems(node: JsonNode, schema: JsonSchema, search: Search, report: Say): void {
+  const { least: min, most: max } = lengthOf(schema);
   const count = node.items.length;
-  if (count < least) say(`It takes ${least} items or more.`);
-  if (count > most) say(`It takes ${most} items at most.`);
+  if (count < min) report(`It takes ${min} items or more.`);
+  if (count > max) report(`It takes ${max} items at most.`);
   const before = new Set<unknown>();
   for (const [index, item] of node.items.entries()) {
     if (schema["uniqueItems"] === true && item.kind === "scalar") {
-      if (before.has(item.value)) say("It is there twice.", item);
+      if (before.has(item.value)) report("It is there twice.", item);
       before.add(item.value);
     }
     check(item, itemOf(schema, index), search);
   }
 }
 
-function checkScalar(value: unknown, schema: JsonSchema, say: Say): void {
+function checkScalar(value: unknown, schema: JsonSchema, report: Say): void {
   const { minLength, maxLength, pattern, format } = schema;
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
   if (typeof value === "string") {
-    if (typeof minLength === "number" && value.length < minLength) say(`It takes ${minLength} characters or more.`);
-    if (typeof maxLength === "number" && value.length > maxLength) say(`It takes ${maxLength} characters at most.`);
+    if (typeof minLength === "number" && value.length < minLength) report(`It takes ${minLength} characters or more.`);
+    if (typeof maxLength === "number" && value.length > maxLength) report(`It takes ${maxLength} characters at most.`);
     if (typeof pattern === "string" && pattern.length < 200 && !matches(pattern, value))
-      say(`It does not match ${pattern}.`);
-    if (format === "uri" && !URL.canParse(value)) say("It takes a URL.");
+      report(`It does not match ${pattern}.`);
+    if (format === "uri" && !URL.canParse(value)) report("It takes a URL.");
   } else if (typeof value === "number") {
-    if (typeof minimum === "number" && value < minimum) say(`It takes ${minimum} or more.`);
-    if (typeof maximum === "number" && value > maximum) say(`It takes ${maximum} or less.`);
+    if (typeof minimum === "number" && value < minimum) report(`It takes ${minimum} or more.`);
+    if (typeof maximum === "number" && value > maximum) report(`It takes ${maximum} or less.`);
     if (typeof exclusiveMinimum === "number" && value <= exclusiveMinimum)
-      say(`It takes more than ${exclusiveMinimum}.`);
+      report(`It takes more than ${exclusiveMinimum}.`);
     if (typeof exclusiveMaximum === "number" && value >= exclusiveMaximum)
-      say(`It takes less than ${exclusiveMaximum}.`);
-    if (typeof multipleOf === "number" && !isMultiple(value, multipleOf)) say(`It takes a multiple of ${multipleOf}.`);
+      report(`It takes less than ${exclusiveMaximum}.`);
+    if (typeof multipleOf === "number" && !isMultiple(value, multipleOf))
+      report(`It takes a multiple of ${multipleOf}.`);
   }
 }
 
 /** Returns true if a number is a multiple of another, within the rounding error of binary fractions. */
-function isMultiple(value: number, of: number): boolean {
-  const times = value / of;
-  return of === 0 || Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
+function isMultiple(value: number, divisor: number): boolean {
+  const times = value / divisor;
+  return divisor === 0 || Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
 }
 
 /** The pattern comes from the server, and could take very long on a long text. */

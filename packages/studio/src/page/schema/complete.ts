@@ -23,19 +23,19 @@ export function proposalsAt(
   schema: unknown,
   root: JsonSchema,
 ): Proposals | undefined {
-  const own = branchesOf(schema, root);
+  const branches = branchesOf(schema, root);
   if (node.kind === "array") {
     const index = node.items.findIndex(({ to }) => to >= position);
     const item = node.items[index];
     if (item !== undefined && item.from <= position)
-      return first(own, (each) => proposalsAt(item, position, itemOf(each, index), root));
+      return first(branches, (branch) => proposalsAt(item, position, itemOf(branch, index), root));
     return valuesAt(
       position,
-      own.map((each) => itemOf(each, Math.max(index, 0))),
+      branches.map((branch) => itemOf(branch, Math.max(index, 0))),
       root,
     );
   }
-  if (node.kind === "scalar") return valuesAt(node.from, own, root);
+  if (node.kind === "scalar") return valuesAt(node.from, branches, root);
   const property = node.properties.find(
     ({ from, to, value }) => from <= position && position <= Math.max(to, value?.to ?? to),
   );
@@ -45,22 +45,22 @@ export function proposalsAt(
     if (isPending)
       return valuesAt(
         position,
-        own.map((each) => memberOf(each, before.name)),
+        branches.map((branch) => memberOf(branch, before.name)),
         root,
       );
-    return namesAt(position, own, root, node);
+    return namesAt(position, branches, root, node);
   }
-  if (position <= property.to) return namesAt(property.from, own, root, node, property.name);
+  if (position <= property.to) return namesAt(property.from, branches, root, node, property.name);
   const { name, value } = property;
-  const inner = own.map((each) => memberOf(each, name));
+  const inner = branches.map((branch) => memberOf(branch, name));
   if (value === undefined || position < value.from) return valuesAt(position, inner, root);
-  return first(inner, (each) => proposalsAt(value, position, each, root));
+  return first(inner, (branch) => proposalsAt(value, position, branch, root));
 }
 
 function first<T, R>(items: readonly T[], find: (item: T) => R | undefined): R | undefined {
   for (const item of items) {
-    const found = find(item);
-    if (found !== undefined) return found;
+    const result = find(item);
+    if (result !== undefined) return result;
   }
   return undefined;
 }
@@ -70,15 +70,15 @@ function namesAt(
   schemas: readonly JsonSchema[],
   root: JsonSchema,
   { properties }: JsonNode,
-  own?: string,
+  ownName?: string,
 ): Proposals | undefined {
-  const given = new Set(properties.map(({ name }) => name).filter((name) => name !== own));
+  const present = new Set(properties.map(({ name }) => name).filter((name) => name !== ownName));
   const seen = new Map<string, Proposal>();
   for (const schema of schemas) {
     const { names, required } = membersOf(schema);
     for (const name of names) {
-      if (given.has(name) || seen.has(name)) continue;
-      const value = own === undefined ? `: ${JSON.stringify(exampleOf(memberOf(schema, name), root))}` : "";
+      if (present.has(name) || seen.has(name)) continue;
+      const value = ownName === undefined ? `: ${JSON.stringify(exampleOf(memberOf(schema, name), root))}` : "";
       seen.set(name, {
         label: name,
         apply: `${JSON.stringify(name)}${value}`,
@@ -91,7 +91,7 @@ function namesAt(
 
 function valuesAt(from: number, schemas: readonly unknown[], root: JsonSchema): Proposals | undefined {
   const texts = new Set<string>();
-  for (const schema of schemas.flatMap((each) => branchesOf(each, root))) {
+  for (const schema of schemas.flatMap((branch) => branchesOf(branch, root))) {
     const { enum: values, type } = schema;
     if (Array.isArray(values)) for (const value of values) texts.add(JSON.stringify(value));
     else if ("const" in schema) texts.add(JSON.stringify(schema["const"]));

@@ -21,20 +21,21 @@ export function edited(text: string, root: JsonNode, path: Path, edit: Edit): st
   const parent = path.length === 0 ? undefined : nodeAt(root, path.slice(0, -1));
   const index = path.at(-1) ?? 0;
   if (node === undefined) return text;
-  const put = (from: number, to: number, inserted: string): string => text.slice(0, from) + inserted + text.slice(to);
+  const replaced = (from: number, to: number, inserted: string): string =>
+    text.slice(0, from) + inserted + text.slice(to);
   switch (edit.kind) {
     case "replace":
-      return put(node.from, node.to, printed(edit.value, indentAt(text, node.from)));
+      return replaced(node.from, node.to, printed(edit.value, indentAt(text, node.from)));
     case "source":
-      return put(node.from, node.to, edit.text);
+      return replaced(node.from, node.to, edit.text);
     case "rename": {
       const property = parent?.properties[index];
-      return property === undefined ? text : put(property.from, property.to, JSON.stringify(edit.name));
+      return property === undefined ? text : replaced(property.from, property.to, JSON.stringify(edit.name));
     }
     case "remove": {
       if (parent === undefined) return text;
       const [from, to] = gapOf(parent, index);
-      return put(from, to, "");
+      return replaced(from, to, "");
     }
     case "add":
       return added(text, node, edit.name, edit.value);
@@ -56,19 +57,19 @@ function placesOf({ properties, items }: JsonNode): readonly { readonly from: nu
 /** Returns the range of text to remove with a member or an item, including one comma. */
 function gapOf(parent: JsonNode, index: number): readonly [from: number, to: number] {
   const places = placesOf(parent);
-  const [before, own, after] = [places[index - 1], places[index], places[index + 1]];
-  if (own === undefined) return [parent.to, parent.to];
-  if (before !== undefined) return [before.to, own.to];
-  return after === undefined ? [parent.from + 1, parent.to - 1] : [own.from, after.from];
+  const [before, current, after] = [places[index - 1], places[index], places[index + 1]];
+  if (current === undefined) return [parent.to, parent.to];
+  if (before !== undefined) return [before.to, current.to];
+  return after === undefined ? [parent.from + 1, parent.to - 1] : [current.from, after.from];
 }
 
 function added(text: string, node: JsonNode, name: string | undefined, value: unknown): string {
-  const around = indentAt(text, node.from);
-  const within = around + INDENT;
+  const indent = indentAt(text, node.from);
+  const within = indent + INDENT;
   const last = placesOf(node).at(-1);
   const member = (name === undefined ? "" : `${JSON.stringify(name)}: `) + printed(value, within);
   if (last === undefined)
-    return `${text.slice(0, node.from + 1)}\n${within}${member}\n${around}${text.slice(node.to - 1)}`;
+    return `${text.slice(0, node.from + 1)}\n${within}${member}\n${indent}${text.slice(node.to - 1)}`;
   const isOneLine = !text.slice(node.from, node.to).includes("\n");
   return `${text.slice(0, last.to)}${isOneLine ? ", " : `,\n${within}`}${member}${text.slice(last.to)}`;
 }

@@ -6,13 +6,14 @@ const MAX_DEPTH = 8;
 const MAX_ITEMS = 3;
 
 /** Returns a value, as typed in JSON, that matches a schema: as small as possible, with all required members. */
-export function exampleOf(given: unknown, root: JsonSchema, now: Date = new Date(), depth = 0): unknown {
-  const own = resolved(given, root);
-  if (own === undefined || depth > MAX_DEPTH) return null;
-  if ("default" in own) return own["default"];
-  if (Array.isArray(own["examples"]) && own["examples"].length > 0) return own["examples"][0];
-  const inner = (each: unknown): unknown => exampleOf(each, root, now, depth + 1);
-  const { kind, schema } = fieldOf(own, root);
+export function exampleOf(part: unknown, root: JsonSchema, now: Date = new Date(), depth = 0): unknown {
+  const resolvedSchema = resolved(part, root);
+  if (resolvedSchema === undefined || depth > MAX_DEPTH) return null;
+  if ("default" in resolvedSchema) return resolvedSchema["default"];
+  if (Array.isArray(resolvedSchema["examples"]) && resolvedSchema["examples"].length > 0)
+    return resolvedSchema["examples"][0];
+  const inner = (child: unknown): unknown => exampleOf(child, root, now, depth + 1);
+  const { kind, schema } = fieldOf(resolvedSchema, root);
   const { enum: values, minimum, exclusiveMinimum, minLength, minItems, prefixItems, format } = schema;
   switch (kind) {
     case "const":
@@ -21,7 +22,7 @@ export function exampleOf(given: unknown, root: JsonSchema, now: Date = new Date
       return (values as readonly unknown[])[0];
     case "choice": {
       const choices = choicesOf(schema) ?? [];
-      return inner(choices.find((each) => resolved(each, root)?.["type"] !== "null") ?? choices[0]);
+      return inner(choices.find((choice) => resolved(choice, root)?.["type"] !== "null") ?? choices[0]);
     }
     case "object":
       return Object.fromEntries(membersOf(schema).required.map((name) => [name, inner(memberOf(schema, name))]));

@@ -56,8 +56,8 @@ const TYPES: Readonly<Record<string, FieldKind>> = {
 const MAX_PARTS = 3;
 
 /** Returns the field that a form shows for a schema. */
-export function fieldOf(given: unknown, root: JsonSchema, depth = 0): FormField {
-  const schema = resolved(given, root);
+export function fieldOf(part: unknown, root: JsonSchema, depth = 0): FormField {
+  const schema = resolved(part, root);
   if (schema === undefined || depth > MAX_PARTS) return ANY;
   // Literals of bigints are marked, too.
   if ("const" in schema) return { kind: "const", schema };
@@ -65,7 +65,7 @@ export function fieldOf(given: unknown, root: JsonSchema, depth = 0): FormField 
   const mark = MARKS[markOf(schema) ?? ""];
   if (mark !== undefined) return { kind: mark, schema };
   if (choicesOf(schema) !== undefined) return { kind: "choice", schema };
-  const parts = partsOf(schema).map((each) => fieldOf(each, root, depth + 1));
+  const parts = partsOf(schema).map((member) => fieldOf(member, root, depth + 1));
   if (parts.length > 0)
     return parts.every(({ kind }) => kind === "object") ? { kind: "object", schema: mergedOf(parts) } : ANY;
   const { type } = schema;
@@ -115,14 +115,14 @@ export function formMembersOf(schema: JsonSchema): {
 
 /** Returns an unused name for a new member. */
 export function newName({ properties }: JsonNode, schema: JsonSchema, root: JsonSchema): string {
-  const taken = new Set(properties.map(({ name }) => name));
+  const usedNames = new Set(properties.map(({ name }) => name));
   const key = resolved(keyOf(schema), root) ?? {};
   const isNumber = key["type"] === "number" || key["type"] === "integer";
   const listed = Array.isArray(key["enum"]) ? key["enum"].map(String) : [];
-  for (const name of listed) if (!taken.has(name)) return name;
+  for (const name of listed) if (!usedNames.has(name)) return name;
   for (let number = 1; ; number++) {
     const name = isNumber ? String(number) : `key${number}`;
-    if (!taken.has(name)) return name;
+    if (!usedNames.has(name)) return name;
   }
 }
 
@@ -152,11 +152,11 @@ function constantsOf(schema: JsonSchema, root: JsonSchema): string | undefined {
 export function fieldHintOf({ kind, schema }: FormField): string {
   const { type, format, minLength, maxLength, minItems, maxItems, multipleOf } = schema;
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
-  const bounds = (least: unknown, most: unknown, unit: string): string[] => {
-    if (typeof least === "number" && typeof most === "number")
-      return [least === most ? `${least}${unit}` : `${least} to ${most}${unit}`];
-    if (typeof least === "number") return [`${least}${unit} or more`];
-    return typeof most === "number" ? [`${most}${unit} at most`] : [];
+  const bounds = (min: unknown, max: unknown, unit: string): string[] => {
+    if (typeof min === "number" && typeof max === "number")
+      return [min === max ? `${min}${unit}` : `${min} to ${max}${unit}`];
+    if (typeof min === "number") return [`${min}${unit} or more`];
+    return typeof max === "number" ? [`${max}${unit} at most`] : [];
   };
   switch (kind) {
     case "text":

@@ -38,12 +38,12 @@ function nodeOf(node: SyntaxNode, text: string, depth: number): JsonNode | undef
         from,
         to,
         kind: "object",
-        properties: children(node, "Property").map((each) => propertyOf(each, text, depth)),
+        properties: children(node, "Property").map((child) => propertyOf(child, text, depth)),
       };
     case "Array": {
       const items = children(node)
-        .map((each) => nodeOf(each, text, depth + 1))
-        .filter((each) => each !== undefined);
+        .map((child) => nodeOf(child, text, depth + 1))
+        .filter((part) => part !== undefined);
       return { ...none, from, to, kind: "array", items };
     }
     case "String":
@@ -60,19 +60,19 @@ function nodeOf(node: SyntaxNode, text: string, depth: number): JsonNode | undef
 function propertyOf(node: SyntaxNode, text: string, depth: number): JsonProperty {
   const name = node.getChild("PropertyName");
   const value = children(node)
-    .map((each) => nodeOf(each, text, depth + 1))
-    .find((each) => each !== undefined);
+    .map((child) => nodeOf(child, text, depth + 1))
+    .find((part) => part !== undefined);
   const { from, to } = name ?? node;
   const key = parsed(text.slice(from, to));
   return { name: typeof key === "string" ? key : "", from, to, value };
 }
 
 function children(node: SyntaxNode, name?: string): SyntaxNode[] {
-  const found: SyntaxNode[] = [];
+  const childNodes: SyntaxNode[] = [];
   for (let child = node.firstChild; child !== null; child = child.nextSibling) {
-    if (name === undefined || child.name === name) found.push(child);
+    if (name === undefined || child.name === name) childNodes.push(child);
   }
-  return found;
+  return childNodes;
 }
 
 function parsed(text: string): unknown {

@@ -392,28 +392,28 @@ describe("the connection limiter of a listener", () => {
 
   it("counts what is pending by address, an IPv6 network as one", () => {
     const limiter = new ConnectionLimiter(limits);
-    expect(limiter.enter("2001:db8::1", never)).toBeDefined();
-    expect(limiter.enter("2001:db8:0:0:ffff::2", never)).toBeDefined();
-    expect(limiter.enter("2001:db8::3", never)).toBeUndefined();
-    expect(limiter.enter("2001:db8:0:1::1", never)).toBeDefined();
-    const [mapped, plain] = [limiter.enter("::ffff:192.0.2.1", never), limiter.enter("192.0.2.2", never)];
+    expect(limiter.reserve("2001:db8::1", never)).toBeDefined();
+    expect(limiter.reserve("2001:db8:0:0:ffff::2", never)).toBeDefined();
+    expect(limiter.reserve("2001:db8::3", never)).toBeUndefined();
+    expect(limiter.reserve("2001:db8:0:1::1", never)).toBeDefined();
+    const [mapped, plain] = [limiter.reserve("::ffff:192.0.2.1", never), limiter.reserve("192.0.2.2", never)];
     expect(mapped).toBeDefined();
     expect(plain).toBeUndefined();
-    mapped?.leave();
-    expect(limiter.enter("192.0.2.2", never)).toBeDefined();
+    mapped?.ended();
+    expect(limiter.reserve("192.0.2.2", never)).toBeDefined();
   });
 
   it("gives an address less the more others have, so that a few do not take everything", () => {
     const limiter = new ConnectionLimiter({ ...limits, maxHandshakes: 1000, maxHandshakesPerAddress: 250 });
     const taken = (address: string): number => {
       let count = 0;
-      while (limiter.enter(address, never) !== undefined) count++;
+      while (limiter.reserve(address, never) !== undefined) count++;
       return count;
     };
     const each = Array.from({ length: 15 }, (_, at) => taken(`192.0.2.${at}`));
     expect(each.slice(0, 3)).toEqual([250, 188, 141]);
     expect(Math.min(...each)).toBeGreaterThan(0);
-    expect(limiter.enter("198.51.100.1", never)).toBeDefined();
+    expect(limiter.reserve("198.51.100.1", never)).toBeDefined();
   });
 
   it("gives an address fewer sessions the more others have", () => {
@@ -437,7 +437,7 @@ describe("the connection limiter of a listener", () => {
     function idleIn(limiter: ConnectionLimiter, names: readonly string[]): { take: Take; closed: string[] } {
       const closed: string[] = [];
       const take: Take = (name) => {
-        const connection = limiter.enter(`192.0.2.${name[0]}`, () => void closed.push(name));
+        const connection = limiter.reserve(`192.0.2.${name[0]}`, () => void closed.push(name));
         if (connection?.greeted() !== true) return undefined;
         connection.requestBegan();
         return connection;
@@ -448,7 +448,7 @@ describe("the connection limiter of a listener", () => {
       }
       return { take, closed };
     }
-    type Take = (name: string) => ReturnType<ConnectionLimiter["enter"]>;
+    type Take = (name: string) => ReturnType<ConnectionLimiter["reserve"]>;
 
     it("closes the one that has been idle longest for a new one, of any address if all places are taken", () => {
       const { take, closed } = idleIn(new ConnectionLimiter(limits), ["1a", "2b", "3c"]);
@@ -513,7 +513,7 @@ describe("the connection limiter of a listener", () => {
       expect(closed).toEqual(["2b"]);
       vi.advanceTimersByTime(60_000);
       expect(take("5e")).toBeUndefined();
-      busy?.leave();
+      busy?.ended();
       expect(take("5e")).toBeDefined();
     });
   });
@@ -525,7 +525,7 @@ describe("the connection limiter of a listener", () => {
     it("closes one in time whose requests are refused over and over", () => {
       const limiter = new ConnectionLimiter({ ...limits, maxSessions: 1, maxSessionsPerAddress: 1 });
       let closed = 0;
-      const refused = limiter.enter("192.0.2.1", () => void closed++);
+      const refused = limiter.reserve("192.0.2.1", () => void closed++);
       expect(limiter.takeSession("192.0.2.2")).toBe(true);
       for (let ms = 0; ms < limits.maxCloseMs; ms += 10) {
         expect(closed).toBe(0);
@@ -538,7 +538,7 @@ describe("the connection limiter of a listener", () => {
     it("keeps one that carries a session", () => {
       const limiter = new ConnectionLimiter({ ...limits, maxSessions: 1, maxSessionsPerAddress: 1 });
       let closed = 0;
-      const connection = limiter.enter("192.0.2.1", () => void closed++);
+      const connection = limiter.reserve("192.0.2.1", () => void closed++);
       const left = connection?.carry();
       expect(limiter.takeSession("192.0.2.1")).toBe(true);
       expect(connection?.greeted()).toBe(false);
@@ -552,10 +552,10 @@ describe("the connection limiter of a listener", () => {
 
   it("counts a connection once that was upgraded after it had answered requests", () => {
     const limiter = new ConnectionLimiter({ ...limits, maxSessions: 1, maxSessionsPerAddress: 1 });
-    const connection = limiter.enter("192.0.2.1", never);
+    const connection = limiter.reserve("192.0.2.1", never);
     expect([connection?.greeted(), connection?.admit(), connection?.greeted()]).toEqual([true, true, true]);
-    connection?.leave();
-    expect(limiter.enter("192.0.2.1", never)?.greeted()).toBe(true);
+    connection?.ended();
+    expect(limiter.reserve("192.0.2.1", never)?.greeted()).toBe(true);
   });
 
   /** Newcomers of a limiter, and what became of them. */
@@ -568,9 +568,9 @@ describe("the connection limiter of a listener", () => {
       const ended = limiter.arrive({
         address,
         close: never,
-        enter: (pending) => {
+        onPlace: (pending) => {
           outcomes.push(name);
-          leave = () => pending.leave();
+          leave = () => pending.ended();
         },
         refuse: () => void outcomes.push(`no ${name}`),
       });
@@ -633,7 +633,7 @@ describe("the connection limiter of a listener", () => {
       const limiter = new ConnectionLimiter(limits);
       const closed: string[] = [];
       const [, settled, refused] = ["silent", "settled", "refused"].map((name) =>
-        limiter.enter(undefined, () => void closed.push(name)),
+        limiter.reserve(undefined, () => void closed.push(name)),
       );
       settled?.admit();
       settled?.greeted();
@@ -652,7 +652,7 @@ describe("the connection limiter of a listener", () => {
     try {
       const limiter = new ConnectionLimiter(limits);
       const closed: string[] = [];
-      const connection = limiter.enter("192.0.2.1", () => void closed.push("connection"));
+      const connection = limiter.reserve("192.0.2.1", () => void closed.push("connection"));
       const left = connection?.carry();
       connection?.settled();
       vi.advanceTimersByTime(10_000);

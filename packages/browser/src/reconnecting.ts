@@ -14,7 +14,7 @@ import { FORBIDDEN } from "./unreached.js";
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** Options of a page's connection, for every transport. */
-export interface HealingOptions extends Omit<ConnectionOptions, "isPermanent"> {
+export interface ReconnectingOptions extends Omit<ConnectionOptions, "isPermanent"> {
   /** Milliseconds for each attempt, and for all attempts until the first session is ready. Default 10,000. */
   readonly timeoutMs?: number;
   /** Stops connecting; has no effect once the first session is ready. Default: none. */
@@ -28,7 +28,7 @@ export interface BrowserConnection extends Connection<Session<BrowserTransport>>
 }
 
 /** Strategy for reaching the server: over one transport, or over the best of several. */
-export interface Way<R extends Reached = Reached> {
+export interface ConnectStrategy<R extends Reached = Reached> {
   /** Transport of the latest session. */
   readonly inUse: TransportInUse | undefined;
   open(signal: AbortSignal, timeoutMs: number): Promise<R>;
@@ -40,17 +40,22 @@ export interface Way<R extends Reached = Reached> {
     signal: AbortSignal,
   ): Promise<Session<BrowserTransport>>;
   /** Called when the network has changed, so that a failed transport may work now. */
-  hurry?(): void;
+  retryNow?(): void;
 }
 
 /** Creates a session over a reached transport. */
 export type RunTransport<R extends Reached = Reached> = (reached: R) => Awaitable<Session<BrowserTransport>>;
 
-/** Makes a connection with `way`, whose sessions `make` creates. Resolves when the first one is ready. */
-export async function heal<R extends Reached>(
-  way: Way<R>,
+/** Makes a connection with `strategy`, whose sessions `make` creates. Resolves when the first one is ready. */
+export async function reconnectingConnection<R extends Reached>(
+  strategy: ConnectStrategy<R>,
   make: RunTransport<R>,
-  { timeoutMs = DEFAULT_TIMEOUT_MS, signal, proof, ...options }: HealingOptions & Pick<ClientSessionOptions, "proof">,
+  {
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+    signal,
+    proof,
+    ...options
+  }: ReconnectingOptions & Pick<ClientSessionOptions, "proof">,
 ): Promise<BrowserConnection> {
   const run = async (reached: R): Promise<Session<BrowserTransport>> => {
     const session = await sessionOn(reached, make);
@@ -60,19 +65,19 @@ export async function heal<R extends Reached>(
   const page = new PageLife();
   const dial = async (signal: AbortSignal): Promise<Session<BrowserTransport>> => {
     await page.present();
-    return run(await way.open(signal, timeoutMs));
+    return run(await strategy.open(signal, timeoutMs));
   };
-  const improve = way.improve?.bind(way, run, timeoutMs);
+  const improve = strategy.improve?.bind(strategy, run, timeoutMs);
   const isPermanent = (error: Error): boolean => error instanceof TransportError && error.code === FORBIDDEN;
   const connection = createConnection(dial, { ...options, isPermanent, ...(improve !== undefined && { improve }) });
-  page.follow(connection, () => way.hurry?.());
+  page.watch(connection, () => strategy.retryNow?.());
   try {
     await connection.ready({ signal, timeoutMs });
   } catch (error) {
     await connection.close();
     throw error;
   }
-  return Object.defineProperty(connection, "transport", { get: () => way.inUse }) as BrowserConnection;
+  return Object.defineProperty(connection, "transport", { get: () => strategy.inUse }) as BrowserConnection;
 }
 
 /** Returns `url`, which may be relative to the page's. Throws `TypeError` for a scheme that is not in `schemes`. */
