@@ -42,7 +42,7 @@ class FailsAcceptor implements WebAcceptor {
   private constructor(http2: Http2SecureServer, requests: FailsRequests) {
     this.http2 = http2;
     this.requests = requests;
-    http2.prependListener("session", (session: ServerHttp2Session) => this.follow(session));
+    http2.prependListener("session", (session: ServerHttp2Session) => this.watchSession(session));
     sendWebSocketsToHttp1(http2);
   }
 
@@ -91,7 +91,7 @@ class FailsAcceptor implements WebAcceptor {
     this.requests.stop();
   }
 
-  private follow(session: ServerHttp2Session): void {
+  private watchSession(session: ServerHttp2Session): void {
     const { connecting } = this;
     if (connecting === undefined) return;
     pingWhileAlive(session);

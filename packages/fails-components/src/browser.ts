@@ -60,9 +60,9 @@ async function load(): Promise<Ponyfill> {
   const { WebTransport: native } = scope;
   if (native === undefined) return imported();
   const guarded = new Proxy(native, {
-    construct(target, given: unknown[]) {
-      if (String(given[0]) === PROBE) throw new Error("nobody is asked");
-      return Reflect.construct(target, given) as WebTransport;
+    construct(target, args: unknown[]) {
+      if (String(args[0]) === PROBE) throw new Error("nobody is asked");
+      return Reflect.construct(target, args) as WebTransport;
     },
   });
   scope.WebTransport = guarded;
@@ -75,7 +75,9 @@ async function load(): Promise<Ponyfill> {
 
 async function imported(): Promise<Ponyfill> {
   // The compiler finds the types of the package's build for Node.
-  const found = (await import("@fails-components/webtransport")) as unknown as { WebTransportPonyfill?: Ponyfill };
-  if (found.WebTransportPonyfill !== undefined) return found.WebTransportPonyfill;
+  const ponyfillModule = (await import("@fails-components/webtransport")) as unknown as {
+    WebTransportPonyfill?: Ponyfill;
+  };
+  if (ponyfillModule.WebTransportPonyfill !== undefined) return ponyfillModule.WebTransportPonyfill;
   throw new Error('bundle @fails-components/webtransport with the condition "browser"');
 }

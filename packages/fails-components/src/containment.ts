@@ -7,8 +7,8 @@ import type { FailsInside } from "./package.js";
  * capsule that is too short, makes the parser throw from an event listener.
  */
 export function containReads(stream: Duplex): void {
-  const on = stream.on.bind(stream);
-  stream.on = (event: string | symbol, listener: (...given: never[]) => void): Duplex => {
+  const originalOn = stream.on.bind(stream);
+  stream.on = (event: string | symbol, listener: (...args: never[]) => void): Duplex => {
     const contained = (): void => {
       try {
         listener();
@@ -16,7 +16,7 @@ export function containReads(stream: Duplex): void {
         stream.destroy(error instanceof Error ? error : new Error(String(error)));
       }
     };
-    return on(event as "readable", event === "readable" ? contained : listener);
+    return originalOn(event as "readable", event === "readable" ? contained : listener);
   };
 }
 
@@ -26,10 +26,10 @@ export function containReads(stream: Duplex): void {
  */
 export function resetLater(stream: ServerHttp2Stream): void {
   const close = stream.close.bind(stream);
-  stream.close = (...given) => {
+  stream.close = (...args) => {
     const { ":status": status = 200 } = stream.sentHeaders ?? {};
-    if (Number(status) === 200) close(...given);
-    else setImmediate(close, ...given);
+    if (Number(status) === 200) close(...args);
+    else setImmediate(close, ...args);
   };
 }
 
@@ -47,6 +47,6 @@ export function refuseLateStreams(session: FailsInside): void {
 
 /** Skips the package's ping, sent every second, once the connection is destroyed: Node throws for such a ping. */
 export function pingWhileAlive(connection: Http2Session): void {
-  const ping = connection.ping.bind(connection) as (...given: unknown[]) => boolean;
-  connection.ping = (...given: unknown[]) => !connection.destroyed && ping(...given);
+  const ping = connection.ping.bind(connection) as (...args: unknown[]) => boolean;
+  connection.ping = (...args: unknown[]) => !connection.destroyed && ping(...args);
 }

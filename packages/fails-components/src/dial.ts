@@ -45,10 +45,10 @@ export async function dialFails(url: URL, options: TransportDialOptions): Promis
 
 /** Throws `TypeError` for options that the package would silently ignore. */
 function requireSupported({ ca, cert, serverName }: TransportDialOptions): void {
-  const given = Object.entries({ ca, cert, serverName }).find(([, value]) => value !== undefined);
-  if (given === undefined) return;
+  const unsupported = Object.entries({ ca, cert, serverName }).find(([, value]) => value !== undefined);
+  if (unsupported === undefined) return;
   throw new TypeError(
-    `failsTransport() does not take the option ${given[0]}: it trusts the system's roots (NODE_EXTRA_CA_CERTS adds to them) or serverCertificateHashes`,
+    `failsTransport() does not take the option ${unsupported[0]}: it trusts the system's roots (NODE_EXTRA_CA_CERTS adds to them) or serverCertificateHashes`,
   );
 }
 
@@ -93,12 +93,12 @@ function refuse({ href }: URL, status: number | undefined, cause: unknown): neve
 function onRequest(
   connection: ClientHttp2Session,
   headers: TransportDialOptions["headers"],
-  tell: (stream: ClientHttp2Stream) => void,
+  onStream: (stream: ClientHttp2Stream) => void,
 ): void {
   const request = connection.request.bind(connection);
-  connection.request = (own, options) => {
-    const stream = request({ ...own, ...lowerCase(headers) }, options);
-    tell(stream);
+  connection.request = (ownHeaders, options) => {
+    const stream = request({ ...ownHeaders, ...lowerCase(headers) }, options);
+    onStream(stream);
     return stream;
   };
 }

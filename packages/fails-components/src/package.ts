@@ -14,14 +14,14 @@ async function quietly<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } finally {
-    for (const put of restore) put();
+    for (const restoreOne of restore) restoreOne();
   }
 }
 
 function filtered(name: "log" | "error"): () => void {
   const original = console[name];
-  const filter = (...given: unknown[]): void => {
-    if (!ABOUT_QUICHE.test(String(given[0]))) original(...given);
+  const filter = (...args: unknown[]): void => {
+    if (!ABOUT_QUICHE.test(String(args[0]))) original(...args);
   };
   console[name] = filter;
   return () => {

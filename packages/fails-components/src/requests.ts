@@ -64,8 +64,8 @@ export class FailsRequests {
     this.limiter = limiter;
     this.url = url;
     this.onIncoming = onIncoming;
-    server.setRequestCallback(({ header }) => Promise.resolve(this.answer(header)));
-    void this.take(server.sessionStream(SESSIONS, { noAutoPaths: true }).getReader());
+    server.setRequestCallback(({ header }) => Promise.resolve(this.responseFor(header)));
+    void this.acceptSessions(server.sessionStream(SESSIONS, { noAutoPaths: true }).getReader());
   }
 
   /** Stops accepting sessions. */
@@ -81,13 +81,13 @@ export class FailsRequests {
     return this.settings.pages.refusal({ origin: pageOrigin(header.origin), authority, plainHost: undefined });
   }
 
-  private answer(header: IncomingHttpHeaders): FailsAnswer {
+  private responseFor(header: IncomingHttpHeaders): FailsAnswer {
     const { source } = this;
     this.source = undefined;
     const status = this.refusal(header);
     if (status !== undefined) return { status };
     if (!header["wt-available-protocols"]?.includes(WEBTRANSPORT_STREAM_PROTOCOL)) return { status: 400 };
-    const pending = source && this.enter(source);
+    const pending = source && this.reservePlace(source);
     if (source === undefined || pending === undefined) return { status: 503 };
     const userData: Accepted = { header, source, pending };
     return { status: 200, path: SESSIONS, selectedProtocol: WEBTRANSPORT_STREAM_PROTOCOL, userData };
@@ -97,23 +97,23 @@ export class FailsRequests {
    * Reserves a place for a session. A WebSocket over HTTP/1.1 uses the place of its connection; each session on an
    * HTTP/2 connection gets its own.
    */
-  private enter({ accepted, holder, socket }: Source): PendingConnection | undefined {
+  private reservePlace({ accepted, holder, socket }: Source): PendingConnection | undefined {
     if (holder === socket) return accepted.pending;
-    const pending = this.limiter.enter(
+    const pending = this.limiter.reserve(
       accepted.remoteAddress?.host,
       () => holder.destroy(),
       accepted.pending.carriedMs,
     );
     if (pending === undefined) return undefined;
-    const left = accepted.pending.carry();
+    const releaseCarried = accepted.pending.carry();
     holder.once("close", () => {
-      pending.leave();
-      left();
+      pending.ended();
+      releaseCarried();
     });
     return pending;
   }
 
-  private async take(reader: ReadableStreamDefaultReader<FailsServerSession>): Promise<void> {
+  private async acceptSessions(reader: ReadableStreamDefaultReader<FailsServerSession>): Promise<void> {
     for (;;) {
       const { value: session } = await reader.read();
       if (session === undefined) return;
@@ -166,7 +166,7 @@ function pageOrigin(origin: string | undefined): string | undefined {
 }
 
 function fieldsOf(name: string, value: string | string[] | undefined): [string, string][] {
-  return [value ?? []].flat().map((one) => [name, one]);
+  return [value ?? []].flat().map((entry) => [name, entry]);
 }
 
 /** A connection, or one stream of it, that carries a session. */
