@@ -105,14 +105,14 @@ interface NativeModule {
   ): NativeEndpoint | NativeFailure;
   bindGroup(host: Uint8Array, port: number, places: number, ids: Uint8Array): string | NativeFailure;
   createCertificate(fields: Uint8Array, notBefore: number, notAfter: number): string | NativeFailure;
-  claimPlaces(descriptors: number[], count: number): string | NativeFailure;
+  claimPlaces(descriptors: number[], wanted: number): string | NativeFailure;
   unclaimPlace(descriptor: number): void;
   steerGroup(
     descriptors: number[],
     accepting: Uint8Array,
     empty: Uint8Array,
     claimed: Uint8Array,
-    epoch: number,
+    turn: number,
     ids: Uint8Array,
   ): number | NativeFailure;
   bindRelay(
@@ -144,9 +144,9 @@ export function packFields(fields: readonly Uint8Array[]): Uint8Array {
 }
 
 /** Throws if the engine returned a failure. */
-export function unwrap<T>(result: T | NativeFailure): T {
-  if (Array.isArray(result)) throw fromFailure(result as unknown as NativeFailure);
-  return result as T;
+export function unwrap<T>(answer: T | NativeFailure): T {
+  if (Array.isArray(answer)) throw fromFailure(answer as unknown as NativeFailure);
+  return answer as T;
 }
 
 export function fromFailure([source, code, message, closeCode, reason, status, address]: NativeFailure): QuicError {
