@@ -66,12 +66,14 @@ describe.each(schemes)("examples/arith over %s", (scheme) => {
 });
 
 describe.each(schemes)("examples/cbor over %s", (scheme) => {
-  it("calls in CBOR, what JSON has not included, and what a server without it says", async () => {
+  it("calls in CBOR and XML, what JSON has not included, and what a server without it says", async () => {
     const { child, output } = start("cbor/dist/main.js", scheme);
     expect({ code: await exit(child), output: output() }).toMatchObject({ code: 0 });
     const order = "at: 1970-01-01T00:00:00.000Z,\n  cents: 4611686018427387904n,\n  tags: Set(2) { 'new', 'gift' }\n}";
-    expect(output()).toContain(`placed  {\n  id: 'o-1',\n  ${order}`);
-    expect(output()).toContain(`listed  {\n  id: 'o-1',\n  ${order}`);
+    for (const codec of ["cbor", "xml"])
+      expect(output()).toContain(
+        `${codec}\nplaced  {\n  id: 'o-1',\n  ${order}\nlisted  {\n  id: 'o-1',\n  ${order}\n`,
+      );
     expect(output()).toMatch(
       /^refused unimplemented: the codec "cbor" is not known here: there are msgpack, json, raw$/m,
     );
