@@ -3,7 +3,6 @@ import { generate } from "@quicrpc/codegen";
 import {
   authentication,
   authorize,
-  catchUp,
   concurrencyLimit,
   createClientSession,
   createConnection,
@@ -15,7 +14,7 @@ import {
 import { blob } from "@quicrpc/blobs";
 import { defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { tapFrames } from "@quicrpc/core/measure";
-import { createOutbox, MemoryOnceStore } from "@quicrpc/durable";
+import { catchUp, createOutbox, MemoryOnceStore } from "@quicrpc/durable";
 import { createPool } from "@quicrpc/pool";
 import { createTopics, topic } from "@quicrpc/topics";
 import {

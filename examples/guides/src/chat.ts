@@ -1,6 +1,7 @@
 // A stream whose items have cursors: see docs/durable.md.
 import { EventEmitter, on } from "node:events";
-import { catchUp, rpcError } from "@quicrpc/core";
+import { rpcError } from "@quicrpc/core";
+import { catchUp } from "@quicrpc/durable";
 import { chatMethods, type ChatClient, type ChatMessagesItem, createChatRouter } from "./generated/chat.js";
 
 /** Messages of a chat; only the latest are kept. */

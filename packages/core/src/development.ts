@@ -70,7 +70,3 @@ export const authorize: typeof plain.authorize = checked("authorize()", plain.au
   permissionOf: true,
   scopesOf: true,
 });
-export const catchUp: typeof plain.catchUp = checked("catchUp()", plain.catchUp, 2, {
-  cursor: true,
-  maxBuffered: true,
-});

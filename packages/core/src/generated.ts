@@ -1,16 +1,15 @@
 // The entry for generated code, for methods written by hand, and for tools.
-export type { Caller, DuplexStream } from "./call/caller.js";
-export { bytesCodec, type Issue, uncheckedCodec, zodCodec, type ZodCodecOptions } from "./call/messages/codec.js";
+export type { Caller, DuplexStream } from "./call/base-caller.js";
+export { bytesCodec, uncheckedCodec, zodCodec } from "./call/messages/codec.js";
 export type { StreamSource } from "./call/items/send-items.js";
 export type { ItemStream } from "./call/items/item-stream.js";
 export type { UnsharedBytes } from "./platform-types.js";
 export { type BlobFields, blobOptionsOf } from "./contract/blob-code.js";
 export type { CallOptions } from "./call/options.js";
 export { withCallOptions } from "./client/calling.js";
-export { clientStreamCalls } from "./client/client-stream.js";
+export { clientStreamCalls, duplexCalls } from "./client/client-stream.js";
 export { cursorStreamCalls, foreignCursorStreamCalls } from "./client/cursor-stream.js";
 export { defineMethod } from "./client/define-method.js";
-export { duplexCalls } from "./client/duplex.js";
 export {
   foreignClientStreamCalls,
   foreignDuplexCalls,
@@ -43,10 +42,12 @@ export {
   topicMethodNames,
   topicOfMethod,
   type TopicOfMethod,
+  isBytesSchema,
+  isStreamSchema,
+  type Payload,
 } from "./contract/service.js";
 export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
 export { type CursorOption, type ItemCursor, itemCursor } from "./contract/cursor.js";
-export { isBytesSchema, isStreamSchema, type Payload } from "./contract/schema.js";
 export { defaultServiceId, fnv1a } from "./contract/service-id.js";
 export { isCode } from "./codes.js";
 export type { CallContext } from "./server/context.js";
@@ -96,7 +97,7 @@ export type { Read, Write } from "./codec/halves.js";
 export { Keys } from "./codec/keys.js";
 export { array, map, set, tuple } from "./codec/containers.js";
 export { isPlainObject, record } from "./codec/record.js";
-export { loose, object, type OtherKeys } from "./codec/object.js";
+export { loose, object } from "./codec/object.js";
 export {
   any,
   bigint,
@@ -121,10 +122,9 @@ export {
   type Place,
   placesOf,
   type PlainJson,
-  type RecordKeys,
   type Structure,
 } from "./codec/form.js";
-export { type Backtracking, backtrackingOf, longestText } from "./codec/backtracking.js";
+export { backtrackingOf, longestText } from "./codec/backtracking.js";
 export { Mode, run, type Shape } from "./codec/shape.js";
 export { typedArray } from "./codec/typed-array.js";
 export { messageOf, told, toldShape } from "./codec/told.js";
@@ -152,7 +152,7 @@ export { weightOf } from "./codec/nodes.js";
 export { countJson } from "./call/messages/json-count.js";
 export { MAX_BIGINT_DIGITS } from "./msgpack/big-int.js";
 export { placesWith } from "./msgpack/places.js";
-export { type KeyCrowd, keyCrowd, setOf } from "./msgpack/key-crowd.js";
+export { keyCrowd, setOf } from "./msgpack/key-crowd.js";
 export { misfit } from "./msgpack/misfit.js";
 export { sentBytes } from "./msgpack/write-value.js";
 export {

@@ -1,6 +1,5 @@
 // The entry for applications. README.md explains what this entry, `generated.ts` and `transports.ts` contain.
-export { createCaller, type TypedCaller } from "./call/base-caller.js";
-export type { DuplexStream, Caller } from "./call/caller.js";
+export { createCaller, type TypedCaller, type DuplexStream, type Caller } from "./call/base-caller.js";
 export type { StreamSource } from "./call/items/send-items.js";
 export type { ItemStream } from "./call/items/item-stream.js";
 export { json } from "./call/messages/json.js";
@@ -12,8 +11,11 @@ export type { ConnectionState } from "./connection/state.js";
 export { isRpcErrorOf, rpcError } from "./contract/method-errors.js";
 // `export *`, because TypeScript merges declarations of applications only with this form.
 export type * from "./contract/meta.js";
-export { bytes, type BytesSchema, stream, type StreamSchema } from "./contract/schema.js";
 export {
+  bytes,
+  type BytesSchema,
+  stream,
+  type StreamSchema,
   notify,
   type NotifySchema,
   rpc,
@@ -40,7 +42,6 @@ export { observeResponse, withResponseMessages } from "./interceptors/observed.j
 export { retry } from "./interceptors/retry.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";
 export { Metadata } from "./metadata.js";
-export { catchUp } from "./server/catch-up.js";
 export type { CallContext } from "./server/context.js";
 export { sanitizeForLog } from "./server/log-error.js";
 export type { Router } from "./server/router.js";

@@ -21,7 +21,7 @@ export type { BaseCaller, Resumption } from "./call/base-caller.js";
 export type { Callee } from "./call/carrier.js";
 export type { Compression } from "./contract/compression.js";
 export type { MethodMeta } from "./contract/meta.js";
-export type { Schema } from "./contract/schema.js";
+export type { Schema } from "./contract/service.js";
 export { pacedCompression } from "./transport/paced-compression.js";
 export { requirePositions } from "./contract/position.js";
 export { declaredError } from "./contract/method-errors.js";
@@ -30,7 +30,15 @@ export type { Calling, CallingHost } from "./client/calling.js";
 export type { ClientLimits } from "./client-limits.js";
 export { AnsweredCall } from "./client/unary.js";
 export { FormatTable } from "./call/messages/session-format.js";
-export { type ItemTarget, SendFlow, sendItems, bytePieceOf, cut, MAX_PIECE } from "./call/items/send-items.js";
+export {
+  itemSource,
+  type ItemTarget,
+  SendFlow,
+  sendItems,
+  bytePieceOf,
+  cut,
+  MAX_PIECE,
+} from "./call/items/send-items.js";
 export { type Attempt, cancelled, throwIfAborted, timeoutOf } from "./call/options.js";
 export { fullName } from "./contract/descriptor.js";
 export { streamsInput, streamsOutput } from "./contract/directions.js";
@@ -132,7 +140,7 @@ export { type ReceiveFlow, receiveFlowOf } from "./call/items/flow.js";
 export { sendHead } from "./call/messages/send-message.js";
 export { OutgoingCallStream, type StreamOpener } from "./call/outgoing-stream.js";
 export { Call } from "./client/call.js";
-export { OutgoingItems } from "./client/outgoing-items.js";
+export { OutgoingItems } from "./client/client-stream.js";
 export { codeNumber } from "./codes.js";
 export { ProtocolError } from "./errors.js";
 export type { Measured } from "./memory-budget.js";

@@ -1,5 +1,6 @@
-// Calls that take effect once, and an outbox.
+// Calls that take effect once, an outbox, and streams of history with what follows it.
 
+export { catchUp } from "./catch-up.js";
 export { createOnceKey } from "./once-key.js";
 export { createOutbox, type Outbox, type OutboxOptions } from "./outbox.js";
 export { MemoryOnceStore, type MemoryOnceStoreOptions } from "./memory-once-store.js";

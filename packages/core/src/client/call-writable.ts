@@ -1,4 +1,4 @@
-import type { DuplexStream } from "../call/caller.js";
+import type { DuplexStream } from "../call/base-caller.js";
 import { type ItemTarget, cut } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
 import { young } from "../young.js";

@@ -10,7 +10,7 @@ import { FLAG_HEAD, type Frame } from "../wire/frame.js";
 import { type Head, type HeadFields, readHead, writeHead } from "../wire/head.js";
 import { decodeMetadata, encodeMetadata } from "../wire/metadata.js";
 import type { CallingHost } from "./calling.js";
-import type { OutgoingItems } from "./outgoing-items.js";
+import type { OutgoingItems } from "./client-stream.js";
 import { failureOf, PendingCall, type SentItems } from "./pending-call.js";
 import * as FrameType from "../wire/frame-type.js";
 import { codecIn, encodePayload } from "../call/messages/payload.js";

@@ -7,9 +7,8 @@ import {
 } from "../contract/descriptor.js";
 import type { MethodErrors, NoErrors } from "../contract/method-errors.js";
 import type { Calling } from "./calling.js";
-import { clientStreamCalls } from "./client-stream.js";
+import { clientStreamCalls, duplexCalls } from "./client-stream.js";
 import { cursorStreamCalls } from "./cursor-stream.js";
-import { duplexCalls } from "./duplex.js";
 import { datagramCalls, notifyCalls } from "./notify.js";
 import { serverStreamCalls } from "./server-stream.js";
 import { unaryCalls } from "./unary.js";

@@ -1,6 +1,12 @@
 import { onAbort, watch } from "../call/watch.js";
-import { type AnyAnswer, BaseCaller, type Resumption, type TypedCaller } from "../call/base-caller.js";
-import type { Caller, DuplexStream } from "../call/caller.js";
+import {
+  type AnyAnswer,
+  BaseCaller,
+  type Resumption,
+  type TypedCaller,
+  type Caller,
+  type DuplexStream,
+} from "../call/base-caller.js";
 import { type ItemStream, itemQueue } from "../call/items/item-stream.js";
 import { expiries } from "../call/expiries.js";
 import type { CallOptions } from "../call/options.js";

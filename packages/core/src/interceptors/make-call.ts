@@ -1,4 +1,4 @@
-import type { Caller } from "../call/caller.js";
+import type { Caller } from "../call/base-caller.js";
 import type { CallOptions } from "../call/options.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import { Metadata } from "../metadata.js";

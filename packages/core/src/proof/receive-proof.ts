@@ -1,7 +1,6 @@
 import { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS } from "../limits.js";
-import { frameAt, lookAtFirstLane } from "../transport/first-lane.js";
-import type { GreetingOptions } from "../transport/greeting.js";
+import { frameAt, lookAtFirstLane, type GreetingOptions } from "../transport/greeting.js";
 import type { KeyingMaterialExporter, TransportSession } from "../transport/session.js";
 import { isOfProof, readOfProof, writeOfProof } from "../wire/credentials.js";
 import * as FrameType from "../wire/frame-type.js";

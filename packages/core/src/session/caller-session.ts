@@ -1,5 +1,4 @@
-import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
-import type { Caller, DuplexStream } from "../call/caller.js";
+import { type AnyAnswer, BaseCaller, type Caller, type DuplexStream } from "../call/base-caller.js";
 import type { CallPlaces } from "../call/call-places.js";
 import { atMost } from "../call/expiries.js";
 import type { CallOptions } from "../call/options.js";

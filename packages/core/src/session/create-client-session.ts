@@ -1,4 +1,4 @@
-import type { Via } from "../contract/descriptor.js";
+import type { Via, AnyMethod } from "../contract/descriptor.js";
 import { completeClientLimits } from "../client-limits.js";
 import type { Limits } from "../limits.js";
 import type { MetadataInit } from "../metadata.js";
@@ -6,10 +6,12 @@ import type { Awaitable } from "../server/router.js";
 import type { Prover } from "../transport/prover.js";
 import type { TransportSession } from "../transport/session.js";
 import { clientSideOf, greetingOf, plainSettings } from "./plain-settings.js";
-import { explainByLoaded } from "./explain-by-loaded.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
+import { atMost } from "../call/expiries.js";
+import type { Explanation, Fault } from "../call/fault.js";
+import { asError } from "../errors.js";
 
 /** Options of `createClientSession`; `SessionOptions` explains them. */
 export interface ClientSessionOptions {
@@ -49,4 +51,19 @@ export function createClientSession<Transport extends TransportSession>(
     peerStreams: takePeerStreams,
     explain: explainByLoaded,
   }).open();
+}
+
+/** Milliseconds that an error waits for the code that completes it. */
+const LOAD_MS = 3000;
+
+/** Completes an error with code that is loaded on demand. If that fails, the error's hint says so. */
+export async function explainByLoaded(fault: Fault, method: AnyMethod): Promise<Explanation> {
+  let explanation: Explanation | undefined;
+  let reason = `no answer within ${LOAD_MS} ms`;
+  const loaded = import("./loaded-later.js").then(
+    ({ explainFault }) => (explanation = explainFault(fault, method)),
+    (error: unknown) => (reason = asError(error).message),
+  );
+  await atMost(LOAD_MS, loaded);
+  return explanation ?? { hint: `what explains it cannot be loaded: ${reason}` };
 }

@@ -1,8 +1,7 @@
 import { completeClientLimits } from "../client-limits.js";
 import type { TransportSession, WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./plain-settings.js";
-import type { ClientSessionOptions } from "./create-client-session.js";
-import { explainByLoaded } from "./explain-by-loaded.js";
+import { type ClientSessionOptions, explainByLoaded } from "./create-client-session.js";
 import type { StreamTaker } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 import { StreamSession } from "./stream-session.js";

@@ -1,4 +1,4 @@
-import type { OutgoingItems } from "../client/outgoing-items.js";
+import type { OutgoingItems } from "../client/client-stream.js";
 import type { TransportSession } from "../transport/session.js";
 import type { OutgoingCall } from "../call/carrier.js";
 import type { StreamedCall } from "../client/server-stream.js";

@@ -1,10 +1,14 @@
-import type { RpcError } from "../errors.js";
+import * as StreamKind from "../wire/stream-kind.js";
+import { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../limits.js";
 import type { Metadata } from "../metadata.js";
 import { type ReadGreeting, readGreeting } from "../wire/greeting.js";
 import { decodeMetadata } from "../wire/metadata.js";
-import { frameAt, lookAtFirstLane } from "./first-lane.js";
-import type { TransportSession } from "./session.js";
+import type { TransportSession, DirectStream } from "./session.js";
+import { MemoryBudget } from "../memory-budget.js";
+import type { Frame } from "../wire/frame.js";
+import { FrameReader } from "../wire/reader.js";
+import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 
 /** Greeting of a client: information about itself, sent before any call. */
 export interface Greeting {
@@ -59,4 +63,97 @@ export function receiveGreeting(
       onFailed: fail,
     });
   });
+}
+
+/** A look at the first lane of a client, before there is a session. */
+export interface LaneLook {
+  /**
+   * Called with all bytes of the lane that have arrived, and again with more, until it returns false. Exceptions go to
+   * `onFailed`.
+   *
+   * @param start position of the lane's first frame
+   */
+  look(bytes: Uint8Array, start: number, stream: DirectStream): boolean;
+  /** Called if the first stream is not a lane. */
+  onOther(): void;
+  /** The peer is gone, the transport cannot be read, or the look has failed. */
+  onFailed(error: RpcError): void;
+}
+
+/** Inspects the first bytes of a client's session. The session that is created later receives all bytes again. */
+export function lookAtFirstLane(transport: TransportSession, prefix: Uint8Array, look: LaneLook): void {
+  const onStream = (stream: DirectStream, expected: Uint8Array): void => {
+    if (stream.peek === undefined) {
+      look.onFailed(unable());
+      return;
+    }
+    const onBytes = (bytes: Uint8Array): boolean => {
+      try {
+        const start = laneStart(bytes, expected);
+        if (start === undefined) return true;
+        if (start >= 0) return look.look(bytes, start, stream);
+        look.onOther();
+      } catch (error) {
+        look.onFailed(RpcError.from(error, "invalid_argument"));
+      }
+      return false;
+    };
+    const onGone = (): void =>
+      look.onFailed(new RpcError("cancelled", "the peer ended its first stream before its greeting"));
+    stream.peek(onBytes, onGone);
+  };
+  if (!("openStream" in transport)) look.onFailed(unable());
+  // One byte stream has no prefix.
+  else if (transport.sole !== undefined) onStream(transport.sole, new Uint8Array(0));
+  else if (transport.firstStream === undefined) look.onFailed(unable());
+  else transport.firstStream((stream) => onStream(stream, prefix));
+}
+
+/**
+ * Reads the frame that begins at `start`; undefined while more bytes are needed. Throws `RpcError` for one of more than `maxBytes`, which
+ * is `limits.maxGreetingBytes`.
+ *
+ * @param use receives the frame, whose bytes are lent
+ */
+export function frameAt<Result>(
+  bytes: Uint8Array,
+  start: number,
+  maxBytes: number,
+  use: (frame: Frame) => Result,
+): { readonly result: Result; readonly end: number } | undefined {
+  const bodyStart = varintEnd(bytes, start);
+  if (bodyStart === undefined) return undefined;
+  const end = bodyStart + readVarint(bytes, start);
+  if (end - start > maxBytes) {
+    throw new RpcError("resource_exhausted", `a greeting has at most ${maxBytes} bytes (limits.maxGreetingBytes)`);
+  }
+  if (bytes.length < end) return undefined;
+  const results: Result[] = [];
+  const reader = new FrameReader(maxBytes, new MemoryBudget(maxBytes, "limits.maxGreetingBytes"));
+  reader.push(bytes.subarray(0, end), start, {
+    onFrame(frame) {
+      results.push(use(frame));
+    },
+  });
+  return { result: results[0] as Result, end };
+}
+
+/** Returns the position of a lane's first frame: -1 if the stream is not a lane, undefined if more bytes are needed. */
+function laneStart(bytes: Uint8Array, prefix: Uint8Array): number | undefined {
+  const known = Math.min(prefix.length, bytes.length);
+  for (let at = 0; at < known; at++) if (bytes[at] !== prefix[at]) return -1;
+  const end = varintEnd(bytes, prefix.length);
+  if (end === undefined) return undefined;
+  return readVarint(bytes, prefix.length) === StreamKind.Lane ? end : -1;
+}
+
+/** Returns the position after the varint at `at`; undefined if it is incomplete. */
+function varintEnd(bytes: Uint8Array, at: number): number | undefined {
+  if (at >= bytes.length) return undefined;
+  const end = at + varintLengthFromFirstByte(bytes[at] as number);
+  return end > bytes.length ? undefined : end;
+}
+
+function unable(): RpcError {
+  return new RpcError("internal", "the transport cannot be read before there is a session: it carries no greeting");
 }

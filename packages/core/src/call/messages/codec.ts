@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { type MessageCodec, type PayloadWriter, type PlainCodec, appendBytes } from "../../contract/codec.js";
-import type { Schema } from "../../contract/schema.js";
+import type { Schema } from "../../contract/service.js";
 import { type CostlyText, costlyText } from "../../codec/costly-texts.js";
 import { misfitError, schemaFailure } from "../../codec/misfit-error.js";
 import { MAX_NODES, requireFewNodes } from "../../codec/nodes.js";
@@ -13,13 +13,6 @@ import type { UnsharedBytes } from "../../platform-types.js";
 
 /** Most nesting levels of maps and sets in a message of `zodCodec`: each needs another run of zod. */
 const MAX_REVIVALS = 8;
-
-/** One reason why a value does not fit its schema; the `details` of an `invalid_argument` are a list of them. */
-export interface Issue {
-  readonly path: readonly (string | number)[];
-  readonly code: string;
-  readonly message: string;
-}
 
 /**
  * Encodes messages as MessagePack, and validates them with a zod schema on both sides: a message that does not match is
@@ -82,7 +75,7 @@ export function zodCodec<S extends Schema>(
 }
 
 /** Options of `zodCodec`. */
-export interface ZodCodecOptions {
+interface ZodCodecOptions {
   /**
    * Values in one message, those inside objects and arrays counted. More are refused with `resource_exhausted`, since zod cannot be
    * stopped and describes every value that does not fit. Default: 100,000.

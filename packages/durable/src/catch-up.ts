@@ -1,6 +1,5 @@
-import { itemSource, type StreamSource } from "../call/items/send-items.js";
-import { RpcError } from "../errors.js";
-import type { Awaitable } from "./router.js";
+import { RpcError, type StreamSource } from "@quicrpc/core";
+import { type Awaitable, checkOptions, itemSource } from "@quicrpc/core/internal";
 
 /** Options of `catchUp`. */
 interface CatchUpOptions<Item> {
@@ -25,8 +24,10 @@ interface CatchUpOptions<Item> {
 export function catchUp<Item>(
   history: () => Awaitable<StreamSource<Item>>,
   live: StreamSource<Item>,
-  { cursor, maxBuffered = 1000 }: CatchUpOptions<Item>,
+  options: CatchUpOptions<Item>,
 ): AsyncIterableIterator<Item> {
+  checkOptions("catchUp()", options, { cursor: true, maxBuffered: true });
+  const { cursor, maxBuffered = 1000 } = options;
   const source = itemSource(live);
   const heard: Item[] = [];
   const state: { isPast: boolean; over: { readonly error?: unknown } | undefined } = { isPast: true, over: undefined };
