@@ -118,6 +118,7 @@ export {
   type Form,
   LISTS,
   OBJECTS,
+  partAt,
   partsOf,
   type Place,
   placesOf,

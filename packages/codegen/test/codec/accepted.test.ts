@@ -7,6 +7,12 @@ import { compileSamples, encode } from "./compile.js";
 const workspace = createWorkspace();
 afterAll(() => workspace[Symbol.dispose]());
 
+/** The type of `v` follows from `k`. */
+const MIXED = `z.intersection(
+  z.union([z.object({ k: z.literal("a"), v: z.bigint() }), z.object({ k: z.literal("b"), v: z.map(z.string(), z.int()) })]),
+  z.object({ x: z.int() }),
+)`;
+
 const cases: readonly (readonly [source: string, value: unknown])[] = [
   ["z.object({ a: z.any(), b: z.unknown() })", { a: undefined, b: undefined }],
   ["z.object({ a: z.any() })", { a: { b: undefined, c: 1 } }],
@@ -25,6 +31,8 @@ const cases: readonly (readonly [source: string, value: unknown])[] = [
   ["z.preprocess((value) => value, z.literal(7n))", 7n],
   ["z.looseRecord(z.string(), z.literal(7n))", { x: 7n }],
   ["z.codec(z.literal(7n), z.any(), { decode: (value) => value, encode: (value) => value as never })", 7n],
+  [`z.preprocess((value) => value, ${MIXED})`, { k: "a", v: 5n, x: 1 }],
+  [`z.preprocess((value) => value, ${MIXED})`, { k: "b", v: new Map([["c", 2]]), x: 1 }],
   [
     "z.any()",
     new Map<unknown, unknown>([

@@ -166,6 +166,16 @@ export const CONTAINERS: ReadonlySet<string> = /* @__PURE__ */ new Set([
   "tuple",
 ]);
 
+/** Returns the part for the item or property `key` of a value; undefined if there is none. */
+export function partAt<Part>(form: Form<Part, unknown>, key: string | number): Part | undefined {
+  if (form.kind === "tuple") return form.items[Number(key)] ?? form.rest;
+  if (form.kind === "object") {
+    const { others } = form;
+    return Object.hasOwn(form.fields, key) ? form.fields[key] : typeof others === "object" ? others : undefined;
+  }
+  return form.kind !== "map" && "element" in form ? form.element : undefined;
+}
+
 /** Returns the parts in a list. A discriminated union has pairs, several of which may have the same option. */
 function partsIn(list: readonly unknown[]): readonly unknown[] {
   return Array.isArray(list[0]) ? [...new Set(list.map((pair) => (pair as readonly unknown[])[1]))] : list;

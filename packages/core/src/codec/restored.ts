@@ -1,7 +1,7 @@
 // On the wire, a set is an array, a map with text keys looks like an object, and a bigint is an integer. Schemas that
 // zod runs as a whole need the original values.
 import { placesWithKey, plain, WireMap, withEntry } from "../msgpack/value.js";
-import type { Form } from "./form.js";
+import { type Form, partAt } from "./form.js";
 import { remembering } from "./memo.js";
 import { Mode, run, type Shape } from "./shape.js";
 
@@ -36,7 +36,7 @@ function restoreOne(shape: Shape | undefined, value: unknown): unknown {
     return plain(value, form?.kind === "bigint" || (form?.kind === "literal" && form.values.includes(value)));
   }
   if (Array.isArray(value)) {
-    const items = value.map((each, i) => restore(form && partAt(form, i, value), each));
+    const items = value.map((each, i) => restore(form && partFor(form, i, value), each));
     return form?.kind === "set" ? new Set(items) : items;
   }
   if (!(value instanceof WireMap)) return value;
@@ -47,7 +47,7 @@ function restoreOne(shape: Shape | undefined, value: unknown): unknown {
   let places = 0;
   for (const [key, each] of value.entries) {
     places = placesWithKey(key, places);
-    object = withEntry(object, plain(key), restore(form && partAt(form, String(key), each), each));
+    object = withEntry(object, plain(key), restore(form && partFor(form, String(key), value), each));
   }
   return object;
 }
@@ -81,17 +81,8 @@ function optionFor(options: readonly Shape[], value: unknown): Form<Shape> | und
 }
 
 /** Returns the shape of the item or property `key` of `value`. */
-function partAt(form: Form<Shape>, key: string | number, value: unknown): Shape | undefined {
-  if (form.kind === "intersection") {
-    const sides = [form.left, form.right].map((side) => formFor(side, value));
-    return sides.map((side) => side && partAt(side, key, value)).find((part) => part !== undefined);
-  }
-  if (typeof key === "number") {
-    if ("items" in form) return form.items[key] ?? form.rest;
-    return form.kind === "array" || form.kind === "set" ? form.element : undefined;
-  }
-  if (form.kind === "record") return form.element;
-  if (form.kind !== "object") return undefined;
-  if (Object.hasOwn(form.fields, key)) return form.fields[key];
-  return typeof form.others === "object" ? form.others : undefined;
+function partFor(form: Form<Shape>, key: string | number, value: unknown): Shape | undefined {
+  if (form.kind !== "intersection") return partAt(form, key);
+  const sides = [form.left, form.right].map((side) => formFor(side, value));
+  return sides.map((side) => side && partFor(side, key, value)).find((part) => part !== undefined);
 }

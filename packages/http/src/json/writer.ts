@@ -6,6 +6,7 @@ import {
   MAX_DEPTH,
   misfit,
   Mode,
+  partAt,
   type PlainJson,
   requireObject,
   run,
@@ -15,7 +16,7 @@ import {
 import { toBase64 } from "@quicrpc/core/internal";
 import { checking, jsonMode, requireAll } from "./conversions.js";
 import { areDisjoint } from "./confusable.js";
-import { basesOf, hasOwnForms, isPart, objectOf, shapeAsIs, unwrapped } from "./own-forms.js";
+import { basesOf, hasOwnForms, objectOf, shapeAsIs, unwrapped } from "./own-forms.js";
 import { plainText, quote } from "./plain-text.js";
 
 /** Returns the JSON of a value. Throws the mismatch error if the value does not match its shape, or cannot be represented. */
@@ -278,26 +279,18 @@ function declared(value: unknown, own: readonly Shape[], all: readonly Shape[]):
   const [ownForms, forms] = [basesOf(own, shapeAsIs), basesOf(all, shapeAsIs)];
   if (ownForms.some(({ kind }) => kind === "external" || kind === "any")) return misfit();
   const copy = (item: unknown, key: string | number): readonly unknown[] => {
-    const inOwn = ownForms.flatMap((form) => partsAt(form, key) ?? othersOf(form));
-    const named = forms.flatMap((form) => partsAt(form, key) ?? []);
+    const partsIn = (some: typeof forms): readonly Shape[] => some.flatMap((form) => partAt(form, key) ?? []);
+    const inOwn = partsIn(ownForms);
+    const named = partsIn(forms.filter((form) => isNamed(form, key)));
     return inOwn.length + named.length === 0 ? [] : [declared(item, inOwn, [...inOwn, ...named])];
   };
   if (isArray) return value.flatMap(copy);
   return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => copy(item, key).map((each) => [key, each])));
 }
 
-/** Returns the shape of an item, or of a key that an object names. */
-function partsAt(form: Form<Shape, unknown>, key: string | number): readonly Shape[] | undefined {
-  if (form.kind === "array") return [form.element];
-  const part = form.kind === "tuple" ? (form.items[Number(key)] ?? form.rest) : undefined;
-  if (form.kind !== "object") return part && [part];
-  return Object.hasOwn(form.fields, key) ? [form.fields[key] as Shape] : undefined;
-}
-
-/** Returns the shape of keys that are not named. */
-function othersOf(form: Form<Shape, unknown>): readonly Shape[] {
-  if (form.kind === "record") return [form.element];
-  return form.kind === "object" && isPart(form.others) ? [form.others] : [];
+/** Returns true if `key` is an index, or a key that an object names. */
+function isNamed(form: Form<Shape, unknown>, key: string | number): boolean {
+  return form.kind === "object" ? Object.hasOwn(form.fields, key) : form.kind !== "record";
 }
 
 /** Returns true if the receiver of this JSON accepts it as a value of `shape`. */
