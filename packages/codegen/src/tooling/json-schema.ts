@@ -289,11 +289,11 @@ function definedNodes(root: SchemaNode): Set<SchemaNode> {
 }
 
 /** Returns the parts of `node` that its JSON Schema contains. */
-function writtenParts(node: SchemaNode): readonly SchemaNode[] {
+const writtenParts: (node: SchemaNode) => readonly SchemaNode[] = factOf((node) => {
   if (isBlob(node.schema) || node.kind === "template" || node.kind === "success") return [];
   if (node.kind === "pipe") return [isFunction(node.from) ? node.to : node.from];
   return partsOf(node).flatMap((part) => (part.schema === node.schema ? writtenParts(part) : [part]));
-}
+}, []);
 
 /** Kinds of schemas that may have several parts. */
 const BRANCHING: ReadonlySet<string> = new Set("object union discriminated tuple intersection record map".split(" "));
