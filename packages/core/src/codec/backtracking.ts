@@ -2,45 +2,59 @@
 // ways, as with `^.*-.*!$`, the platform's matcher tries all of them. That takes time proportional to the square of the
 // text's length, and more with each further repetition.
 
-/** Texts up to this length are matched if only their length determines how long that takes. */
+/**
+ * Length in characters of the longest text whose matching time is estimated. A pattern that matches such a text fast
+ * enough has no length limit.
+ */
 const LONG = 2 ** 20;
-/** Steps of the matcher for one text: about a second. Two repetitions reach them at 16 K characters, three at 1 K. */
+/** Maximum steps of the platform's regular expression matcher for one text: they take about a second. */
 const MAX_STEPS = 2e8;
-/** Characters of a text for a pattern with which each of them may double the number of steps. */
+/**
+ * Maximum characters of a text if the pattern can backtrack exponentially: each character may double the number of
+ * steps.
+ */
 const FEW = 16;
-/** Characters for the words that `Part.word` returns: the first that fits. Others of the pattern are added. */
+/**
+ * Characters that are tried, in this order, to build a text that a pattern matches. The pattern's own characters are
+ * added.
+ */
 const CHARS = `a0-A :.@/_${String.fromCharCode(...Array(128).keys())}é漢\u2028`;
 
-/** One character, possibly escaped, or a character class. */
+/** Matches one element of a pattern: a character, which may be escaped, or a character class. */
 const UNIT = /\[(?:[^\]\\]|\\[^])*\]|\\(?:x[\da-f]{2}|u[\da-f]{4}|c[a-z]|[^])|[^()|*+?]/iy;
 const ASSERTION = /[\^$]|\\b/iy;
 const REFERENCE = /\\(?:[1-9]|k<\w+>)/y;
 const GROUP = /\((?:\?(?::|<\w+>|(<?[=!])))?/y;
 const QUANTIFIER = /(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/y;
 
-/** The result of `backtrackingOf`. */
+/** An estimate of how much a regular expression can backtrack. */
 export interface Backtracking {
-  /** Length of the longest text that should be matched; `Infinity` if matching takes time that grows with the length and no faster. */
+  /**
+   * Length of the longest text that should be matched; `Infinity` if the matching time is linear in the text's length.
+   */
   readonly longest: number;
-  /** Formula of a text that takes long to match, in which `n` is a large number; empty if there is none. */
+  /**
+   * JavaScript expression for a text that takes long to match, in which `n` is a large number; empty if there is no
+   * such text.
+   */
   readonly attack: string;
 }
 
-/** A part of a pattern. */
+/** A parsed part of a regular expression, such as a character class, a group or a sequence. */
 interface Part {
   readonly source: string;
-  /** Returns a short text of characters in `chars` that the part matches. */
+  /** Returns a short text that the part matches, using only characters in `chars`; undefined if there is none. */
   readonly word: (chars: readonly string[]) => string | undefined;
-  /** The characters that it can match. */
+  /** The characters that the part can match. */
   readonly chars: readonly string[];
   readonly loops: readonly Loop[];
   /** True for a repetition of any character. */
   readonly isAnything?: boolean;
-  /** True if alternatives in it can match the same text. */
+  /** True if two alternatives in the part can match the same text. */
   readonly isAmbiguous?: boolean;
 }
 
-/** A repetition in a part, with what the part matches before and after it. */
+/** A repetition in a part of a pattern, with the parts before and after it. */
 interface Loop {
   readonly repeat: Repeat;
   readonly before: readonly Part[];
@@ -49,13 +63,13 @@ interface Loop {
 
 interface Repeat {
   readonly body: Part;
-  /** The number of lengths that it can have. */
+  /** Number of different lengths that the repetition can match. */
   readonly ways: number;
-  /** Earlier repetitions between which and this one a text can be divided, and the text to repeat for that. */
+  /** Earlier repetitions that can share a text with this one, each with the text whose repetition both can match. */
   readonly from: Map<Repeat, string>;
 }
 
-/** A sequence of repetitions; between each and the next, a text can be divided in several ways. */
+/** A sequence of repetitions. A text can be divided in several ways between each repetition and the next. */
 interface Chain {
   readonly repeats: readonly Repeat[];
   readonly steps: number;
@@ -64,8 +78,8 @@ interface Chain {
 const known = new WeakMap<RegExp, Backtracking>();
 
 /**
- * Estimates how long a pattern may take to match, ignoring its flags. The estimate may be too high for repeated groups
- * that contain alternatives or repetitions.
+ * Estimates how long a regular expression may take to match, ignoring its flags. The estimate may be too high for
+ * repeated groups that contain alternatives or repetitions.
  */
 export function backtrackingOf(pattern: RegExp): Backtracking {
   const found = known.get(pattern) ?? new Parser(pattern.source).backtracking();
@@ -77,7 +91,7 @@ class Parser {
   readonly #source: string;
   readonly #chars: readonly string[];
   #at = 0;
-  /** The text whose repetition leads to exponential time. */
+  /** A text whose repetition makes the matcher take exponential time; undefined if the parser has found none. */
   #exponential: string | undefined;
 
   constructor(source: string) {
@@ -106,7 +120,7 @@ class Parser {
     };
   }
 
-  /** Parses alternatives, up to the end or a closing parenthesis. */
+  /** Parses alternatives, up to the end of the pattern or a closing parenthesis. */
   #options(isWhole = false): Part {
     const begin = this.#at;
     const options = [this.#sequence(isWhole)];
@@ -169,7 +183,7 @@ class Parser {
 
   #repeated(body: Part, least: number, most: number): Part {
     if (most > 1) {
-      // A repetition within a repetition, which can divide a text with its own next round.
+      // A text can be divided between a nested repetition and the next round of the outer one.
       for (const { repeat, before, after } of body.loops) {
         this.#exponential ??= sharedText(repeat, [...after, ...before], repeat);
       }
@@ -197,7 +211,10 @@ class Parser {
   }
 }
 
-/** @param isWhole true if the parts are the whole pattern */
+/**
+ * Joins consecutive parts into one, and records which of their repetitions can share a text.
+ * @param isWhole true if the parts are the whole pattern
+ */
 function joined(source: string, parts: readonly Part[], isWhole: boolean): Part {
   const loops = parts.flatMap((part, at) =>
     part.loops.map(({ repeat, before, after }): Loop => {
@@ -221,8 +238,8 @@ function joined(source: string, parts: readonly Part[], isWhole: boolean): Part 
 }
 
 /**
- * Returns true if no text that can be divided between `later` and a part before `between` leads to a failed match. The
- * pattern ends with `rest`, which accepts any text that contains the separators of `between`.
+ * Returns true if the end of the pattern, `rest`, matches every text that can be divided between `later` and a part
+ * before `between`. Then the match succeeds at the first attempt, so the matcher does not backtrack.
  */
 function isHarmless(between: readonly Part[], later: Part, rest: readonly Part[]): boolean {
   const end = rest.at(-1)?.source === "$" ? rest.slice(0, -1) : rest;
@@ -232,7 +249,7 @@ function isHarmless(between: readonly Part[], later: Part, rest: readonly Part[]
   return separators(end)?.every((each) => given?.some((one) => one.includes(each))) === true;
 }
 
-/** Returns the texts between repetitions of any character; undefined if there are other repetitions. */
+/** Returns the texts between repetitions of any character; undefined if `parts` contains other repetitions. */
 function separators(parts: readonly Part[]): string[] | undefined {
   const found = [""];
   for (const { source, loops, isAnything } of parts) {
@@ -244,7 +261,7 @@ function separators(parts: readonly Part[]): string[] | undefined {
 }
 
 /**
- * Returns a text that both repetitions and the parts between them match, so that it can be divided between them;
+ * Returns a text that two repetitions and the parts between them all match, so that it can be divided between the two;
  * undefined if there is none.
  */
 function sharedText(one: Repeat, between: readonly Part[], other: Repeat): string | undefined {
@@ -254,7 +271,7 @@ function sharedText(one: Repeat, between: readonly Part[], other: Repeat): strin
   return word === undefined || next === undefined || through === undefined ? undefined : through || word || first;
 }
 
-/** Returns the chain with the most steps for a text of this length. */
+/** Returns the chain of repetitions that takes the most steps for a text of `length` characters. */
 function worstChain(loops: readonly Loop[], length: number): Chain {
   const chains = new Map<Repeat, Chain>();
   let worst: Chain = { repeats: [], steps: 0 };

@@ -3,8 +3,8 @@ import { RpcError } from "../errors.js";
 import { decoding, encoding, type Read, type Write } from "./halves.js";
 
 /**
- * Creates the codec of a message without a shape: values that `write` and `read` cannot handle are refused without an
- * explanation. Only for messages that they handle completely, which the generator ensures.
+ * Creates the codec of a message without a shape: a value that `write` or `read` cannot handle is refused without an
+ * explanation. The generator uses it only for messages whose every valid value both functions handle.
  *
  * @param name name of the message, for its errors
  */

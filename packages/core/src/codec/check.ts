@@ -8,16 +8,19 @@ import {
   type ShapePayload,
 } from "./shape.js";
 
-/** A condition that a value of the right type must meet. */
+/** A condition that a value of the right type must meet, such as a minimum or a pattern. */
 export interface Check {
   test(value: unknown): ShapeIssue | undefined;
-  /** True for a bound on length or size. It is checked even if elements are invalid, and an upper bound is checked before them. */
+  /**
+   * True for a limit on length or size. It is checked even if elements are invalid; an upper limit is checked before
+   * the elements are parsed.
+   */
   readonly sized?: boolean;
-  /** The upper bound of a check on size. */
+  /** Maximum size that the check allows; undefined if it is not a check of size. */
   readonly cap?: number;
 }
 
-/** Returns a shape that runs `checks` on the result of `shape`. */
+/** Returns a shape that parses a value with `shape` and then runs `checks` on the result. */
 export function checked(shape: Shape, checks: readonly Check[]): Shape {
   if (checks.length === 0) return shape;
   const size = shape.form.kind === "set" || shape.form.kind === "map" ? "size" : "length";
@@ -29,7 +32,11 @@ export function checked(shape: Shape, checks: readonly Check[]): Shape {
   };
 }
 
-/** @param size property that holds the size of valid values; a value of another type is measured by it as well */
+/**
+ * Runs `checks` on `payload.value` and adds the issues of those that fail.
+ * @param size name of the property that holds the size of a valid value; a value of another type is measured by it as
+ * well
+ */
 function runChecks(payload: ShapePayload, checks: readonly Check[], size: "length" | "size"): ShapePayload {
   let aborted = isAborted(payload);
   for (const check of checks) {
@@ -43,8 +50,8 @@ function runChecks(payload: ShapePayload, checks: readonly Check[], size: "lengt
 }
 
 /**
- * Adds the issue of the first leading upper bound that `size` exceeds, and returns true if there is one. The elements
- * of such a value are not parsed.
+ * Adds an issue if `size` exceeds one of the maximum sizes at the beginning of `checks`, and returns true if it did.
+ * The caller then does not parse the value's elements.
  */
 export function exceededCap(payload: ShapePayload, size: number, checks: readonly Check[]): boolean {
   for (const check of checks) {
@@ -72,7 +79,7 @@ function measure(value: unknown): number {
   return typeof value === "string" ? codePoints(value) : (sizeOf(value) ?? 0);
 }
 
-/** Returns the length of a string as zod counts it, in code points. */
+/** Returns the number of code points of a string, which is how zod measures its length. */
 function codePoints(text: string): number {
   let count = text.length;
   for (let i = 0; i < text.length - 1; i++) {
@@ -100,17 +107,17 @@ function sizeText(size: number, value: unknown): string {
   return `${size} ${unit}${size === 1 ? "" : "s"}`;
 }
 
-/** Requires at least `minimum` elements, entries or characters. */
+/** Creates a check that requires at least `minimum` elements, entries or characters. */
 export function minSize(minimum: number): Check {
   return sized("at least", { minimum });
 }
 
-/** Allows at most `maximum` elements, entries or characters. */
+/** Creates a check that allows at most `maximum` elements, entries or characters. */
 export function maxSize(maximum: number): Check {
   return sized("at most", { maximum });
 }
 
-/** Requires exactly `size` elements, entries or characters. */
+/** Creates a check that requires exactly `size` elements, entries or characters. */
 export function exactSize(size: number): Check {
   return sized("exactly", { minimum: size, maximum: size, exact: true });
 }
@@ -129,7 +136,7 @@ function sized(relation: string, limits: { minimum?: number; maximum?: number; e
   };
 }
 
-/** Returns `check` as one after whose failure no other check runs: zod's option `abort`. */
+/** Returns a copy of `check` that prevents all later checks if it fails, like zod's option `abort`. */
 export function aborting(check: Check): Check {
   return {
     ...check,
@@ -175,7 +182,7 @@ function bounded(
   };
 }
 
-/** Requires a safe integer from `least` to `most`. */
+/** Creates a check that requires a safe integer from `least` to `most`. */
 export function integer(least: number = Number.MIN_SAFE_INTEGER, most: number = Number.MAX_SAFE_INTEGER): Check {
   const [lower, upper] = [atLeast(least), atMost(most)];
   return {
@@ -202,7 +209,7 @@ export function multipleOf(step: number | bigint): Check {
   };
 }
 
-/** Returns true if `value` is a multiple of `step`, within the rounding error of decimal fractions. */
+/** Returns true if `value` is a multiple of `step`, allowing for the rounding error of decimal fractions. */
 export function isMultiple(value: number | bigint, step: number | bigint): boolean {
   if (typeof value === "bigint") return typeof step === "bigint" && step !== 0n && value % step === 0n;
   const ratio = value / (step as number);
@@ -210,7 +217,7 @@ export function isMultiple(value: number | bigint, step: number | bigint): boole
   return distance === 0 || Math.abs(distance) < 4 * Number.EPSILON * Math.max(Math.abs(ratio), 1);
 }
 
-/** Requires text that matches a pattern. */
+/** Creates a check that requires a text to match a regular expression. */
 export function pattern(regex: RegExp, format = "pattern"): Check {
   const facts = { format: format === "pattern" ? "regex" : format, pattern: String(regex) };
   return formatted(format, facts, (text) => regex.test(text));
@@ -246,12 +253,14 @@ function tooBig(message: string, facts: Facts): ShapeIssue {
   return { code: "too_big", path: [], message: `too big: ${message}`, continue: true, facts: bounds(facts) };
 }
 
-/** Returns the further fields of a bound's issue. The bound is inclusive unless they say otherwise. */
+/**
+ * Returns the fields of a `too_small` or `too_big` issue. The limit itself is allowed unless `facts` says otherwise.
+ */
 function bounds(facts: Facts): Facts {
   return { inclusive: true, origin: kindOf(facts["input"]), ...facts };
 }
 
-/** Returns zod's name for the type of a value with a bound. */
+/** Returns zod's name for the type of a value, as the `origin` of an issue about a limit. */
 function kindOf(value: unknown): string {
   if (typeof value !== "object") return typeof value;
   if (Array.isArray(value)) return "array";

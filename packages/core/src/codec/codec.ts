@@ -6,29 +6,29 @@ import { misfitError, schemaFailure } from "./misfit-error.js";
 import { Mode, run, type Shape, type ShapePayload } from "./shape.js";
 
 /**
- * Creates the codec of a message. `write` and `read` are compiled and handle valid values. If they cannot handle a
- * value, the slower `shape` parses it again and finds the issues, if there are any.
+ * Creates the codec of a message. The compiled functions `write` and `read` handle valid values. If they fail, the
+ * slower `shape` parses the value again and finds the issues.
  */
 export function codec<In, Out>(shape: () => Shape, write: Write<In>, read: Read<Out>): MessageCodec<In, Out> {
   return explained(shape, write, read);
 }
 
-/** A codec that refers to its shape. */
+/** A codec that gives access to its shape. */
 interface ShapedCodec<In, Out> extends MessageCodec<In, Out> {
   readonly shape: () => Shape;
 }
 
-/** Returns the shape of a codec's messages; undefined if it has none, as codecs written by hand. */
+/** Returns the shape of a codec's messages; undefined if the codec has none because it was written by hand. */
 export function shapeOf(codec: MessageCodec<unknown>): Shape | undefined {
   return (codec as Partial<ShapedCodec<unknown, unknown>>).shape?.();
 }
 
-/** Creates the codec of a message that this side only sends. Should it have to decode one, it uses `shape`. */
+/** Creates the codec of a message that this side only sends. Its `decode` works too, but uses the slower `shape`. */
 export function encoder<In>(shape: () => Shape, write: Write<In>): MessageCodec<In, never> {
   return explained<In, never>(shape, write, undefined);
 }
 
-/** Creates the codec of a message that this side only receives. Should it have to encode one, it uses `shape`. */
+/** Creates the codec of a message that this side only receives. Its `encode` works too, but uses the slower `shape`. */
 export function decoder<Out>(shape: () => Shape, read: Read<Out>): MessageCodec<unknown, Out> {
   return explained(shape, undefined, read);
 }
@@ -70,7 +70,7 @@ function decodeCarefully(shape: Shape, bytes: Uint8Array, start: number, end: nu
   return parseOrThrow(shape, readPayload(bytes, start, end), Mode.Wire);
 }
 
-/** Parses `given` with `shape`. Throws an `RpcError` `invalid_argument` if it does not match. */
+/** Parses `given` with `shape` and returns the result. Throws an `RpcError` `invalid_argument` if it does not match. */
 export function parseOrThrow(shape: Shape, given: unknown, mode: Mode): unknown {
   const { value, issues } = parse(shape, given, mode);
   if (issues.length > 0) throw misfitError(issues);

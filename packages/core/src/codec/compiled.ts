@@ -1,4 +1,4 @@
-// Helpers of compiled codecs, in addition to the basic readers and writers.
+// Helpers that generated codecs call, in addition to the basic MessagePack readers and writers.
 import { isMisfit, misfit } from "../msgpack/misfit.js";
 import {
   allowance,
@@ -28,7 +28,10 @@ export function countOf(value: object): number {
   return count;
 }
 
-/** The keys of `value` that are not among `names`, those that it inherits included, as zod has it. None has a property that is undefined. */
+/**
+ * Returns the keys of `value` that are not in `names`, including inherited keys, as zod does. Throws the mismatch error
+ * if one of them is `__proto__` or its value is undefined or a function.
+ */
 export function otherKeys(value: object, names: ReadonlySet<string>): string[] {
   const keys: string[] = [];
   for (const key in value) {
@@ -40,12 +43,12 @@ export function otherKeys(value: object, names: ReadonlySet<string>): string[] {
   return keys;
 }
 
-/** The kind of a value of a program, by which options of a union are told apart. */
+/** Returns the kind of a JavaScript value, such as "string", "null" or "array". A union selects its option by it. */
 export function kindOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }
 
-/** The same of the value at `p`; `bigint` for an integer of 64 bits. */
+/** Returns the kind of the MessagePack value at `p`, such as "string", "array" or, for a 64-bit integer, "bigint". */
 export function kindAt(r: Reader, p: number): string {
   const byte = r.bytes[p] as number;
   if (byte < 0x80 || byte >= 0xe0) return "number";
@@ -53,17 +56,18 @@ export function kindAt(r: Reader, p: number): string {
   return KINDS[byte - 0xc0] as string;
 }
 
-/** Kinds by the first byte of a value, from 0xc0 on. */
+/** Kinds of MessagePack values whose first byte is 0xc0 or greater; the index is the byte minus 0xc0. */
 const KINDS: readonly string[] = /* @__PURE__ */ (
   "null,,boolean,boolean,bytes,bytes,bytes,date,date,date,number,number,number,number,number,bigint," +
   "number,number,number,bigint,date,date,date,date,date,string,string,string,array,array,object,object"
 ).split(",");
 
 /**
- * Has the next option of a union tried, since one did not fit.
+ * Prepares for trying the next option of a union, after reading or writing one failed.
  *
- * @param error what was thrown: rethrown unless it is a misfit
- * @param allowed the values that might be read before that option was: those that were read since are not kept
+ * @param error the error that the option threw; rethrown unless it is the mismatch error
+ * @param allowed value of `allowance.values` before the failed option was read; restored because its values are
+ * discarded
  */
 export function tryNext(error: unknown, allowed: number = allowance.values): void {
   if (!isMisfit(error) || allowance.values < 0) throw error;
@@ -71,12 +75,15 @@ export function tryNext(error: unknown, allowed: number = allowance.values): voi
   allowance.values = allowed;
 }
 
-/** Whether `value` is one of many literals. */
+/** Returns true if `value` is one of the literals in `values`. */
 export function isOneOf<T>(value: unknown, values: ReadonlySet<T>): value is T {
   return values.has(value as T);
 }
 
-/** Returns the properties of a record that are not undefined. */
+/**
+ * Returns the entries of a record. Throws the mismatch error if it is not a plain object or one of its values is
+ * undefined.
+ */
 export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, value: Exclude<T, undefined>][] {
   if (!isPlainObject(value)) misfit();
   const entries = Object.entries(value) as [key: string, value: Exclude<T, undefined>][];
@@ -84,7 +91,7 @@ export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, 
   return entries;
 }
 
-/** Returns the value of `key` in the map at `p`, without consuming it. */
+/** Returns the text under `key` in the MessagePack map at `p`; generated code selects an option of a union by it. */
 export function readTag(r: Reader, p: number, key: string, depth?: number): unknown {
   for (let left = readMapHeader(r, p); left > 0; left--) {
     if (readString(r, r.position) === key) return readString(r, r.position);
@@ -93,36 +100,42 @@ export function readTag(r: Reader, p: number, key: string, depth?: number): unkn
   return misfit();
 }
 
-/** Reads any value as plain JavaScript. Undefined does not match, because it may mean that the value is absent. */
+/**
+ * Reads any value as plain JavaScript. Throws the mismatch error for undefined, because that may mean that the value is
+ * absent.
+ */
 export function readAny(r: Reader, p: number, depth?: number): unknown {
   const value = readPlain(r, p, depth);
   return value === undefined ? misfit() : value;
 }
 
-/** Writes any value except undefined. */
+/** Writes any value. Throws the mismatch error for undefined. */
 export function writeAny(b: Uint8Array, p: number, value: unknown, depth?: number): number {
   return value === undefined ? misfit() : writeValue(b, p, value, depth);
 }
 
-/** Returns `end`, the position after a value that was written, once its checks have passed. */
+/**
+ * Returns `end`, the position after a written value. The second argument is the result of the value's checks, which
+ * throw if one fails.
+ */
 export function writeChecked(end: number, _checked: unknown): number {
   return end;
 }
 
-/** The same for a value of which `check` gets what its receiver reads: the checks of a schema see what the schemas inside it result in. */
+/** Returns `end`, the position after a written value, after running `check` on the value as its receiver reads it. */
 export function writeAndRead<T>(b: Uint8Array, p: number, end: number, read: Read<T>, check: (value: T) => T): number {
-  // Without room for all of it, it is written again.
+  // If the buffer was too short, the value is written and checked again in a longer one.
   if (end <= b.length) check(readWhole(b, p, end, read));
   return end;
 }
 
-/** Reads a value and parses it with `shape`, whose result has the type `T`. */
+/** Reads a MessagePack value and parses it with `shape`, whose result has the type `T`. */
 export function readBy<T>(r: Reader, p: number, shape: Shape, depth?: number): T {
   const { value, issues } = run(shape, within(r, readValue(r, p, depth)), Mode.Wire);
   return issues.length > 0 || value === undefined ? misfit() : (value as T);
 }
 
-/** Checks a value with `shape` and writes it, without keys that the shape does not declare. */
+/** Parses a value with `shape` and writes it, without the keys that the shape does not declare. */
 export function writeBy(b: Uint8Array, p: number, given: unknown, shape: Shape, depth?: number): number {
   const { value, issues } = run(shape, given, Mode.Sent);
   return issues.length > 0 ? misfit() : writeAny(b, p, value, depth);

@@ -25,7 +25,10 @@ export function array(element: Shape, ...checks: Check[]): Shape {
   return checked(shape, checks);
 }
 
-/** @param name the type's name in errors */
+/**
+ * Creates the shape of a tuple with these `items`, followed by any number of items that match `rest`.
+ * @param name name of the type in errors
+ */
 export function tuple(items: readonly Shape[], rest?: Shape, name: string = "tuple"): Shape {
   const required = requiredItems(items, (item) => item.optin !== undefined);
   const kept = requiredItems(items, (item) => item.optout === "optional");
@@ -61,7 +64,7 @@ export function tuple(items: readonly Shape[], rest?: Shape, name: string = "tup
   };
 }
 
-/** Returns the number of items up to the last one that is required. */
+/** Returns the number of items up to and including the last required one. */
 function requiredItems(items: readonly Shape[], omittable: (item: Shape) => boolean): number {
   return items.findLastIndex((item) => !omittable(item)) + 1;
 }
@@ -75,7 +78,7 @@ function settleItems(
   result: unknown[],
 ): void {
   for (const [i, each] of parsed.entries()) {
-    // A missing item that may be missing ends the tuple.
+    // The tuple ends at the first missing item, if that may be missing.
     const omittable = i >= given && i >= kept;
     if (omittable && (items[i]?.optin === "optional" || each.issues.length > 0)) {
       result.length = i;
@@ -98,7 +101,7 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
       const input = converted instanceof WireMap ? mapOf(converted.entries) : converted;
       if (input === undefined && converted !== undefined) return crowded(payload);
       if (!(input instanceof Map)) return invalidType(payload, "map", mode);
-      // The mode has converted an object to it.
+      // `mode.map` created the map from an object, so its memory is not charged yet.
       if (converted !== given) count(tableValues(input.size));
       payload.value = input;
       if (exceededCap(payload, input.size, checks)) return payload;
@@ -120,7 +123,10 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
   return checked(shape, checks);
 }
 
-/** Adds the issues of an entry under its key, if the key can be part of a path. Otherwise they become one issue of the map. */
+/**
+ * Adds the issues of a map entry under its key. If the key is neither a string nor a number, it cannot be part of a
+ * path, so the issues become one issue of the map.
+ */
 function place(key: unknown, from: ShapePayload, to: ShapePayload, code: string): void {
   if (from.issues.length === 0) return;
   if (typeof key === "string" || typeof key === "number") prefix(key, from, to);
@@ -154,7 +160,7 @@ export function set(element: Shape, ...checks: Check[]): Shape {
   return checked(shape, checks);
 }
 
-/** Refuses keys with so many hash collisions that each lookup in a Map or Set would be slow. */
+/** Refuses a Map or Set with too many hash collisions among its keys, in which each lookup would be slow. */
 function crowded(payload: ShapePayload): ShapePayload {
   return refuse(payload, "custom", CROWDED);
 }

@@ -4,27 +4,35 @@ import { MAX_BIGINT_DIGITS } from "../msgpack/big-int.js";
 // Finds texts that would keep zod, or a platform function that it calls, busy for too long. Codecs refuse values with
 // such texts before they pass them to zod.
 
-/** Most characters of an IPv6 address with its prefix. Valid ones have at most 49. */
+/** Maximum characters of an IPv6 address with its prefix length. Valid ones have at most 49. */
 const MAX_ADDRESS = 100;
-/** Most combining marks in a row. Platforms sort them in quadratic time; according to Unicode, 30 are enough. */
+/** Maximum consecutive combining marks. Platforms sort them in quadratic time; according to Unicode, 30 are enough. */
 const MAX_MARKS = 100;
 const MANY_MARKS = new RegExp(`(?<!\\p{M})\\p{M}{${MAX_MARKS + 1}}`, "u");
-/** Detects the check in the function's source, because zod does not name it. */
+/**
+ * Matches the source of a function that normalizes text. zod gives such a check no name by which it could be detected.
+ */
 const NORMALIZES = /\.normalize\(/;
 const MANY_DIGITS = new RegExp(`^\\s*[-+]?\\d{${MAX_BIGINT_DIGITS + 1}}`);
-/** Characters that both alternatives of the emoji pattern match in some versions of zod: each doubles the time. */
+/**
+ * Matches the characters that both alternatives of zod's emoji pattern match in some versions: each doubles the
+ * matching time.
+ */
 const HAIR = /[\u{1F9B0}-\u{1F9B3}]/gu;
 const MAX_HAIR = 16;
 
 /**
- * Most characters of a URL's host and port: URL parsers convert a host to ASCII in quadratic time. Valid host names have at
- * most 253.
+ * Maximum characters of a URL's host and port. URL parsers convert a host to ASCII in quadratic time; valid host names
+ * have at most 253 characters.
  */
 const MAX_HOST = 300;
-/** A scheme whose host is converted to ASCII, up to the path. Parsers skip the white space and control characters before it. */
+/**
+ * Matches a URL up to its path, if its scheme is one whose host parsers convert to ASCII. Parsers skip the white space
+ * and control characters before the scheme.
+ */
 const AUTHORITY = /^[\s\p{Cc}]*(?:https?|wss?|ftp|file):[/\\]*([^/\\?#]*)/iu;
 
-/** Message of the issue for such a URL. */
+/** Message of the issue for a URL whose host is too long. */
 const LONG_HOST = `invalid URL: its host has more than ${MAX_HOST} characters`;
 
 /** Returns true if `text` is a URL whose host is longer than any valid one. */
@@ -35,7 +43,7 @@ export function hasLongHost(text: string): boolean {
   return authority.length - (authority.lastIndexOf("@") + 1) > MAX_HOST;
 }
 
-/** The parts of zod's definitions of schemas and checks that are used here. */
+/** The fields of a zod schema's or check's definition that this file reads. */
 interface Definition {
   readonly type?: string;
   readonly format?: string;
@@ -54,11 +62,11 @@ interface Definition {
 interface Internals {
   readonly def: Definition;
   readonly pattern?: RegExp;
-  /** The schema inside a lazy one. */
+  /** The schema that a lazy schema returns. */
   readonly innerType?: unknown;
 }
 
-/** A kind of schema or check that takes long for some texts. */
+/** A kind of zod schema or check that takes long for some texts. */
 interface Hazard {
   readonly isOf: (internals: Internals) => boolean;
   readonly isIn: (text: string, internals: Internals) => boolean;
@@ -96,7 +104,7 @@ const HAZARDS: readonly Hazard[] = [
   },
 ];
 
-/** The issue of a text that is not passed to zod. */
+/** The issue about a text that would take zod too long, so that it is not passed to zod. */
 export interface CostlyText {
   readonly code: "invalid_format";
   readonly path: PropertyKey[];
@@ -104,14 +112,14 @@ export interface CostlyText {
 }
 
 /**
- * Finds a text in `value` for which parsing with `schema` would take too long. The author's functions are not called: a
- * schema that follows one in a pipe is compared with the function's input.
+ * Finds a text in `value` for which parsing with the zod schema `schema` would take too long. Does not run transforms:
+ * a schema that follows one is compared with the transform's input.
  */
 export function costlyText(schema: unknown, value: unknown): CostlyText | undefined {
   return search(schema, value, true);
 }
 
-/** Finds a text in `value` for which the check `check` would take too long. */
+/** Finds a text in `value` for which the zod check `check` would take too long. */
 export function costlyForCheck(check: unknown, value: unknown): CostlyText | undefined {
   return search(check, value, false);
 }
@@ -122,7 +130,10 @@ function search(schema: unknown, value: unknown, withChecks: boolean): CostlyTex
 }
 
 class Search {
-  /** Objects already compared with each schema: values and schemas may refer to themselves. */
+  /**
+   * Objects already compared with each schema. It prevents endless recursion, since values and schemas may refer to
+   * themselves.
+   */
   readonly #seen = new Map<Internals, Set<unknown>>();
 
   inside(schema: unknown, given: unknown, withChecks: boolean): CostlyText | undefined {
@@ -156,12 +167,15 @@ class Search {
   }
 }
 
-/** Returns the schemas in a definition that parse the same value as the whole. */
+/**
+ * Returns the schemas inside a definition that parse the same value as the schema itself, such as the options of a
+ * union.
+ */
 function sameValue(def: Definition): unknown[] {
   return [def["in"], def["out"], def["left"], def["right"], ...(def.options ?? [])];
 }
 
-/** Returns the schema of the item or property `key`. */
+/** Returns the schema for the item or property `key` of a value. */
 function partAt(def: Definition, key: unknown): unknown {
   const { shape, items } = def;
   if (shape !== undefined && Object.hasOwn(shape, key as string)) return shape[key as string];
@@ -184,7 +198,7 @@ function messageOf(internals: Internals, text: string): string | undefined {
   return HAZARDS.find(({ isOf, isIn }) => isOf(internals) && isIn(text, internals))?.message;
 }
 
-/** Returns the text to which an array is coerced. */
+/** Returns the text to which zod's string coercion converts an array; returns other values unchanged. */
 function coerced(value: unknown): unknown {
   try {
     return Array.isArray(value) ? String(value) : value;
@@ -195,7 +209,7 @@ function coerced(value: unknown): unknown {
 
 const hazardous = new WeakMap<Internals, boolean>();
 
-/** Returns true if a text can be costly for the schema or for one inside it. */
+/** Returns true if some texts take long to parse with this schema or one inside it. */
 function hasHazards(internals: Internals): boolean {
   let answer = hazardous.get(internals);
   if (answer !== undefined) return answer;

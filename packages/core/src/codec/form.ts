@@ -1,13 +1,16 @@
 import type { Check } from "./check.js";
 
-/** The structure of a shape. */
+/** The structure of a shape: its kind, and the shapes and checks inside it. */
 export type Form<Part, Condition = Check> =
   | Structure<{ readonly part: Part; readonly check: Condition }>
-  /** Checks of a zod schema on the result of `inner`. */
+  /** A shape, `inner`, followed by checks of a zod schema that are not compiled. */
   | { readonly kind: "refined"; readonly inner: Part; readonly schema: unknown }
-  /** A shape that is created when it is needed, or that contains itself. */
+  /** A shape that is created when it is first needed, or that contains itself. */
   | { readonly kind: "lazy"; readonly inner: () => Part }
-  /** A schema that zod runs as a whole; `given` is the shape of its input, if the wire loses information about it. */
+  /**
+   * A schema that zod runs as a whole. `given` is the shape of its input, present if the wire format loses information
+   * about it.
+   */
   | {
       readonly kind: "external";
       readonly schema: unknown;
@@ -15,37 +18,39 @@ export type Form<Part, Condition = Check> =
       readonly takes?: PlainJson | undefined;
     };
 
-/** How a schema that zod runs as a whole treats plain JSON: accepts it as it is, or converts it to a date or a bigint. */
+/**
+ * How a schema that zod runs as a whole treats plain JSON: "json" accepts it unchanged; "date" and "bigint" convert it.
+ */
 export type PlainJson = "json" | "date" | "bigint";
 
 /**
- * A schema as data. Shapes at run time and the nodes of the generator have these kinds; only the generator sets the
- * optional properties.
+ * The structure of a schema as data. Shapes at run time and the generator's schema nodes both have it; only the
+ * generator sets the optional properties.
  *
- * @typeParam T the types of its parts and checks
+ * @typeParam T the types of the nested schemas and the checks
  */
 export type Structure<T extends Inside> =
   | { readonly kind: "string" | "number" | "bigint" | "date"; readonly checks: readonly T["check"][] }
   | { readonly kind: "boolean" | "null" | "undefined" | "any" | "never" }
-  /** `view` is the name of its class of typed arrays, unless that is `Uint8Array`. */
+  /** Bytes. `view` is the name of their typed array class, unless that is `Uint8Array`. */
   | { readonly kind: "bytes"; readonly view?: string | undefined }
-  /** `entries` are the members of an enum by name. */
+  /** One of several literals. `entries` are the members of an enum by name. */
   | {
       readonly kind: "literal";
       readonly values: readonly unknown[];
       readonly entries?: Readonly<Record<string, unknown>>;
     }
-  /** `parts` are its texts and schemas, in order. */
+  /** A template literal. `parts` are its texts and schemas, in order. */
   | { readonly kind: "template"; readonly regex: RegExp; readonly parts?: readonly (string | T["part"])[] }
   | {
       readonly kind: "object";
       readonly fields: Readonly<Record<string, T["part"]>>;
-      /** How other keys are handled: dropped, refused, or by a schema. */
+      /** How undeclared keys are handled: dropped ("strip"), refused ("strict"), or parsed with a schema. */
       readonly others: "strip" | "strict" | T["part"];
     }
   | { readonly kind: "array" | "set"; readonly element: T["part"]; readonly checks: readonly T["check"][] }
   | { readonly kind: "tuple"; readonly items: readonly T["part"][]; readonly rest: T["part"] | undefined }
-  /** A `partial` record may lack keys; a `loose` one keeps entries whose keys do not match. */
+  /** A record. If `partial`, keys may be missing; if `loose`, entries whose keys do not match are kept. */
   | {
       readonly kind: "record";
       readonly keys: RecordKeys<T["part"]>;
@@ -59,12 +64,15 @@ export type Structure<T extends Inside> =
       readonly element: T["part"];
       readonly checks: readonly T["check"][];
     }
-  /** An `exclusive` union accepts values that match exactly one option. */
+  /** A union. If `exclusive`, a value must match exactly one option. */
   | {
       readonly kind: "union";
       readonly options: readonly T["part"][];
       readonly exclusive?: boolean;
-      /** The field that distinguishes the options, in the generator's model of a discriminated union that zod tests itself. */
+      /**
+       * Name of the field that distinguishes the options. The generator sets it for a discriminated union that zod
+       * itself parses.
+       */
       readonly discriminator?: string | undefined;
     }
   | {
@@ -74,7 +82,7 @@ export type Structure<T extends Inside> =
     }
   | { readonly kind: "intersection"; readonly left: T["part"]; readonly right: T["part"] }
   | { readonly kind: "optional" | "exactOptional" | "nullable" | "nonOptional" | "frozen"; readonly inner: T["part"] }
-  /** If it `isConstant`, `value` returns the same value each time. */
+  /** A schema with a default. If `isConstant`, `value` returns the same value each time. */
   | {
       readonly kind: "default" | "prefault";
       readonly inner: T["part"];
@@ -87,42 +95,42 @@ export type Structure<T extends Inside> =
       readonly value: (refused: Refused) => unknown;
       readonly isConstant?: boolean;
     }
-  /** If it `preprocesses`, `from` is a function whose input has the type that `to` accepts. */
+  /** Two schemas in sequence. If `preprocesses`, `from` is a function whose input has the type that `to` accepts. */
   | { readonly kind: "pipe"; readonly from: T["part"]; readonly to: T["part"]; readonly preprocesses?: boolean };
 
-/** The types inside a structure. */
+/** Type parameters of a structure: the types of the schemas and checks inside it. */
 export interface Inside {
-  /** Schemas inside a schema. */
+  /** Type of a schema inside a schema. */
   readonly part: unknown;
-  /** A check on a value of the right type. */
+  /** Type of a check on a value of the right type. */
   readonly check: unknown;
 }
 
-/** A value that `caught` replaces: the input, the result of parsing it so far, and its issues. */
+/** A value that a schema's `catch` replaces: the input, the result of parsing it so far, and its issues. */
 export interface Refused {
   readonly input: unknown;
   readonly value: unknown;
   readonly issues: readonly object[];
 }
 
-/** How a record treats keys. */
+/** The keys that a record allows or requires. */
 export interface RecordKeys<Part> {
-  /** Keys that are all required. */
+  /** The keys of the record; all are required. */
   readonly exactly?: readonly string[];
-  /** Keys that are allowed. */
+  /** The keys that the record allows; none is required. */
   readonly among?: readonly string[];
-  /** The schema that each key must match. Numbers are keys as text. */
+  /** The schema that each key must match. A number in decimal digits matches a schema for numbers. */
   readonly fit?: Part;
 }
 
-/** A part of a form: its property, and its name or index there. */
+/** Position of a schema inside another: the property that contains it, and its name or index there. */
 export interface Place<Part> {
   readonly slot: string;
   readonly at?: string | number;
   readonly part: Part;
 }
 
-/** The properties that contain parts, by the kind of form, in the order of a schema. */
+/** Names of the properties that contain nested schemas, by kind of structure, in the order of a schema. */
 const SLOTS: Readonly<Record<string, readonly string[]>> = {
   object: ["fields", "others"],
   array: ["element"],
@@ -137,7 +145,7 @@ const SLOTS: Readonly<Record<string, readonly string[]>> = {
 };
 const WRAPPER: readonly string[] = ["inner"];
 
-/** Returns the places directly inside a form, including the keys of a map. */
+/** Returns the positions of the schemas directly inside a structure, including the key schema of a map. */
 export function placesOf<Part>(form: Form<Part, unknown>): Place<Part>[] {
   const places: Place<unknown>[] = [];
   for (const slot of SLOTS[form.kind] ?? WRAPPER) {
@@ -146,7 +154,7 @@ export function placesOf<Part>(form: Form<Part, unknown>): Place<Part>[] {
     else if (slot === "fields")
       for (const [at, part] of Object.entries(value as object)) places.push({ slot, at, part });
     else if (Array.isArray(value)) for (const [at, part] of partsIn(value).entries()) places.push({ slot, at, part });
-    // How an object handles other keys may be a word.
+    // `others` of an object is a schema or a string.
     else if (typeof value === "object") places.push({ slot, part: value });
   }
   return places as Place<Part>[];
@@ -166,7 +174,7 @@ export const CONTAINERS: ReadonlySet<string> = /* @__PURE__ */ new Set([
   "tuple",
 ]);
 
-/** Returns the part for the item or property `key` of a value; undefined if there is none. */
+/** Returns the schema for the item or property `key` of a value; undefined if there is none. */
 export function partAt<Part>(form: Form<Part, unknown>, key: string | number): Part | undefined {
   if (form.kind === "tuple") return form.items[Number(key)] ?? form.rest;
   if (form.kind === "object") {
@@ -176,12 +184,15 @@ export function partAt<Part>(form: Form<Part, unknown>, key: string | number): P
   return form.kind !== "map" && "element" in form ? form.element : undefined;
 }
 
-/** Returns the parts in a list. A discriminated union has pairs, several of which may have the same option. */
+/**
+ * Returns the schemas in a list. The list of a discriminated union contains pairs, and several of them may have the
+ * same option.
+ */
 function partsIn(list: readonly unknown[]): readonly unknown[] {
   return Array.isArray(list[0]) ? [...new Set(list.map((pair) => (pair as readonly unknown[])[1]))] : list;
 }
 
-/** Returns the parts at these places. */
+/** Returns the schemas directly inside a structure. */
 export function partsOf<Part>(form: Form<Part, unknown>): Part[] {
   return placesOf(form).map(({ part }) => part);
 }

@@ -1,17 +1,23 @@
 import type { MessageCodec } from "../contract/codec.js";
 import { type Reader, readWhole } from "../msgpack/reader.js";
 
-/** Writes `value` at `p` and returns the position after it, which is beyond the end of the buffer if there is not enough room. */
+/**
+ * Writes `value` at position `p` of `b` and returns the position after it. If the buffer is too short, that position is
+ * beyond its end.
+ */
 export type Write<In> = (b: Uint8Array, p: number, value: In) => number;
-/** Reads the value at `p` and leaves the position after it in the reader. */
+/** Reads the value at position `p`, and sets `r.position` to the position after it. */
 export type Read<Out> = (r: Reader, p: number) => Out;
 
-/** Bytes reserved for the first message, whose size is unknown. */
+/** Bytes reserved in the buffer for the first message, whose size is unknown. */
 const FIRST_ROOM = 256;
-/** Most bytes reserved because of the size of an earlier message. */
+/** Maximum bytes reserved in the buffer because an earlier message had that size. */
 const MOST_ROOM = 64 * 1024;
 
-/** The sending half of a codec: `write` handles valid values, `otherwise` the rest. */
+/**
+ * Creates the `encode` function of a codec. The compiled `write` handles valid values; if it throws, `otherwise` is
+ * called.
+ */
 export function encoding<In>(
   write: Write<In>,
   otherwise: (...given: [...Parameters<MessageCodec<In>["encode"]>, misfit: unknown]) => void,
@@ -34,7 +40,10 @@ export function encoding<In>(
   };
 }
 
-/** The receiving half of a codec: `read` handles valid bytes, `otherwise` the rest. */
+/**
+ * Creates the `decode` function of a codec. The compiled `read` handles valid bytes; if it throws, `otherwise` is
+ * called.
+ */
 export function decoding<Out>(
   read: Read<Out>,
   otherwise: MessageCodec<unknown, Out>["decode"],

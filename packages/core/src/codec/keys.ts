@@ -4,32 +4,31 @@ import { writeString } from "../msgpack/write.js";
 
 interface Key {
   readonly index: number;
-  /** The key as MessagePack. */
+  /** The key encoded as MessagePack. */
   readonly bytes: Uint8Array;
-  /** The key that followed this one the last time. */
+  /** The key that followed this one in the last object read. */
   next: Key | undefined;
 }
 
 /**
- * The keys of an object. A reader uses them if the next key is not the one it expects. A peer writes the keys of an
- * object in a constant order, so the key that follows each key is remembered: then only its bytes are compared, and no
- * string is created.
+ * The declared keys of an object. A generated reader looks a key up here if it is not the one it expects. A peer writes
+ * the keys of an object in a constant order, so each key remembers its successor: usually only bytes are compared, and
+ * no string is created.
  */
 export class Keys {
   readonly #byName: Map<string, Key> = new Map();
   #last: Key = { index: -1, bytes: new Uint8Array(0), next: undefined };
   readonly #isStrict: boolean;
 
-  /** @param isStrict whether other keys are refused */
+  /** @param isStrict true if undeclared keys are refused */
   constructor(names: readonly string[], isStrict: boolean = false) {
     names.forEach((name, index) => this.#byName.set(name, { index, bytes: encoded(name), next: undefined }));
     this.#isStrict = isStrict;
   }
 
   /**
-   * Returns the index of the next known key of a map. Entries with other keys are skipped. Sets `position` to the
-   * position of the key in its shortest form, and `left` to the number of remaining entries. If there are none, the
-   * index is -1.
+   * Returns the index of the next declared key of a map, or -1 if there is none. Skips entries with undeclared keys.
+   * Sets `position` to the position of the key in its shortest form, and `left` to the number of remaining entries.
    *
    * @param p position of the next key
    * @param left number of remaining entries
@@ -62,13 +61,13 @@ export class Keys {
     return -1;
   }
 
-  /** Skips the value of another key. */
+  /** Skips the value of an undeclared key. */
   #passOver(r: Reader, depth: number | undefined): void {
     if (this.#isStrict) misfit();
     const allowed = allowance.values;
     skip(r, r.position, depth === undefined ? undefined : depth - 1);
     if (r.position > r.end) misfit();
-    // The value is not kept, so it is not charged.
+    // The value is not kept, so it does not count toward the limit.
     allowance.values = allowed;
   }
 }
@@ -78,7 +77,7 @@ function isAt(bytes: Uint8Array, p: number, key: Uint8Array): boolean {
   return true;
 }
 
-/** Returns the key as MessagePack in its shortest form, which generated code compares. */
+/** Returns the key in its shortest MessagePack form, which generated code compares with the received bytes. */
 function encoded(key: string): Uint8Array {
   const bytes = new Uint8Array(key.length * 3 + 8);
   return bytes.subarray(0, writeString(bytes, 0, key));

@@ -2,7 +2,7 @@ import { allowance, count } from "../msgpack/reader.js";
 import { WireMap } from "../msgpack/value.js";
 import { add, type Mode, run, type Shape, type ShapePayload } from "./shape.js";
 
-/** The result of running a recursive shape on a value. */
+/** The remembered result of running a recursive shape on a value. */
 interface Outcome {
   readonly shape: Shape;
   readonly mode: Mode;
@@ -11,22 +11,22 @@ interface Outcome {
   readonly next: Outcome | undefined;
 }
 
-/** Number of values charged for a remembered outcome. */
+/** Number of values that a remembered result counts toward the limit of the message. */
 const OUTCOME_VALUES = 8;
-/** Number of values charged for the result of a small value, which is not remembered. */
+/** Number of values that the result of a small value counts toward the limit of the message. It is not remembered. */
 const SMALL_VALUES = 2;
-/** Most parts of a small value. */
+/** Maximum number of items or properties of a small value. */
 const FEW = 8;
 
-/** Outcomes of recursive shapes, by value; undefined if none is remembered. */
+/** Remembered results of recursive shapes, by value; undefined if there are none. */
 let outcomes: Map<object, Outcome> | undefined;
 let isRemembering = false;
 let counted = 0;
 
 /**
- * Runs `parse`, which parses the same value several times, as unions and intersections do. During that, the results of
- * recursive shapes are remembered: otherwise a value inside n of them would be parsed 2^n times. Results are charged like
- * values of a message.
+ * Runs `parse`, which parses the same value several times, as unions and intersections do, and meanwhile remembers the
+ * results of recursive shapes. Otherwise a value nested in n such unions would be parsed 2^n times. Remembered results
+ * count toward the decode limit of the message.
  */
 export function remembering<T>(parse: () => T): T {
   if (isRemembering) return parse();
@@ -42,7 +42,7 @@ export function remembering<T>(parse: () => T): T {
   }
 }
 
-/** Like `shape.run`, but reuses a remembered result. */
+/** Runs `shape` on `payload.value`, or reuses the remembered result of an earlier run. */
 export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapePayload {
   const { value } = payload;
   if (!isRemembering || typeof value !== "object" || value === null) return shape.run(payload, mode);
@@ -62,7 +62,7 @@ export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapeP
   const { result } = known;
   payload.value = result.value;
   if (result.aborted !== undefined) payload.aborted = result.aborted;
-  // Copies, because the receiver changes their paths.
+  // The issues are copied, because the caller changes their paths.
   for (const issue of result.issues) add(payload, { ...issue, path: [...issue.path] });
   return payload;
 }
@@ -73,8 +73,8 @@ function charge(values: number): void {
 }
 
 /**
- * Returns true if a remembered result would cost more than running the shape on `value` again: it has at most `FEW`
- * parts, and no objects among them.
+ * Returns true if remembering the result costs more than parsing `value` again: it has at most `FEW` items or
+ * properties, and none of them is an object.
  */
 function isSmall(value: object): boolean {
   if (Array.isArray(value)) return value.length <= FEW && !value.some(isContainer);

@@ -3,7 +3,7 @@ import { nestingError } from "../msgpack/value.js";
 import { type Facts, MAX_ISSUES } from "./shape.js";
 import { configuredMessage } from "./zod-config.js";
 
-/** An issue of a shape or of zod. */
+/** The fields that issues of shapes and issues of zod have in common. */
 interface AnyIssue {
   readonly path: readonly PropertyKey[];
   readonly code?: string | undefined;
@@ -11,14 +11,17 @@ interface AnyIssue {
   readonly facts?: Facts | undefined;
 }
 
-/** Most characters of an issue's message, and of a key in its path; the peer may have chosen them. */
+/** Maximum characters of an issue's message, and of a key in its path, because the peer may have chosen them. */
 const MAX_MESSAGE = 300;
 const MAX_KEY = 60;
 
-/** First words of the message that zod throws if a function returned a promise. */
+/** Beginning of the message that zod throws if a function in a schema returned a promise. */
 export const ASYNCHRONOUS = "Encountered Promise";
 
-/** Returns the error that refuses a value: `invalid_argument`, with the first distinct issues as details. */
+/**
+ * Returns the error for a value that does not match its schema: `invalid_argument`, with the first distinct issues as
+ * details.
+ */
 export function misfitError(issues: readonly AnyIssue[]): RpcError {
   const details = new Map<string, { path: (string | number)[]; code: string; message: string }>();
   for (const issue of issues.slice(0, MAX_ISSUES)) {
@@ -36,8 +39,8 @@ export function misfitError(issues: readonly AnyIssue[]): RpcError {
 }
 
 /**
- * Returns the error for a schema that threw: a transform or refinement failed for the value, the stack overflowed, or a
- * function is asynchronous, which is a fault of the schema and not of the caller.
+ * Returns the error for a schema that threw. A transform or refinement may have failed for the value, or the value may
+ * be nested too deeply. An asynchronous function is a fault of the schema, not of the caller.
  */
 export function schemaFailure(error: unknown): RpcError {
   const { name, message } = asError(error);

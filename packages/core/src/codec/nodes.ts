@@ -3,8 +3,8 @@ import { placesWith } from "../msgpack/places.js";
 import { tableValues } from "../msgpack/reader.js";
 
 /**
- * Most values of a message that is passed to zod: objects, arrays, items, texts and numbers. zod cannot be interrupted,
- * and reports every invalid value.
+ * Maximum number of values in a message that is passed to zod, counting objects, arrays, items, texts and numbers. zod
+ * cannot be interrupted, and reports every invalid value.
  */
 export const MAX_NODES = 100_000;
 
@@ -15,15 +15,20 @@ export function requireFewNodes(value: unknown, most: number): void {
   throw new RpcError("resource_exhausted", `the message has more than ${most} values, too many for zod. ${remedy}`);
 }
 
-/** Returns true if `value` contains at most `most` values. Property slots of its objects count, because zod copies them. */
+/**
+ * Returns true if `value` contains at most `most` values. Unused property slots of its objects count too, because zod
+ * copies them.
+ */
 export function hasFewNodes(value: unknown, most: number): boolean {
   return nodesLeft(value, most, placesWith) >= 0;
 }
 
 /**
- * Returns how many of `left` values remain after counting `value`; negative if it has more.
+ * Subtracts the number of values in `value`, including itself, from `left`. Returns the difference, which is negative
+ * if `value` contains more than `left` values.
  *
- * @param placesOf called with the name of each property and its result for the previous one
+ * @param placesOf called with the name of each property and the result of the previous call; counts the property slots
+ * of an object
  */
 function nodesLeft(value: unknown, left: number, placesOf?: (name: string, places: number) => number): number {
   let rest = left - 1;
@@ -31,7 +36,7 @@ function nodesLeft(value: unknown, left: number, placesOf?: (name: string, place
   const isMap = value instanceof Map;
   if (isMap || Array.isArray(value) || value instanceof Set) {
     for (const item of value as Iterable<unknown>) {
-      // An entry of a map, which is an array here, counts as its key and its value.
+      // An entry of a map is an array here; only its key and its value count.
       rest = nodesLeft(item, isMap ? rest + 1 : rest, placesOf);
       if (rest < 0) break;
     }
@@ -46,16 +51,16 @@ function nodesLeft(value: unknown, left: number, placesOf?: (name: string, place
   return rest;
 }
 
-/** Most nested values that are counted for a value of unknown structure, which may contain itself. */
+/** Maximum nested values counted in a value of unknown structure, which may contain itself. */
 const MOST_WEIGHED = 64;
 
 /**
- * Returns how many values of a message to charge for `value`, which the program itself created.
+ * Returns how many values to count toward the decode limit for `value`, which the program created while decoding.
  *
- * @param most most nested values to count
+ * @param most maximum nested values to count
  */
 export function weightOf(value: unknown, most: number = MOST_WEIGHED): number {
-  // It takes a place in an object.
+  // A primitive value takes one slot of an object.
   if (typeof value !== "object" || value === null) return 0.5;
   const table = value instanceof Map || value instanceof Set ? tableValues(value.size) : 0;
   return table + 2 * (most - Math.max(0, nodesLeft(value, most)));

@@ -19,7 +19,7 @@ import {
 /** How undeclared keys of an object are handled: dropped, refused, or parsed with a shape. */
 export type OtherKeys = "strip" | "strict" | Shape;
 
-/** An object with these fields. */
+/** Creates the shape of an object with these fields. */
 export function object(fields: Readonly<Record<string, Shape>>, others: OtherKeys = "strip"): Shape {
   const known = Object.entries(fields);
   const names = new Set(Object.keys(fields));
@@ -40,7 +40,7 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
         if (isFull(payload)) return payload;
       }
       if (others !== "strip") parseOthers(payload, input, result, names, others, mode);
-      // Objects for zod, but not on the wire.
+      // zod accepts typed arrays and dates as objects, but on the wire they are other types.
       const isOther = ArrayBuffer.isView(input) || input instanceof Date;
       if (mode.isSent === true && isOther) payload.value = input;
       return payload;
@@ -48,7 +48,10 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
   };
 }
 
-/** Adds undeclared keys of `input` to the issues of a missing field: one of them may be the field's name, misspelt. */
+/**
+ * Mentions undeclared keys of `input` in the issue about the missing field `key`: one of them may be a misspelling of
+ * it.
+ */
 function mentionUndeclared(payload: ShapePayload, key: string, input: object, names: ReadonlySet<string>): void {
   const given: string[] = [];
   for (const name in input) if (!names.has(name) && given.push(name) === MAX_MENTIONED) break;
@@ -59,7 +62,7 @@ function mentionUndeclared(payload: ShapePayload, key: string, input: object, na
   });
 }
 
-/** Most undeclared keys that an issue mentions. */
+/** Maximum undeclared keys that an issue mentions. */
 const MAX_MENTIONED = 3;
 
 /** The shape for undeclared keys that are kept unchanged. */
@@ -70,7 +73,10 @@ export function asObject(value: unknown): unknown {
   return value instanceof WireMap ? value.toObject((each) => each) : value;
 }
 
-/** Adds a field's result or its issues, depending on whether the field is present and may be absent. */
+/**
+ * Adds a parsed field to the object `result`, or its issues to `to`, depending on whether the input has the field and
+ * whether it is required.
+ */
 function settle(
   from: ShapePayload,
   to: ShapePayload,
@@ -103,7 +109,7 @@ function parseOthers(
 ): void {
   const unknown: string[] = [];
   let places = 0;
-  // Including inherited properties, as in zod.
+  // The loop includes inherited properties, as zod does.
   for (const key in input) {
     if (names.has(key)) continue;
     if (isFull(payload)) return;
@@ -118,7 +124,10 @@ function parseOthers(
   if (unknown.length > 0) add(payload, unrecognized(unknown));
 }
 
-/** Returns the issue of undeclared keys. Its message names the first of them; an intersection needs all. */
+/**
+ * Returns the issue about undeclared keys. Its message names the first of them; `keys` contains all, which
+ * intersections need.
+ */
 export function unrecognized(keys: readonly string[]): ShapePayload["issues"][number] {
   const message = `unknown: ${keys.slice(0, MAX_ISSUES).join(", ")}`;
   return { code: "unrecognized_keys", path: [], message, continue: true, keys, facts: {} };

@@ -65,7 +65,10 @@ export function record(keys: RecordKeys<Shape>, element: Shape): Shape {
   };
 }
 
-/** Returns the key that `name` denotes; undefined if it does not match. */
+/**
+ * Returns the key of the record that the property name `name` stands for; undefined if it does not match the key
+ * schema.
+ */
 function keyOf(name: string, fit: Shape | undefined, mode: Mode): PropertyKey | undefined {
   if (fit === undefined) return name;
   const parsed = run(fit, name, mode);
@@ -75,7 +78,10 @@ function keyOf(name: string, fit: Shape | undefined, mode: Mode): PropertyKey | 
   return again.issues.length === 0 ? (again.value as PropertyKey) : undefined;
 }
 
-/** @param keys all keys that the record refuses */
+/**
+ * Creates the issue about a key that does not match the record's key schema.
+ * @param keys all keys that the record refuses
+ */
 export function invalidKey(name: string, keys: readonly string[] = [name]): ShapeIssue {
   return { code: "invalid_key", path: [name], message: "invalid key", origin: "record", keys, facts: {} };
 }

@@ -5,12 +5,15 @@ import { type Form, partAt } from "./form.js";
 import { remembering } from "./memo.js";
 import { Mode, run, type Shape } from "./shape.js";
 
-/** Results by value and shape during one restoration: options of a union are tried in turn, and each restores the values inside it. */
+/**
+ * Restored values, by wire value and shape. Present only during one restoration, in which the options of a union
+ * restore the same nested values repeatedly.
+ */
 let results: Map<object, Map<Shape, unknown>> | undefined;
 
 /**
- * Converts a value from the wire to the value that the sender had, according to `shape`. Values that do not match are
- * converted by `plain`.
+ * Converts a decoded MessagePack value to the value that the sender had, according to `shape`. If it does not match,
+ * `plain` converts it.
  */
 export function restored(shape: Shape, value: unknown): unknown {
   if (results !== undefined) return restore(shape, value);
@@ -52,7 +55,10 @@ function restoreOne(shape: Shape | undefined, value: unknown): unknown {
   return object;
 }
 
-/** Returns the form that describes `value`: without wrappers and, for a union, that of the option that matches. */
+/**
+ * Returns the structure that describes `value`: that of the innermost shape and, for a union, of the first option that
+ * matches.
+ */
 function formFor(shape: Shape, value: unknown): Form<Shape> | undefined {
   const { form } = shape;
   switch (form.kind) {
@@ -80,7 +86,7 @@ function optionFor(options: readonly Shape[], value: unknown): Form<Shape> | und
   return option && formFor(option, value);
 }
 
-/** Returns the shape of the item or property `key` of `value`. */
+/** Returns the shape of the item or property `key`, whose value is `value`; undefined if the structure has none. */
 function partFor(form: Form<Shape>, key: string | number, value: unknown): Shape | undefined {
   if (form.kind !== "intersection") return partAt(form, key);
   const sides = [form.left, form.right].map((side) => formFor(side, value));

@@ -25,7 +25,7 @@ export function string(...checks: Check[]): Shape {
   return ofType("string", (value) => typeof value === "string", checks);
 }
 
-/** A finite number. */
+/** Creates the shape of a finite number. */
 export function number(...checks: Check[]): Shape {
   return ofType("number", Number.isFinite, checks);
 }
@@ -38,7 +38,7 @@ export function boolean(): Shape {
   return ofType("boolean", (value) => typeof value === "boolean");
 }
 
-/** A valid date. */
+/** Creates the shape of a valid date. */
 export function date(...checks: Check[]): Shape {
   return ofType("date", (value) => value instanceof Date && !Number.isNaN(value.getTime()), checks);
 }
@@ -47,12 +47,12 @@ export function bytes(): Shape {
   return ofType("bytes", (value) => value instanceof Uint8Array, undefined, "Uint8Array");
 }
 
-/** Null. */
+/** Creates the shape of null. */
 export function nil(): Shape {
   return ofType("null", (value) => value === null);
 }
 
-/** Undefined. */
+/** Creates the shape of undefined. */
 export function nothing(): Shape {
   return ofType("undefined", (value) => value === undefined);
 }
@@ -61,7 +61,7 @@ export function never(): Shape {
   return ofType("never", () => false);
 }
 
-/** Any value, as it is. */
+/** Creates the shape that accepts any value unchanged. */
 export function any(): Shape {
   return {
     form: { kind: "any" },
@@ -72,7 +72,7 @@ export function any(): Shape {
   };
 }
 
-/** One of `values`. */
+/** Creates the shape that accepts only `values`. */
 export function literal(...values: unknown[]): Shape {
   return {
     form: { kind: "literal", values },
@@ -89,7 +89,10 @@ export function literal(...values: unknown[]): Shape {
   };
 }
 
-/** The number NaN. In contrast to a literal, zod refuses other values as of the wrong type. */
+/**
+ * Creates the shape of the number NaN. For other values the issue is `invalid_type`, as in zod, not `invalid_value` as
+ * for a literal.
+ */
 export function nan(): Shape {
   const values = [Number.NaN];
   return {
@@ -102,9 +105,9 @@ export function nan(): Shape {
 }
 
 /**
- * Text that matches a template literal.
+ * Creates the shape of a text that matches a template literal.
  *
- * @param longest most characters of a text that `regex` is tested with
+ * @param longest maximum characters of a text that is tested with `regex`; longer texts are refused
  */
 export function template(regex: RegExp, longest: number = Infinity): Shape {
   const text = string();

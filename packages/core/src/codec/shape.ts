@@ -3,45 +3,51 @@ import { classOf, safeNumber } from "../msgpack/value.js";
 import { keep } from "../msgpack/write-value.js";
 import type { Form } from "./form.js";
 
-/** Converts a value of a source to the form that a program uses. Unknown values are returned unchanged, for the shape to refuse. */
+/**
+ * Converts a value from the form of its source (such as MessagePack) to the form that a program uses. Returns unknown
+ * values unchanged; the shape then refuses them.
+ */
 type Conversion = (value: unknown) => unknown;
 
 /**
- * Where values come from, and how each kind of value is converted from the source's form to the program's. Sets are
- * arrays in every source.
+ * The source of values (program, MessagePack or JSON), and how each kind of value is converted from the source's form
+ * to the program's. Sets are arrays in every source except the program.
  */
 export interface Mode {
   /** True for values from MessagePack: maps are `WireMap`, and 64-bit integers are bigints. */
   readonly isWire?: boolean;
-  /** True for values from the program. */
+  /** True for values that the program passes. */
   readonly isGiven?: boolean;
-  /** True if the result is what is sent: the value as it was given, without keys that the schema does not declare. */
+  /**
+   * True if the result is sent to the peer: the value that the program passed, without keys that the schema does not
+   * declare.
+   */
   readonly isSent?: boolean;
   readonly number?: Conversion;
   readonly bigint?: Conversion;
   readonly date?: Conversion;
   readonly bytes?: Conversion;
   readonly map?: Conversion;
-  /** Converts a value that is none of `values`. */
+  /** Converts a value that is not one of the literals `values`. */
   readonly literal?: (value: unknown, values: readonly unknown[]) => unknown;
-  /** The mode for the keys of a map, if it is a different one. */
+  /** The mode for the keys of a map; undefined if they have the same mode. */
   readonly keys?: Mode;
-  /** A mode that keeps bigints, to distinguish the options of a union. */
+  /** The same mode without the conversion of bigints to numbers; a union uses it to find the option for a bigint. */
   readonly exact?: Mode;
-  /** How messages describe a value in the source's format, by the name of its type in a program. */
+  /** Words that error messages use for the types of this source, by the name of the type in a program. */
   readonly says?: Readonly<Record<string, string>>;
 }
 
 const isWire = true;
 const isGiven = true;
 
-/** Converts 64-bit integers to numbers if they are exact. */
+/** Converts a 64-bit integer to a number if the conversion is exact; returns other values unchanged. */
 const number: Conversion = (value) => (typeof value === "bigint" ? safeNumber(value) : value);
 
 export const Mode: { readonly Given: Mode; readonly Sent: Mode; readonly Wire: Mode } = {
-  /** Values from the program, which are parsed. */
+  /** Mode for values that the program passes and that are only parsed. */
   Given: { isGiven },
-  /** Values from the program, which are sent. */
+  /** Mode for values that the program passes and that are sent to the peer. */
   Sent: { isGiven, isSent: true },
   Wire: { isWire, number, literal: number, exact: { isWire } },
 };
@@ -52,63 +58,81 @@ export const Mode: { readonly Given: Mode; readonly Sent: Mode; readonly Wire: M
  * compiled.
  */
 export interface Shape {
-  /** Parses `payload.value`: stores the result there, and adds issues to `payload.issues`. May return another payload. */
+  /**
+   * Parses `payload.value`, stores the result there, and adds issues to `payload.issues`. Returns `payload` or another
+   * object with the result.
+   */
   run(payload: ShapePayload, mode: Mode): ShapePayload;
-  /** The shape's own structure. */
+  /** The structure of the schema: its kind, and the shapes and checks inside it. */
   readonly form: Form<Shape>;
-  /** Whether the input may be absent ("optional"), or is then replaced ("defaulted"). */
+  /**
+   * "optional" if the input may be absent, "defaulted" if an absent input is replaced; undefined if the input is
+   * required.
+   */
   readonly optin?: "optional" | "defaulted" | undefined;
-  /** Whether the result may be absent. */
+  /** "optional" if the result may be absent. */
   readonly optout?: "optional" | undefined;
 }
 
-/** Most issues of a refused value. A shape stops as soon as it has found this many. */
+/** Maximum issues reported for a value. A shape stops parsing as soon as it has found this many. */
 export const MAX_ISSUES = 20;
 
-/** A value that shapes are parsing. */
+/** A value that is being parsed, and the issues found so far. */
 export interface ShapePayload {
   value: unknown;
-  /** At most `MAX_ISSUES`. Only `add` may append to it. */
+  /** Issues found so far, at most `MAX_ISSUES`. Only `add` may append to them. */
   issues: ShapeIssue[];
-  /** Prevents further checks, whatever the issues say. */
+  /** True if no further checks may run, even if every issue allows them. */
   aborted?: boolean;
 }
 
-/** A problem of a value. */
+/** A reason why a value does not match its schema. */
 export interface ShapeIssue {
   readonly code: string;
   readonly path: PropertyKey[];
   readonly message: string;
-  /** Whether later checks still run. If undefined, checks that need a value of the right type do not. */
+  /**
+   * True if later checks still run after this issue, false if none does. If undefined, only checks that accept values
+   * of any type run.
+   */
   readonly continue?: boolean | undefined;
-  /** All keys refused together with this one, for `unrecognized_keys`, and for `invalid_key` of a record. */
+  /** All refused keys of the same object or record, for issues with the code `unrecognized_keys` or `invalid_key`. */
   readonly keys?: readonly string[];
-  /** "record" for a key that the record's key schema refuses. */
+  /** "record" if the key schema of a record refused the key. */
   readonly origin?: string;
-  /** Further fields of zod's issue, for a message in the language of `z.config`. Undefined if the issue has a custom message. */
+  /**
+   * Further fields of the corresponding zod issue, from which messages in the language of `z.config` are made.
+   * Undefined if the issue has a custom message.
+   */
   readonly facts?: Facts | undefined;
 }
 
-/** Fields of zod's issues besides code and path, such as `expected`, `minimum` and `input`. */
+/** Fields of a zod issue other than code and path, such as `expected`, `minimum` and `input`. */
 export type Facts = Readonly<Record<string, unknown>>;
 
 export function run(shape: Shape, value: unknown, mode: Mode): ShapePayload {
   return shape.run({ value, issues: [] }, mode);
 }
 
-/** Returns true if a value of the program matches. */
+/** Returns true if a value that the program passes matches `shape`. */
 export function fits(shape: Shape, value: unknown): boolean {
   return run(shape, value, Mode.Given).issues.length === 0;
 }
 
-/** Finds the issues of a value with `shape`. The result is `sent()`, which is sent. */
+/**
+ * Parses `payload.value` with `shape` to find its issues. The result is `sent()`, the value to send, instead of the
+ * parsed value.
+ */
 export function parsedAndSent(shape: Shape, payload: ShapePayload, sent: () => unknown): ShapePayload {
   const result = shape.run(payload, Mode.Given);
   result.value = sent();
   return result;
 }
 
-/** Returns `value` as it was given: it is sent with undefined properties, and with those that its schema does not declare. */
+/**
+ * Marks all undefined properties in `value` as to be sent, and returns it: it is sent exactly as the program passed it,
+ * including undeclared properties.
+ */
 export function whole(value: unknown, depth: number = MAX_DEPTH): unknown {
   if (depth === 0 || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   for (const [key, each] of Object.entries(value)) {
@@ -118,19 +142,21 @@ export function whole(value: unknown, depth: number = MAX_DEPTH): unknown {
   return value;
 }
 
-/** Adds an issue. The last one that has room ends all parsing, including that of outer values. */
+/**
+ * Adds an issue, unless there are already `MAX_ISSUES`. At that number, parsing ends, including that of outer values.
+ */
 export function add(payload: ShapePayload, issue: ShapeIssue): void {
   const { issues } = payload;
   if (issues.length < MAX_ISSUES) issues.push(issue);
   if (issues.length >= MAX_ISSUES) payload.aborted = true;
 }
 
-/** Returns true if there is no room for more issues, so that parsing stops. */
+/** Returns true if the payload has `MAX_ISSUES` issues, so that parsing stops. */
 export function isFull({ issues }: ShapePayload): boolean {
   return issues.length >= MAX_ISSUES;
 }
 
-/** Adds an issue and ends the parsing of this value. */
+/** Adds an issue with which the parsing of this value ends, and returns the payload. */
 export function refuse(
   payload: ShapePayload,
   code: string,
@@ -142,7 +168,7 @@ export function refuse(
   return payload;
 }
 
-/** Refuses a value of the wrong type, described in the terms of its source. */
+/** Adds an issue about a value of the wrong type, in the terms of the value's source, and returns the payload. */
 export function invalidType(payload: ShapePayload, type: string, { says }: Mode = Mode.Given): ShapePayload {
   const expected = says?.[type] ?? type;
   return refuse(payload, "invalid_type", `expected ${expected}, received ${describe(payload.value)}`, {
@@ -150,7 +176,7 @@ export function invalidType(payload: ShapePayload, type: string, { says }: Mode 
   });
 }
 
-/** Adds the issues of a part to those of the whole, with `key` before their paths. */
+/** Adds the issues of a nested value to those of the outer value, with `key` before their paths. */
 export function prefix(key: PropertyKey, from: ShapePayload, to: ShapePayload): void {
   for (const issue of from.issues) {
     issue.path.unshift(key);

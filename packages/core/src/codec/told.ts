@@ -2,10 +2,10 @@ import type { Check } from "./check.js";
 import type { Shape, ShapeIssue } from "./shape.js";
 import { textOf } from "./zod-config.js";
 
-/** A custom message of a schema: a text, or a function of the issue. */
+/** A custom error message of a zod schema: a text, or a function that returns the text for an issue. */
 type Told = string | ((issue: object) => string | undefined);
 
-/** The parts of zod's internals that messages need. */
+/** The parts of zod's internals that custom error messages depend on. */
 interface Internals {
   readonly _zod: {
     readonly def: { readonly error?: (issue: object) => unknown; readonly checks?: readonly Internals[] };
@@ -13,7 +13,7 @@ interface Internals {
   };
 }
 
-/** Returns `check` with a custom message for its issue. */
+/** Returns a copy of `check` whose issue has a custom message. */
 export function told(check: Check, message: Told): Check {
   return {
     ...check,
@@ -25,9 +25,10 @@ export function told(check: Check, message: Told): Check {
 }
 
 /**
- * Returns `shape` with a custom message for values of the wrong type.
+ * Returns a copy of `shape` whose issues about the value as a whole have a custom message. Issues of checks and of
+ * nested values keep theirs.
  *
- * @param tag the key by which a union distinguishes its options; issues of the whole have its path
+ * @param tag key by which a union distinguishes its options; an issue at this path is about the value as a whole
  */
 export function toldShape(shape: Shape, message: Told, tag?: string): Shape {
   const isOwn = ({ code, path, continue: goesOn }: ShapeIssue): boolean => {
@@ -52,7 +53,10 @@ export function toldShape(shape: Shape, message: Told, tag?: string): Shape {
   };
 }
 
-/** Returns the message function of a schema, or of one of its checks. It is called only if there is an issue. */
+/**
+ * Returns the custom message function of a zod schema, or of its check with the index `check`. `schema` is called only
+ * if there is an issue.
+ */
 export function messageOf(schema: () => unknown, check?: number): Told {
   return (issue) => {
     const whole = schema() as Internals;

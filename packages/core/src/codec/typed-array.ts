@@ -10,14 +10,14 @@ export interface TypedArrayClass {
 
 export type TypedArray = ArrayBufferView & { readonly BYTES_PER_ELEMENT: number };
 
-/** A typed array of the class `View`: on the wire and in JSON its bytes, little-endian. */
+/** Creates the shape of a typed array of the class `View`. On the wire and in JSON it is its bytes, little-endian. */
 export function typedArray(View: TypedArrayClass): Shape {
   const { name } = View;
   return {
     form: { kind: "bytes", view: name },
     run(payload, mode) {
       const given = mode.bytes === undefined ? payload.value : mode.bytes(payload.value);
-      // Codecs without schemas read bytes, too, so the mode does not tell.
+      // Codecs without schemas also produce bytes, so they are converted in every mode.
       const value = given instanceof Uint8Array ? viewOf(given, View) : given;
       if (!(value instanceof View)) return invalidType(payload, name, mode);
       if (mode.isGiven === true) sentAs.set(value, bytesOf(value));
@@ -27,16 +27,17 @@ export function typedArray(View: TypedArrayClass): Shape {
   };
 }
 
-/** Returns the typed array of the class `View` that consists of `bytes`; undefined if the last item is not complete. */
+/** Returns a typed array of the class `View` over `bytes`; undefined if the last element is incomplete. */
 function viewOf(bytes: Uint8Array, View: TypedArrayClass): TypedArray | undefined {
   const size = View.BYTES_PER_ELEMENT;
   if (bytes.length % size !== 0) return undefined;
-  // Bytes that were read have a buffer of their own; of others, a copy starts at a multiple of the items' size.
+  // Received bytes have a buffer of their own. Other bytes are copied, so that they start at a multiple of the element
+  // size.
   const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
   return new View(littleEndian(own, size).buffer as ArrayBuffer);
 }
 
-/** Returns the bytes of a typed array, little-endian. They share its memory on little-endian platforms. */
+/** Returns the bytes of a typed array, little-endian. On little-endian platforms they share its memory. */
 export function bytesOf(view: TypedArray): Uint8Array {
   return littleEndian(new Uint8Array(view.buffer, view.byteOffset, view.byteLength), view.BYTES_PER_ELEMENT);
 }

@@ -18,7 +18,7 @@ import {
   whole,
 } from "./shape.js";
 
-/** The first of `options` that matches. */
+/** Creates the shape of a union: the first of `options` that matches parses the value. */
 export function union(...options: Shape[]): Shape {
   const optin = options.map((option) => option.optin);
   return {
@@ -58,7 +58,8 @@ function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode
     if (isOther(option, value, mode)) continue;
     const result = run(option, value, mode);
     if (result.issues.length === 0) {
-      // The receiver is to choose the same option.
+      // The whole value is sent if an earlier option would match the result, so that the receiver chooses the same
+      // option.
       if (mode.isSent === true && refused.some((each) => fits(each, result.value))) result.value = whole(value);
       return result;
     }
@@ -69,7 +70,10 @@ function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode
   return results;
 }
 
-/** Returns true if the type of `option` obviously differs from that of `value`. Running it would add nothing. */
+/**
+ * Returns true if the value obviously has another type than `option`, so that running the option would find nothing
+ * else.
+ */
 function isOther({ form: { kind } }: Shape, value: unknown, mode: Mode): boolean {
   if (typeof value !== "object" || value === null) return false;
   switch (kind) {
@@ -87,14 +91,14 @@ function isOther({ form: { kind } }: Shape, value: unknown, mode: Mode): boolean
     case "number":
     case "bigint":
     case "literal":
-      // Other sources may represent them as objects.
+      // In sources other than MessagePack, these types may be represented as objects.
       return mode[kind] === undefined || mode.isWire === true;
     default:
       return false;
   }
 }
 
-/** The option that the value of `key` selects. */
+/** Creates the shape of a union whose option is selected by the value of the property `key`. */
 export function discriminated(key: string, options: readonly (readonly [value: unknown, option: Shape])[]): Shape {
   const byValue = new Map(options);
   return {
@@ -113,7 +117,7 @@ export function discriminated(key: string, options: readonly (readonly [value: u
   };
 }
 
-/** A value that matches two shapes, whose results are merged. */
+/** Creates the shape of a value that must match both `left` and `right`, whose results are merged. */
 export function intersection(left: Shape, right: Shape): Shape {
   return {
     form: { kind: "intersection", left, right },
@@ -147,7 +151,7 @@ export function intersection(left: Shape, right: Shape): Shape {
   };
 }
 
-/** Returns the issues about keys of `from`, by key, and adds its other issues to `to`. */
+/** Returns the issues of `from` about refused keys, by key, and adds its other issues to `to`. */
 function keyIssues(from: ShapePayload, to: ShapePayload): Map<string, ShapeIssue> {
   const byKey = new Map<string, ShapeIssue>();
   let listed: readonly string[] | undefined;

@@ -20,7 +20,7 @@ export function optional(inner: Shape): Shape {
   };
 }
 
-/** A value that may be absent, but not undefined. */
+/** Creates the shape of a property that may be absent, but not undefined. */
 export function exactOptional(inner: Shape): Shape {
   const optin = inner.optin === "defaulted" ? "defaulted" : "optional";
   return { ...inner, form: { kind: "optional", inner }, optin, optout: "optional" };
@@ -34,7 +34,10 @@ export function nullable(inner: Shape): Shape {
   };
 }
 
-/** Returns `value`, which replaces an absent one, after charging `values` values for it: the message itself does not contain it. */
+/**
+ * Returns `value`, which replaces an absent one, and counts it as `values` values toward the decode limit, since the
+ * message does not contain it.
+ */
 export function absent<T>(value: T, values: number): T {
   count(values);
   return value;
@@ -44,7 +47,7 @@ function weighed<T>(value: T): T {
   return absent(value, weightOf(value));
 }
 
-/** Returns `value()` if the input is absent, or if the result of `inner` is. */
+/** Creates a shape that returns `value()` if the input is absent or the result of `inner` is undefined. */
 export function withDefault(inner: Shape, value: () => unknown): Shape {
   return {
     form: { kind: "default", inner, value },
@@ -57,7 +60,7 @@ export function withDefault(inner: Shape, value: () => unknown): Shape {
   };
 }
 
-/** Parses `value()` with `inner` if the input is absent. */
+/** Creates a shape that parses `value()` with `inner` if the input is absent. */
 export function prefault(inner: Shape, value: () => unknown): Shape {
   return {
     form: { kind: "prefault", inner, value },
@@ -72,7 +75,7 @@ export function prefault(inner: Shape, value: () => unknown): Shape {
   };
 }
 
-/** Returns `value(refused)` if the input does not match `inner`. */
+/** Creates a shape that returns `value(refused)` if the input does not match `inner`. */
 export function caught(inner: Shape, value: (refused: Refused) => unknown): Shape {
   return {
     form: { kind: "caught", inner, value },
@@ -102,7 +105,7 @@ export function nonOptional(inner: Shape): Shape {
   };
 }
 
-/** Freezes the result. */
+/** Creates a shape that freezes the result of `inner`. */
 export function frozen(inner: Shape): Shape {
   return {
     ...inner,
@@ -115,24 +118,27 @@ export function frozen(inner: Shape): Shape {
   };
 }
 
-/** Freezes `value` if possible (bytes cannot be frozen) and returns it. */
+/** Freezes `value` unless it is bytes, which cannot be frozen, and returns it. */
 export function freeze<T>(value: T): T {
   return ArrayBuffer.isView(value) ? value : Object.freeze(value);
 }
 
-/** A shape that is declared later or contains itself. `optin` and `optout` state whether it accepts absence. */
+/**
+ * Creates a shape that is declared later or contains itself. `optin` and `optout` state whether it accepts an absent
+ * value.
+ */
 export function lazy(inner: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
   return { form: { kind: "lazy", inner }, optin, optout, run: (payload, mode) => runOnce(inner(), payload, mode) };
 }
 
-/** A shape that is created when it first runs. A bundler drops it if it is never run. */
+/** Creates a shape that calls `make` when it first runs. A bundler can drop `make` if the shape is never run. */
 export function later(make: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
   let made: Shape | undefined;
   const inner = (): Shape => (made ??= make());
   return { form: { kind: "lazy", inner }, optin, optout, run: (payload, mode) => inner().run(payload, mode) };
 }
 
-/** Parses the result of `from` with `to`. */
+/** Creates a shape that parses the result of `from` with `to`. */
 export function pipe(from: Shape, to: Shape): Shape {
   return {
     form: { kind: "pipe", from, to },

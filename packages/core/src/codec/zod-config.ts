@@ -1,7 +1,10 @@
 import { WireMap } from "../msgpack/value.js";
 import type { ShapeIssue } from "./shape.js";
 
-/** An error map of `z.config`: returns the message of an issue, or undefined to leave it to the next error map. */
+/**
+ * An error map, as configured with zod's `z.config`: returns the message of an issue, or undefined to leave it to the
+ * next error map.
+ */
 export type MakeMessage = (issue: object) => unknown;
 
 interface ZodConfig {
@@ -14,7 +17,7 @@ export function zodConfig(): ZodConfig {
   return (globalThis as { __zod_globalConfig?: ZodConfig }).__zod_globalConfig ?? {};
 }
 
-/** Returns the first text that one of `makers` has for `issue`. */
+/** Returns the text of the first function in `makers` that returns one for `issue`; undefined if none does. */
 export function firstText(makers: readonly (MakeMessage | undefined)[], issue: object): string | undefined {
   for (const make of makers) {
     const text = textOf(make?.(issue));
@@ -23,13 +26,16 @@ export function firstText(makers: readonly (MakeMessage | undefined)[], issue: o
   return undefined;
 }
 
-/** Returns the text in the result of one of zod's message functions. */
+/** Returns the message text in the result of a zod error map, which is a string or an object with a `message`. */
 export function textOf(made: unknown): string | undefined {
   const text = typeof made === "object" && made !== null ? (made as { readonly message?: unknown }).message : made;
   return typeof text === "string" ? text : undefined;
 }
 
-/** Returns the message of an issue according to `z.config`, if the application configured messages and the schema has no custom one. */
+/**
+ * Returns the message that the application's `z.config` gives to an issue; undefined if it configures no messages or
+ * the schema has a custom one.
+ */
 export function configuredMessage({ facts, message, ...issue }: Pick<ShapeIssue, "message" | "facts">): string {
   const { customError, localeError } = zodConfig();
   if (facts === undefined || (customError === undefined && localeError === undefined)) return message;
@@ -43,7 +49,7 @@ export function configuredMessage({ facts, message, ...issue }: Pick<ShapeIssue,
   }
 }
 
-/** Returns true if messages are in zod's default language: English, like the codec's own. */
+/** Returns true if zod's messages are in its default language, English. The codec's own messages are in English too. */
 function isEnglish(localeError: MakeMessage | undefined): boolean {
   return textOf(localeError?.({ code: "custom" })) === "Invalid input";
 }

@@ -61,10 +61,10 @@ interface ZodCheck {
   };
 }
 
-/** Schemas without inner schemas, which refuse a value as a whole. */
+/** Kinds of zod schemas without inner schemas: they accept or refuse a value as a whole. */
 const LEAVES: ReadonlySet<string> = new Set(["custom", "transform", "string", "number", "bigint", "boolean", "date"]);
 
-/** Returns the schema that `path` leads to from `root`. */
+/** Returns the schema at `path` below the schema `root`; each element of the path is a property name or index. */
 export function schemaAt(root: unknown, path: readonly (string | number)[]): unknown {
   let at = root;
   for (const key of path) at = (at as Record<string | number, unknown>)[key];
@@ -72,11 +72,11 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
 }
 
 /**
- * A schema that zod runs as a whole.
+ * Creates the shape of a schema that zod runs as a whole.
  *
- * @param input shape of its input, if that contains bigints, maps or sets, which are numbers, objects and arrays on the
- * wire; for other schemas the same as `takes`
- * @param takes what it makes of plain JSON; undefined if that does not represent every value
+ * @param input shape of the input, if that contains bigints, maps or sets, which are numbers, objects and arrays on the
+ * wire; otherwise the value of `takes`
+ * @param takes how the schema treats plain JSON; undefined if JSON cannot represent every input
  */
 export function external(schema: unknown, input?: Shape | PlainJson, takes?: PlainJson): Shape {
   const given = typeof input === "object" ? input : undefined;
@@ -109,18 +109,21 @@ export function external(schema: unknown, input?: Shape | PlainJson, takes?: Pla
   };
 }
 
-/** A zod preprocess function before `inner`. Values that match `inner` are passed in the form that `inner` accepts. */
+/**
+ * Creates the shape of a zod preprocess function before `inner`. If an input matches `inner`, the function receives it
+ * in the program's form.
+ */
 export function preprocessed(schema: unknown, inner: Shape): Shape {
   return pipe(external(schema, inner), inner);
 }
 
 /**
- * Runs `inner`, and then the checks of a schema that are not compiled, such as refinements.
+ * Creates a shape that runs `inner` and then the checks of a zod schema that are not compiled, such as refinements.
  *
- * @param done number of the schema's first checks that `inner` has run
+ * @param done number of the schema's first checks that `inner` has already run
  */
 export function refined(inner: Shape, schema: unknown, done: number = 0): Shape {
-  // Only when it runs, because the schema inside a lazy one may not exist earlier.
+  // The checks are determined at the first run, because the schema inside a lazy one may not exist earlier.
   let checks: readonly ZodCheck[] | undefined;
   return {
     ...inner,
@@ -133,7 +136,10 @@ export function refined(inner: Shape, schema: unknown, done: number = 0): Shape 
   };
 }
 
-/** Runs the checks of `schema` on a value of the right type. Returns the resulting value, or throws the mismatch error. */
+/**
+ * Returns a function that runs the checks of `schema` on a value of the right type and returns the resulting value. It
+ * throws the mismatch error if a check fails.
+ */
 export function applyChecks(schema: unknown): <T>(value: T) => T {
   let checks: readonly ZodCheck[] | undefined;
   return <T>(value: T) => {
@@ -143,7 +149,7 @@ export function applyChecks(schema: unknown): <T>(value: T) => T {
   };
 }
 
-/** Returns the function that creates the default value of a schema each time. */
+/** Returns a function that evaluates the default of a zod schema at each call. */
 export function defaultOf(schema: unknown): () => unknown {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   return () => internals.def.defaultValue;
@@ -162,7 +168,7 @@ function checksOf(schema: unknown): readonly ZodCheck[] {
   return internals.traits.has("$ZodCheck") ? [schema as ZodCheck, ...checks] : checks;
 }
 
-/** Runs the checks of a schema in the same way as zod. */
+/** Runs the zod checks on `payload.value` in the order and under the conditions in which zod runs them. */
 function runChecks(payload: ShapePayload, checks: readonly ZodCheck[]): ShapePayload {
   let aborted = isAborted(payload);
   for (const each of checks) {
@@ -199,7 +205,10 @@ function adopt(payload: ShapePayload, issues: readonly ZodIssue[]): ShapePayload
   return payload;
 }
 
-/** Returns the custom message of the schema's author, or the one configured for zod as a whole. */
+/**
+ * Returns the custom message of an issue, set in the schema or configured for zod as a whole; undefined if there is
+ * none.
+ */
 function ownMessage(issue: ZodIssue): string | undefined {
   const { customError, localeError } = zodConfig();
   return firstText([issue.inst?._zod?.def?.error, customError, localeError], issue);

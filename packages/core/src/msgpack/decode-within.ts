@@ -4,21 +4,21 @@ import { allowance, count, exceed } from "./reader.js";
 import { RpcError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
 
-/** Keys of a message that are read before the distinct ones are counted: few messages have more. */
+/** Number of keys in a message that are read before distinct keys are counted. Few messages have more. */
 const UNCOUNTED = 4096;
 
-/** After this many distinct keys in a message, each further key is charged `KEY_VALUES`. */
+/** Number of distinct keys in a message after which each further key counts as `KEY_VALUES` values. */
 const MANY = 1024;
 /**
- * Values that a key is charged then: V8 no longer finds a hidden class for such objects, and makes each a hash table, which
- * takes ten times as long and 200 bytes more.
+ * Number of values that each key counts as, once a message has more than `MANY` distinct keys. V8 then stores objects
+ * as hash tables, which take ten times as long to create and 200 bytes more.
  */
 const KEY_VALUES = 4;
 
 let uncounted = 0;
 let distinct: Set<number | string> | undefined;
 
-/** Forgets the keys and mismatches of the last message. */
+/** Resets the counts of keys and mismatches, before and after a message is decoded. */
 function resetCounts(): void {
   allowance.mismatches = 0;
   allowance.excess = "";
@@ -27,9 +27,9 @@ function resetCounts(): void {
 }
 
 /**
- * Counts `key` (or a hash of it) among the distinct keys of the current message. V8 adds each to a global table of
- * names, which takes time that the size of a message does not reflect. Throws if there are more than
- * `MAX_DISTINCT_KEYS`.
+ * Counts `key` (or a hash of it) among the distinct keys of the message that is being decoded. V8 adds each key to a
+ * global table of names, which takes time that the size of a message does not reflect. Throws the mismatch error if
+ * there are more than `MAX_DISTINCT_KEYS`.
  */
 export function countKey(key: number | string): void {
   if (uncounted < UNCOUNTED) uncounted++;
@@ -43,16 +43,18 @@ function countDistinct(key: number | string): void {
   if (distinct.size > MAX_DISTINCT_KEYS) exceed(`${MAX_DISTINCT_KEYS} distinct keys`);
 }
 
-/** Bytes that a decoded value is charged in addition to its encoded bytes, about the size of an empty object. */
+/**
+ * Bytes of memory charged for each decoded value in addition to its encoded bytes: about the size of an empty object.
+ */
 const VALUE_BYTES = 32;
 
-/** The part of a memory budget that decoding needs. */
+/** The members of a memory budget that `decodeWithin` uses. */
 export type DecodeBudget = Pick<MemoryBudget, "room" | "refusal" | "decodedBytes">;
 
 /**
- * Decodes the message in `bytes[start, end)`, and sets `budget.decodedBytes`. Throws the codec's error, and `RpcError`
- * `resource_exhausted` if the message has more values than the budget allows, more than `MAX_DISTINCT_KEYS` distinct
- * keys, or more than `MAX_MISMATCHES` values that do not match an option of a union.
+ * Decodes the message in `bytes[start, end)` and sets `budget.decodedBytes` to its memory use. Rethrows the codec's
+ * errors. Throws `RpcError` `resource_exhausted` if the message has more values than the budget allows, more than
+ * `MAX_DISTINCT_KEYS` distinct keys, or more than `MAX_MISMATCHES` values that do not match an option of a union.
  *
  * @param isRequest true if no handler has seen the message: the error then has `refused`
  */
@@ -64,14 +66,14 @@ export function decodeWithin(
   end: number,
   isRequest: boolean = false,
 ): unknown {
-  // Code of a codec may decode another message: that counts for both.
+  // A codec may decode another message meanwhile, which counts toward the limits of both.
   const outer = allowance.values;
   const most = Math.min(budget.room / VALUE_BYTES, outer, Number.MAX_SAFE_INTEGER);
   allowance.values = most;
   if (outer === Number.POSITIVE_INFINITY) resetCounts();
   try {
     const value = codec.decode(bytes, start, end);
-    // A codec may have made something else of being stopped.
+    // The codec may have caught the error that stopped it, and returned a value.
     if (allowance.values < 0) throw misfit();
     budget.decodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
     return value;
@@ -79,7 +81,7 @@ export function decodeWithin(
     const { excess } = allowance;
     if (excess !== "")
       throw new RpcError("resource_exhausted", `the message has more than ${excess}: send it in parts`);
-    // Even if the codec has caught the error that stopped it.
+    // A negative count means that the limit was exceeded, whichever error the codec then threw.
     throw allowance.values < 0 ? budget.refusal("a message of so many values", isRequest) : error;
   } finally {
     allowance.values += outer - most;

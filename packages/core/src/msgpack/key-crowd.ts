@@ -1,23 +1,35 @@
-// V8 hashes numbers that are keys of a Map or Set without a seed. A peer can therefore choose keys of the same bucket,
-// and each is compared with all before it.
+// V8 hashes the numbers that are keys of a Map or Set without a random seed. So a peer can choose numbers that fall
+// into the same bucket of the hash table, where each is compared with all earlier ones.
 import { count, tableValues } from "./reader.js";
 
-/** Number of keys that a Map or Set may have regardless of their hashes. Also the smallest number of buckets that are counted. */
+/**
+ * Number of keys below which a Map or Set is accepted regardless of their hashes. Also the initial number of counted
+ * buckets.
+ */
 const FEW = 256;
-/** Most keys of one bucket beyond that. Keys that were not chosen to collide fill no bucket to a third of this number. */
+/**
+ * Maximum keys in one bucket of a larger Map or Set. Keys that were not chosen to collide fill no bucket to a third of
+ * this number.
+ */
 const MAX_IN_BUCKET = 64;
 
-/** Describes the problem of refused keys. */
+/** Message of the issue about keys with too many hash collisions. */
 export const CROWDED = "too many numbers of one hash";
 
 type Keys = ReadonlySet<unknown> | ReadonlyMap<unknown, unknown>;
 
-/** Returns an object that counts `keys`, to which at most `size` will be added; undefined if these are few. */
+/**
+ * Returns a collision counter for `keys`, an empty Map or Set to which at most `size` keys will be added; undefined if
+ * `size` is too small for collisions to matter.
+ */
 export function keyCrowd(keys: Keys, size: number): KeyCrowd | undefined {
   return size > FEW ? new KeyCrowd(keys) : undefined;
 }
 
-/** Counts the keys of a Map or Set that begins empty, by the buckets of V8's hash table. */
+/**
+ * Detects hash collisions: counts the keys of a Map or Set in each bucket of V8's hash table. The Map or Set must be
+ * empty at first.
+ */
 export class KeyCrowd {
   readonly #keys: Keys;
   #size = 0;
@@ -27,10 +39,13 @@ export class KeyCrowd {
     this.#keys = keys;
   }
 
-  /** Returns true if the bucket of `key`, which was just added, has room for it. After the first false, no key may be added. */
+  /**
+   * Counts `key`, which was just added, and returns false if its bucket has too many keys. No further key may be added
+   * after that.
+   */
   admits(key: unknown): boolean {
     const { size } = this.#keys;
-    // One that was there already.
+    // The key was there already.
     if (size === this.#size) return true;
     this.#size = size;
     if (size <= this.#inBuckets.length * 2) return this.#count(key) <= MAX_IN_BUCKET;
@@ -40,7 +55,10 @@ export class KeyCrowd {
     return most <= MAX_IN_BUCKET;
   }
 
-  /** Counts `key`, and returns how many its bucket has. Of other values than numbers the hash is random. */
+  /**
+   * Counts `key` and returns the number of keys in its bucket. Returns 0 for a key that is not a number or bigint,
+   * because V8 hashes it with a random seed.
+   */
   #count(key: unknown): number {
     if (typeof key !== "number" && typeof key !== "bigint") return 0;
     const bucket = numberHash(key) & (this.#inBuckets.length - 1);
@@ -48,7 +66,7 @@ export class KeyCrowd {
   }
 }
 
-/** Returns the Set of `items`; undefined where numbers in it crowd a bucket. */
+/** Returns a Set of `items`; undefined if too many numbers among them have colliding hashes. */
 export function setOf(items: readonly unknown[]): Set<unknown> | undefined {
   count(tableValues(items.length));
   if (items.length <= FEW) return new Set(items);
@@ -61,7 +79,7 @@ export function setOf(items: readonly unknown[]): Set<unknown> | undefined {
   return set;
 }
 
-/** Returns the Map of `entries`; undefined where numbers among its keys crowd a bucket. */
+/** Returns a Map of `entries`; undefined if too many numbers among the keys have colliding hashes. */
 export function mapOf(
   entries: readonly (readonly [key: unknown, value: unknown])[],
 ): Map<unknown, unknown> | undefined {
@@ -78,7 +96,10 @@ export function mapOf(
 
 const number = new DataView(new ArrayBuffer(8));
 
-/** V8's hash of a number or bigint: `ComputeUnseededHash` of integers of 32 bits, `ComputeLongHash` of the bits of others. */
+/**
+ * Returns V8's hash of a number or bigint: `ComputeUnseededHash` for 32-bit integers, `ComputeLongHash` of the 64 bits
+ * for others.
+ */
 function numberHash(key: number | bigint): number {
   if (typeof key === "bigint") number.setBigUint64(0, key < 0n ? -key : key);
   else if ((key | 0) === key) return intHash(key);
@@ -97,7 +118,10 @@ function intHash(key: number): number {
 
 const HIGH = 2 ** 32;
 
-/** The lower half of that hash, computed in halves: products of a half and a factor are exact. */
+/**
+ * Returns the lower 32 bits of V8's `ComputeLongHash`. Multiplies the 32-bit halves separately, because those products
+ * are exact as numbers.
+ */
 function longHash(high: number, low: number): number {
   let product = low * 0x3ffff - 1;
   let upper = (high * 0x3ffff + Math.floor(product / HIGH)) >>> 0;

@@ -1,12 +1,18 @@
-/** Thrown where bytes or a value are not what compiled code expects. Whoever catches it finds out why, at leisure. */
+/**
+ * The mismatch error. Compiled readers and writers throw it for unexpected bytes or values; the codec then parses again
+ * with its shape to find the issues.
+ */
 const MISFIT: Error = new Error("a value does not fit its schema");
 
-/** Whether `error` is what `misfit` throws. */
+/** Returns true if `error` is the mismatch error, which `misfit` throws. */
 export function isMisfit(error: unknown): boolean {
   return error === MISFIT;
 }
 
-/** Leaves the fast path: the careful one takes over. Without a stack of its own, since it may be thrown often. */
+/**
+ * Throws the mismatch error, so that the slower code handles the value. The error is shared and has no useful stack,
+ * since it may be thrown often.
+ */
 export function misfit(): never {
   throw MISFIT;
 }

@@ -2,7 +2,7 @@ import { misfit } from "./misfit.js";
 import { NUMBER_SIZES, type Reader } from "./reader.js";
 import { writeCount, writeUint32 } from "./write.js";
 
-/** A safe integer, in any of the forms of a number. */
+/** Reads a safe integer, in any of MessagePack's number formats. */
 export function readInt(r: Reader, p: number): number {
   const byte = r.bytes[p] as number;
   if (byte < 0x80) {
@@ -13,7 +13,7 @@ export function readInt(r: Reader, p: number): number {
   return Number.isSafeInteger(value) ? value : misfit();
 }
 
-/** A finite number. */
+/** Reads a finite number, in any of MessagePack's number formats. */
 export function readNumber(r: Reader, p: number): number {
   if (r.bytes[p] === 0xcb) {
     const value = r.view.getFloat64(p + 1);
@@ -24,7 +24,10 @@ export function readNumber(r: Reader, p: number): number {
   return value - value === 0 ? value : misfit();
 }
 
-/** Reads 64-bit integers only if they are exact as a number. */
+/**
+ * Reads a number, including infinities and NaN. Throws the mismatch error for a 64-bit integer that is not a safe
+ * integer.
+ */
 export function readAnyNumber(r: Reader, p: number): number {
   const { bytes, view } = r;
   const byte = bytes[p] as number;
@@ -70,7 +73,7 @@ let viewed: Uint8Array | undefined;
 
 let view: DataView = new DataView(new ArrayBuffer(0));
 
-/** A view of all of `b`, kept for the next call. */
+/** Returns a `DataView` of all bytes of `b`. The view is cached for the next call. */
 export function viewOf(b: Uint8Array): DataView {
   if (b !== viewed) {
     view = new DataView(b.buffer, b.byteOffset, b.byteLength);
@@ -79,19 +82,19 @@ export function viewOf(b: Uint8Array): DataView {
   return view;
 }
 
-/** A finite number. */
+/** Writes a finite number. */
 export function writeNumber(b: Uint8Array, p: number, value: unknown): number {
   if (typeof value !== "number" || value - value !== 0) misfit();
   return writeAnyNumber(b, p, value);
 }
 
-/** A safe integer. */
+/** Writes a safe integer. */
 export function writeInt(b: Uint8Array, p: number, value: unknown): number {
   if (!Number.isSafeInteger(value)) misfit();
   return writeAnyNumber(b, p, value as number);
 }
 
-/** Integers of 32 bits as short as can be, all else as a double: as msgpackr does. */
+/** Writes 32-bit integers in their shortest format and all other numbers as a double, as msgpackr does. */
 export function writeAnyNumber(b: Uint8Array, p: number, value: number): number {
   if (value >>> 0 === value) {
     if (value < 0x80) {

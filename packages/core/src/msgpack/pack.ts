@@ -2,7 +2,7 @@ import { writeValue } from "./write-value.js";
 import { readPlain, readValue } from "./read-value.js";
 import { readWhole } from "./reader.js";
 
-/** A growing buffer, as payloads are written to. */
+/** A growing buffer that payloads are written to. */
 interface Output {
   buffer: Uint8Array;
   position: number;
@@ -22,7 +22,7 @@ export function appendValue(value: unknown, out: Output): void {
   out.position = end;
 }
 
-/** `value` as MessagePack, in a buffer of its own. */
+/** Returns `value` as MessagePack, in a buffer of its own. */
 export function pack(value: unknown): Uint8Array {
   let buffer = new Uint8Array(FIRST_ROOM);
   let end = writeValue(buffer, 0, value);
@@ -34,14 +34,17 @@ export function pack(value: unknown): Uint8Array {
 }
 
 /**
- * Decodes the single value in `bytes[start, end)`: maps become objects, and 64-bit integers become numbers if these are
- * exact, else bigints. Throws on anything else. Binary values are copies.
+ * Decodes the single value in `bytes[start, end)`. Maps become objects; 64-bit integers become numbers if the
+ * conversion is exact, and bigints otherwise. Throws if the bytes are not exactly one value. Binary values are copies.
  */
 export function unpack(bytes: Uint8Array, start: number, end: number): unknown {
   return readWhole(bytes, start, end, readPlain);
 }
 
-/** As `unpack`, but losing nothing: see `readValue`. */
+/**
+ * Decodes the single value in `bytes[start, end)` without losing information: maps become `WireMap`, and 64-bit
+ * integers bigints.
+ */
 export function unpackExactly(bytes: Uint8Array, start: number, end: number): unknown {
   return readWhole(bytes, start, end, readValue);
 }

@@ -1,19 +1,23 @@
-// V8 keeps properties whose names are numbers in a list that has places for all numbers below the largest, if that is at most a thousand beyond
-// its end: `{ "1000": 1 }` takes 12 KB.
+// V8 keeps properties whose names are integers in an array with a slot for each number below the largest, unless that
+// would leave more than 1024 slots empty: `{ "1000": 1 }` takes 12 KB.
 import { countKey } from "./decode-within.js";
 import { count } from "./reader.js";
 
-/** A number that is further from the end of the list has it be a table instead. */
+/**
+ * Maximum distance of an integer name from the end of V8's array. If the name is further away, V8 uses a hash table
+ * instead.
+ */
 const MAX_GAP = 1024;
 const MIN_GROWTH = 16;
-/** Places that take as much memory as one value. */
+/** Number of array slots that take as much memory as one value. */
 const OF_VALUE = 4;
 
 /**
- * Counts the property `name` among the distinct keys of a message, and the places that an object gets with it as values of the message.
+ * Counts the property `name` among the distinct keys of a message. If the name is an integer, also counts the array
+ * slots that V8 adds to the object as values of the message.
  *
- * @param places those that it has: none at first
- * @returns those that it has then
+ * @param places number of array slots that the object has; 0 at first
+ * @returns number of array slots that the object has with the property
  */
 export function placesWith(name: string, places: number): number {
   countKey(name);

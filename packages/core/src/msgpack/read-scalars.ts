@@ -2,12 +2,12 @@ import { misfit } from "./misfit.js";
 import { BYTES_VALUES, count, type Reader, readLength } from "./reader.js";
 import type { UnsharedBytes } from "../platform-types.js";
 
-/** Copies `bytes[start, stop)` into memory of its own. */
-// Not bytes.slice: a Buffer's shares its memory.
+/** Copies `bytes[start, stop)` into new memory. */
+// Not `bytes.slice`: the slice of a Buffer shares its memory.
 export let copyBytes = (bytes: Uint8Array, start: number, stop: number): UnsharedBytes =>
   Uint8Array.prototype.slice.call(bytes, start, stop);
 
-/** Has `onCopied` receive how many bytes were copied out of a payload, each time from now on, in this thread. */
+/** Calls `onCopied` with the number of bytes whenever bytes are copied out of a payload in this thread. For tests. */
 export function watchCopies(onCopied: (bytes: number) => void): void {
   const copy = copyBytes;
   copyBytes = (bytes, start, stop) => {
@@ -16,7 +16,10 @@ export function watchCopies(onCopied: (bytes: number) => void): void {
   };
 }
 
-/** Values that a date is charged in addition to itself: its object takes more memory than other small values. */
+/**
+ * Number of values charged for a date in addition to itself, because its object takes more memory than other small
+ * values.
+ */
 const DATE_VALUES = 3;
 
 export function readNil(r: Reader, p: number): null {
@@ -30,7 +33,7 @@ export function readBoolean(r: Reader, p: number): boolean {
   return byte === 0xc3 ? true : byte === 0xc2 ? false : misfit();
 }
 
-/** An integer of 64 bits, as senders write a bigint. */
+/** Reads a 64-bit integer, which is how senders write a bigint. */
 export function readBigInt(r: Reader, p: number): bigint {
   const byte = r.bytes[p];
   r.position = p + 9;
@@ -38,7 +41,7 @@ export function readBigInt(r: Reader, p: number): bigint {
   return byte === 0xcf ? r.view.getBigUint64(p + 1) : misfit();
 }
 
-/** A copy. */
+/** Reads binary data and returns a copy of it. */
 export function readBytes(r: Reader, p: number): Uint8Array {
   const length = readLength(r, p, (r.bytes[p] as number) - 0xc4);
   const start = r.position;
@@ -49,7 +52,7 @@ export function readBytes(r: Reader, p: number): Uint8Array {
   return copyBytes(r.bytes, start, stop);
 }
 
-/** A valid date of the timestamp extension, in any of its three forms. */
+/** Reads a valid date, in any of the three formats of MessagePack's timestamp extension. */
 export function readDate(r: Reader, p: number): Date {
   const { bytes, view } = r;
   const form = bytes[p];
@@ -74,13 +77,16 @@ export function readDate(r: Reader, p: number): Date {
   return Number.isNaN(date.getTime()) ? misfit() : date;
 }
 
-/** Returns the date of a time in milliseconds since the epoch. */
+/** Returns the date of a time in milliseconds since the Unix epoch, and counts it toward the decode limit. */
 export function dateOf(milliseconds: number): Date {
   count(DATE_VALUES);
   return new Date(milliseconds);
 }
 
-/** How many bytes an extension has, whose type is at the reader's position then; `byte` is its first. */
+/**
+ * Returns the number of data bytes of the extension at `p`, whose first byte is `byte`, and moves the reader to the
+ * extension's type.
+ */
 export function readExtensionLength(r: Reader, p: number, byte: number): number {
   if (byte < 0xd4) return readLength(r, p, byte - 0xc7);
   r.position = p + 1;

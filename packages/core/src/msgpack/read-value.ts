@@ -6,14 +6,14 @@ import { isArray, isMap, readArrayHeader, type Reader, readMapHeader, readString
 import { dateOf, readBigInt, readBytes, readDate } from "./read-scalars.js";
 import { readAnyNumber } from "./number.js";
 
-/** Any value, losing nothing: maps as `WireMap`, integers of 64 bits as bigints. */
+/** Reads any value without losing information: maps as `WireMap`, 64-bit integers as bigints. */
 export function readValue(r: Reader, p: number, depth: number = MAX_DEPTH): unknown {
   const byte = p < r.end ? (r.bytes[p] as number) : misfit();
   if (isMap(byte)) return readMap(r, p, depth - 1);
   return isArray(byte) ? readArray(r, p, depth - 1, readValue) : readScalar(r, p, byte);
 }
 
-/** A value with none inside it, whose first byte is `byte`. */
+/** Reads a value that is neither an array nor a map. `byte` is its first byte. */
 export function readScalar(r: Reader, p: number, byte: number): unknown {
   if (byte < 0x80 || byte >= 0xe0) return readAnyNumber(r, p);
   if (byte < 0xc0 || byte >= 0xd9) return readString(r, p);
@@ -39,7 +39,7 @@ export function readScalar(r: Reader, p: number, byte: number): unknown {
   }
 }
 
-/** Any value, as plain JavaScript: see `plain`. */
+/** Reads any value as plain JavaScript: maps as objects, 64-bit integers as numbers if the conversion is exact. */
 export function readPlain(r: Reader, p: number, depth: number = MAX_DEPTH): unknown {
   const byte = p < r.end ? (r.bytes[p] as number) : misfit();
   if (isMap(byte)) return readPlainMap(r, p, depth - 1);

@@ -2,30 +2,34 @@ import { MAX_DEPTH, MAX_MISMATCHES } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
 import { readUtf8 } from "./text.js";
 
-/** Bytes of a number, by its first byte, from 0xca on. */
+/** Size in bytes of a MessagePack number, including its first byte; the index is the first byte minus 0xca. */
 export const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
 
 /**
- * Reads one payload. Read functions take the reader and a position, return the value, and leave the position after it
- * in `position`. They may read beyond `end`, into bytes of other payloads: the outermost caller compares `position`
- * with `end`, and `within` does so before application code sees a value. Anything unexpected is a misfit.
+ * The input of the MessagePack read functions: one payload. Each read function takes the reader and a position, returns
+ * the value, and sets `position` to the position after it. It may read beyond `end`, into bytes of other payloads: the
+ * outermost caller compares `position` with `end`, and `within` does so before application code receives a value. Read
+ * functions throw the mismatch error for unexpected bytes.
  */
 export class Reader {
   #chunk: Uint8Array | undefined;
   #offset = 0;
   #buffer: ArrayBufferLike | undefined;
-  /** All bytes of the buffer that contains the payload; positions are relative to it. Set, like `view`, when reading starts. */
+  /**
+   * All bytes of the buffer that contains the payload; positions are relative to this buffer. Set by `begin`, like
+   * `view`.
+   */
   bytes!: Uint8Array;
   view!: DataView;
   position = 0;
   end = 0;
-  /** Entries that are left of a map whose key was looked for. */
+  /** Number of remaining entries of the map in which `Keys.find` last searched. */
   left = 0;
 
-  /** Sets out to read `bytes[start, end)`, and returns its position. */
+  /** Prepares to read `bytes[start, end)`, and returns the start position relative to the whole buffer. */
   begin(bytes: Uint8Array, start: number, end: number): number {
-    // Payloads come many to a chunk, and chunks many to a buffer: to ask a chunk for its buffer costs as much as a small payload, a view
-    // three times that.
+    // Many payloads share a chunk, and many chunks share a buffer. Getting a chunk's buffer takes as long as reading a
+    // small payload, and creating a view takes three times as long, so both are cached.
     if (bytes !== this.#chunk) {
       this.#chunk = bytes;
       this.#offset = bytes.byteOffset;
@@ -42,7 +46,7 @@ export class Reader {
   }
 }
 
-/** Returns the value just read. Throws the mismatch error if it extends beyond the payload. */
+/** Returns `value`, which was just read. Throws the mismatch error if it extends beyond the payload. */
 export function within<T>(r: Reader, value: T): T {
   return r.position <= r.end ? value : misfit();
 }
@@ -55,7 +59,10 @@ export function readString(r: Reader, p: number): string {
   return readText(r, r.position, length);
 }
 
-/** Reads a length of 1, 2 or 4 bytes (`form` 0, 1 or 2) after the first byte. Another form is a misfit. */
+/**
+ * Reads a length of 1, 2 or 4 bytes (`form` 0, 1 or 2) after the first byte. Throws the mismatch error for any other
+ * `form`.
+ */
 export function readLength(r: Reader, p: number, form: number): number {
   const { view } = r;
   const q = p + 1;
@@ -73,33 +80,41 @@ function readText(r: Reader, start: number, length: number): string {
 
 /** Limits of the message that is being decoded, shared by all readers. */
 interface Allowance {
-  /** Number of values that may still be read: see `count`. Infinity if no message is being decoded. */
+  /** Number of values that may still be read; `count` reduces it. Infinity if no message is being decoded. */
   values: number;
   /** Number of values so far that did not match an option of a union. */
   mismatches: number;
-  /** What the message has too many of; empty unless `exceed` was called. */
+  /** Description of the exceeded limit, such as "4096 distinct keys"; empty if none was exceeded. */
   excess: string;
 }
 
 export const allowance: Allowance = { values: Number.POSITIVE_INFINITY, mismatches: 0, excess: "" };
 
-/** Values that bytes are charged in addition to themselves: their objects take more memory than other small values. */
+/**
+ * Number of values charged for binary data in addition to itself, because its object takes more memory than other small
+ * values.
+ */
 export const BYTES_VALUES = 5;
 
 /**
- * Values that a Map or Set is charged in addition to its entries: its table takes more memory than an array or an
- * object.
+ * Number of values charged for a Map or Set in addition to its entries, because its hash table takes more memory than
+ * an array or an object.
  */
 const TABLE_VALUES = 4;
-/** Values that each entry of a Map or Set is charged in addition, for its place in the table and the time to find it. */
+/**
+ * Number of values charged for each entry of a Map or Set in addition to its contents: for its slot in the hash table
+ * and the time to find it.
+ */
 const ENTRY_VALUES = 2;
 
-/** Returns the values that the table of a Map or Set of `size` entries is charged. */
+/** Returns the number of values to charge for the hash table of a Map or Set with `size` entries. */
 export function tableValues(size: number): number {
   return TABLE_VALUES + size * ENTRY_VALUES;
 }
 
-/** How many elements follow: at most as many as there are bytes. */
+/**
+ * Reads the header of an array and returns the number of elements, which never exceeds the number of remaining bytes.
+ */
 export function readArrayHeader(r: Reader, p: number): number {
   const byte = r.bytes[p] as number;
   if (byte >> 4 === 9) {
@@ -109,7 +124,7 @@ export function readArrayHeader(r: Reader, p: number): number {
   return counted(readLongHeader(r, p, byte - 0xdc), 1);
 }
 
-/** How many entries follow: at most as many as there are bytes. */
+/** Reads the header of a map and returns the number of entries, which never exceeds the number of remaining bytes. */
 export function readMapHeader(r: Reader, p: number): number {
   const byte = r.bytes[p] as number;
   if (byte >> 4 === 8) {
@@ -119,12 +134,12 @@ export function readMapHeader(r: Reader, p: number): number {
   return counted(readLongHeader(r, p, byte - 0xde), 2);
 }
 
-/** The same for a Set. */
+/** Reads the header of an array that becomes a Set, and returns the number of elements. */
 export function readSetHeader(r: Reader, p: number): number {
   return countedTable(readArrayHeader(r, p));
 }
 
-/** The same for a Map. */
+/** Reads the header of a map that becomes a Map, and returns the number of entries. */
 export function readTableHeader(r: Reader, p: number): number {
   return countedTable(readMapHeader(r, p));
 }
@@ -135,8 +150,8 @@ function countedTable(size: number): number {
 }
 
 /**
- * Reads the header of an object of `expected` fields, which is charged at half price if there are no other fields: its
- * bytes and, as a rule, its place in an array are charged as well.
+ * Reads the header of an object with `expected` declared fields, and returns the number of entries. If the numbers are
+ * equal, only half of the object's memory is charged, because the payload's bytes are charged as well.
  */
 export function readFieldsHeader(r: Reader, p: number, expected: number): number {
   if (r.bytes[p] !== (0x80 | expected) || expected > 15) return readOtherHeader(r, p, expected);
@@ -155,29 +170,29 @@ function readOtherHeader(r: Reader, p: number, expected: number): number {
   return length;
 }
 
-/** Charges half of an object's memory: a header of four words and one word for each field; a value is four words. */
+/** Charges half of the memory of an object, which is four words plus one for each field. One value is four words. */
 function countFields(fields: number): void {
   count((fields + 4) / 8);
 }
 
-/** Charges a container and its contents, `each` values for each element. */
+/** Counts a container and `each` values for each of its `length` elements toward the decode limit. Returns `length`. */
 function counted(length: number, each: number): number {
   count(length * each + 1);
   return length;
 }
 
-/** Charges values that are about to be read. Throws a misfit if the allowance is exceeded. */
+/** Counts values that are about to be read. Throws the mismatch error if the message exceeds its limit. */
 export function count(values: number): void {
   if ((allowance.values -= values) < 0) misfit();
 }
 
-/** Counts a value that does not match an option of a union, if a message is being decoded. */
+/** Counts a value that does not match an option of a union. Has no effect if no message is being decoded. */
 export function countMismatch(): void {
   if (allowance.values === Number.POSITIVE_INFINITY) return;
   if (++allowance.mismatches > MAX_MISMATCHES) exceed(`${MAX_MISMATCHES} mismatches of union options`);
 }
 
-/** Stops every reader of the message, which is refused because it has more than `what`. */
+/** Stops the decoding of the message, which is refused because it has more than `what`. Throws the mismatch error. */
 export function exceed(what: string): never {
   allowance.excess = what;
   allowance.values = -1;
@@ -189,7 +204,9 @@ function readLongHeader(r: Reader, p: number, form: number): number {
   return count <= r.end - r.position ? count : misfit();
 }
 
-/** Levels that are passed over without counting those around them, which in a schema without recursion are few. */
+/**
+ * Maximum nesting depth of a skipped value. Half of `MAX_DEPTH`, because the levels around the value are not counted.
+ */
 const MAX_SKIPPED = MAX_DEPTH / 2;
 
 /** Skips the value at `p`. Throws the mismatch error if it is nested deeper than `depth` levels. */
@@ -211,12 +228,12 @@ function scalarSize(r: Reader, p: number, byte: number): number {
   if (byte < 0xc0) return 1 + (byte & 31);
   if (byte < 0xc4) return 1;
   if (byte >= 0xca && byte < 0xd9) return NUMBER_SIZES[byte - 0xca] ?? 2 + (1 << (byte - 0xd4));
-  // Bytes (0xc4), extensions (0xc7, with a byte for their type) and text (0xd9).
+  // First bytes: 0xc4 for binary data, 0xc7 for extensions (with a byte for their type) and 0xd9 for text.
   const length = readLength(r, p, (byte - (byte < 0xd9 ? 0xc4 : 0xd9)) % 3);
   return r.position - p + length + (byte >= 0xc7 && byte < 0xca ? 1 : 0);
 }
 
-/** Whether a map begins with this byte. */
+/** Returns true if `byte` is the first byte of a map. */
 export function isMap(byte: number): boolean {
   return (byte & 0xf0) === 0x80 || byte === 0xde || byte === 0xdf;
 }
@@ -225,10 +242,13 @@ export function isArray(byte: number): boolean {
   return (byte & 0xf0) === 0x90 || byte === 0xdc || byte === 0xdd;
 }
 
-/** Reads the single value in `bytes[start, end)` with `read`. Throws a misfit if the value ends elsewhere. */
+/**
+ * Reads the single value in `bytes[start, end)` with `read`. Throws the mismatch error if the value does not end at
+ * `end`.
+ */
 export function readWhole<T>(bytes: Uint8Array, start: number, end: number, read: (r: Reader, p: number) => T): T {
   const r = idle ?? new Reader();
-  // Reading may run code of the application's, which may read another message.
+  // `read` may run application code, which may decode another message and so needs another reader.
   idle = undefined;
   try {
     const value = read(r, r.begin(bytes, start, end));

@@ -1,36 +1,39 @@
-/**
- * Methods that Node adds to byte arrays. If they are missing, the platform's TextEncoder and TextDecoder are used,
- * which are slower.
- */
+/** Methods that Node adds to byte arrays. If they are missing, the slower TextEncoder and TextDecoder are used. */
 interface NativeText {
-  /** Writes UTF-8 at `at` and returns how many bytes. */
+  /** Writes `text` as UTF-8 at position `at` and returns the number of bytes written. */
   utf8Write(this: Uint8Array, text: string, at: number): number;
   utf8Slice(this: Uint8Array, start: number, end: number): string;
 }
 
-/** How long strings cross between JavaScript and bytes. */
+/** The platform's functions that convert between strings and UTF-8. */
 interface TextPlatform {
-  /** Writes UTF-8 at `at` if there is room, and returns the number of bytes. Lone surrogates become U+FFFD. */
+  /**
+   * Writes `text` as UTF-8 at position `at` if there is room, and returns the number of bytes. Lone surrogates become
+   * U+FFFD.
+   */
   write(bytes: Uint8Array, at: number, text: string): number;
-  /** Invalid UTF-8 becomes U+FFFD. */
+  /** Decodes the UTF-8 in `bytes[start, end)`. Invalid bytes become U+FFFD. */
   read(bytes: Uint8Array, start: number, end: number): string;
 }
 
-/** Bytes of text that are read one by one: a call into the platform costs more. */
+/** Maximum bytes of a text that is read byte by byte, because a call into the platform takes longer. */
 const SHORT_TEXT = 12;
 const { fromCharCode } = String;
 
 const encoder = new TextEncoder();
-// Without ignoreBOM a leading U+FEFF would be lost.
+// Without `ignoreBOM` the decoder would drop a leading U+FEFF.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Any platform with the Encoding standard. */
+/** Text functions for any platform that implements the Encoding standard. */
 const webText: TextPlatform = {
   write: (bytes, at, text) => encoder.encodeInto(text, bytes.subarray(at)).written,
   read: (bytes, start, end) => readMediumAscii(bytes, start, end) ?? decoder.decode(bytes.subarray(start, end)),
 };
 
-/** Text of up to a few times `SHORT_TEXT`, piece by piece: a TextDecoder costs more. */
+/**
+ * Decodes ASCII text of up to four times `SHORT_TEXT` bytes without a TextDecoder, which takes longer. Returns
+ * undefined if the text is longer or not ASCII.
+ */
 function readMediumAscii(bytes: Uint8Array, start: number, end: number): string | undefined {
   if (end - start > 4 * SHORT_TEXT) return undefined;
   let text = "";
@@ -44,7 +47,10 @@ function readMediumAscii(bytes: Uint8Array, start: number, end: number): string 
 
 let platform: TextPlatform = nativeText() ?? webText;
 
-/** Sets the platform; for measurements and tests. */
+/**
+ * Selects the text functions: Node's native ones, if available, or those of the Encoding standard. For measurements and
+ * tests.
+ */
 export function useTextPlatform(next: "native" | "web"): void {
   platform = (next === "native" ? nativeText() : undefined) ?? webText;
 }
@@ -63,7 +69,7 @@ export function writeUtf8(bytes: Uint8Array, at: number, text: string): number {
   return platform.write(bytes, at, text);
 }
 
-/** The text of `bytes[start, end)`. */
+/** Decodes the UTF-8 in `bytes[start, end)`. */
 export function readUtf8(bytes: Uint8Array, start: number, end: number): string {
   const length = end - start;
   if (length <= SHORT_TEXT) {
@@ -73,7 +79,10 @@ export function readUtf8(bytes: Uint8Array, start: number, end: number): string 
   return platform.read(bytes, start, end);
 }
 
-/** Up to 12 bytes of ASCII, unrolled: a call into the platform costs more than that many characters. */
+/**
+ * Decodes up to 12 bytes of ASCII; returns undefined if they are not ASCII. Unrolled, because a call into the platform
+ * takes longer than so few characters.
+ */
 function readShortAscii(bytes: Uint8Array, s: number, length: number): string | undefined {
   const b = bytes as unknown as { readonly [index: number]: number };
   if (length < 4) {

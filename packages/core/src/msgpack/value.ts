@@ -1,7 +1,7 @@
 import { placesWith } from "./places.js";
 import { MAX_DEPTH } from "../fixed-limits.js";
 
-/** A map as it is on the wire, with keys of any type. */
+/** A decoded MessagePack map, with keys of any type. */
 export class WireMap {
   readonly entries: readonly (readonly [key: unknown, value: unknown])[];
 
@@ -9,7 +9,10 @@ export class WireMap {
     this.entries = entries;
   }
 
-  /** As an object, or a Map, by `withEntry`. */
+  /**
+   * Converts the map to an object, after applying `of` to each key and value. If a key cannot be a property name, the
+   * result is a Map.
+   */
   toObject(of: (value: unknown) => unknown): object {
     let object: object = {};
     let places = 0;
@@ -23,9 +26,8 @@ export class WireMap {
 }
 
 /**
- * Adds a decoded map entry to `object` and returns the result. The last of equal keys wins, and a key `__proto__` is
- * dropped. From the first key that cannot be a property name, the result is a Map, which keeps the earlier keys as
- * text.
+ * Adds a decoded map entry to `object` and returns the result. The last of equal keys wins; the key `__proto__` is
+ * dropped. If a key cannot be a property name, the result is a Map, in which the earlier keys are texts.
  */
 export function withEntry(object: object, key: unknown, value: unknown): object {
   const name = isName(key) ? String(key) : key;
@@ -35,19 +37,19 @@ export function withEntry(object: object, key: unknown, value: unknown): object 
   return object;
 }
 
-/** As `placesWith`, for an entry that `withEntry` is to add. */
+/** Counts a key that `withEntry` is about to add: like `placesWith`, but ignores keys that cannot be property names. */
 export function placesWithKey(key: unknown, places: number): number {
   return isName(key) ? placesWith(String(key), places) : places;
 }
 
-/** Returns true if a key of a map can be the name of a property, as text. */
+/** Returns true if the map key `key` can be a property name after conversion to text. */
 export function isName(key: unknown): boolean {
   return typeof key !== "object" && key !== undefined;
 }
 
 /**
- * Converts a value from the wire to plain JavaScript: maps become objects, and 64-bit integers become numbers if these
- * are exact (unless `bigints` is true).
+ * Converts a decoded MessagePack value to plain JavaScript: maps become objects, and 64-bit integers become numbers if
+ * the conversion is exact (unless `bigints` is true).
  */
 export function plain(value: unknown, bigints = false): unknown {
   if (typeof value === "bigint") return bigints ? value : safeNumber(value);
@@ -56,18 +58,18 @@ export function plain(value: unknown, bigints = false): unknown {
   return Array.isArray(value) ? value.map((each) => plain(each, bigints)) : value;
 }
 
-/** Returns `value` as a number if that is exact. */
+/** Converts `value` to a number if the conversion is exact; returns it unchanged otherwise. */
 export function safeNumber(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** The name of the class of an object that the platform has, such as `Error`; `Object` for other objects. */
+/** Returns the name of the platform class of an object, such as `Error`; `Object` for objects of other classes. */
 export function classOf(value: object): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
-/** Makes the error for values that are nested deeper than `MAX_DEPTH`. */
+/** Creates the error for a value that is nested deeper than `MAX_DEPTH`. */
 export function nestingError(): RangeError {
   return new RangeError(`nested deeper than ${MAX_DEPTH} levels, or referring to itself`);
 }

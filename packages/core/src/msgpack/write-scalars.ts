@@ -8,8 +8,8 @@ export function writeNil(b: Uint8Array, p: number): number {
 }
 
 /**
- * Writes the extension whose type and only byte are `mark`, as msgpackr does: 0 for `undefined` where something must be,
- * and 0xff for an invalid date.
+ * Writes an extension of one byte, with `mark` as both its type and its content, as msgpackr does: 0 is `undefined`,
+ * and 0xff an invalid date.
  */
 export function writeMark(b: Uint8Array, p: number, mark: number): number {
   b[p] = 0xd4;
@@ -23,7 +23,7 @@ export function writeBoolean(b: Uint8Array, p: number, value: unknown): number {
   return p + 1;
 }
 
-/** Always nine bytes, so that a receiver tells it from a number. */
+/** Writes a bigint in nine bytes, even if it is small, so that a receiver distinguishes it from a number. */
 export function writeBigInt(b: Uint8Array, p: number, value: unknown): number {
   if (typeof value !== "bigint") misfit();
   const signed = BigInt.asIntN(64, value) === value;
@@ -50,7 +50,9 @@ export function writeBytes(b: Uint8Array, p: number, value: unknown): number {
   return q + length;
 }
 
-/** The timestamp extension, in the shortest of its three forms, to the millisecond. */
+/**
+ * Writes a date in the shortest of the three formats of MessagePack's timestamp extension, with millisecond precision.
+ */
 export function writeDate(b: Uint8Array, p: number, value: unknown): number {
   if (!(value instanceof Date)) misfit();
   const time = value.getTime();

@@ -5,8 +5,8 @@ import { writeAnyNumber } from "./number.js";
 import { classOf, nestingError } from "./value.js";
 
 /**
- * Writes any value that MessagePack can represent. Undefined properties are left out; a Map is written as a map and a
- * Set as an array. Throws `TypeError` if the value cannot be encoded, or would arrive as something else.
+ * Writes any value that MessagePack can represent. Omits undefined properties; writes a Map as a map and a Set as an
+ * array. Throws `TypeError` if the value cannot be encoded or its receiver would read something else.
  */
 export function writeValue(b: Uint8Array, p: number, value: unknown, depth: number = MAX_DEPTH): number {
   switch (typeof value) {
@@ -46,35 +46,38 @@ function writeObject(b: Uint8Array, p: number, value: object, depth: number): nu
   return q;
 }
 
-/** The keys by which the value is reached that is being written, by level. */
+/** Path of the value that is being written: the keys that lead to it, by nesting level. */
 const trail: unknown[] = [];
 
 function refuse(what: string, depth: number): never {
   throw new TypeError(`${what} at /${trail.slice(0, MAX_DEPTH - depth).join("/")}`);
 }
 
-/** Undefined properties that are sent, by object. */
+/** Names of undefined properties that are sent nevertheless, by object. */
 const kept = new WeakMap<object, Set<string>>();
 
-/** Has the property `key` of `object` sent even if it is undefined. */
+/** Marks the property `key` of `object` as to be sent even if it is undefined. */
 export function keep(object: object, key: string): void {
   if (Object.hasOwn(object, key) && (object as Record<string, unknown>)[key] === undefined)
     kept.set(object, (kept.get(object) ?? new Set()).add(key));
 }
 
-/** Returns true if a property is sent even though it is undefined. */
+/** Returns true if the property `key` of `object` is sent even though it is undefined. */
 export function isKept(object: object, key: string): boolean {
   return kept.get(object)?.has(key) === true;
 }
 
-/** The bytes as which typed arrays are sent that a schema has accepted. */
+/** The bytes to send for typed arrays other than `Uint8Array` that a schema has accepted. */
 export const sentAs: WeakMap<object, Uint8Array> = new WeakMap();
 
-/** Returns the bytes as which `value` is sent; undefined if it is sent as something else. */
+/** Returns the bytes to send for `value`; undefined if it is not sent as binary data. */
 export const sentBytes = (value: object): Uint8Array | undefined =>
   value instanceof Uint8Array ? value : sentAs.get(value);
 
-/** The properties of `value` that are sent. Throws `TypeError` for an object that is more than its properties, such as an `Error`. */
+/**
+ * Returns the properties of `value` that are sent. Throws `TypeError` for an object of a platform class, such as an
+ * `Error`.
+ */
 export function sentFields(value: object, depth: number = MAX_DEPTH): [key: string, field: unknown][] {
   const name = classOf(value);
   if (name !== "Object") refuse(name, depth);

@@ -1,13 +1,17 @@
-// Writers of MessagePack (https://github.com/msgpack/msgpack/blob/master/spec.md). Each takes the buffer, the position
-// and the value, and returns the position after it. Nothing is written beyond the buffer: a position past its end tells
-// how much room is needed, and the caller writes again. For a value of another type they throw the mismatch error.
+// Writers of MessagePack (https://github.com/msgpack/msgpack/blob/master/spec.md). Each takes a buffer, a position and
+// a value, and returns the position after the value. Nothing is written beyond the buffer: if the returned position is
+// past its end, the caller provides a longer buffer and writes again. Writers throw the mismatch error for a value of
+// another type.
 import { misfit } from "./misfit.js";
 import { writeUtf8 } from "./text.js";
 
-/** Strings of fewer characters are written by a loop: calling the platform costs more. */
+/** Strings with fewer characters are written by a loop, because a call into the platform takes longer. */
 const SHORT_TEXT = 24;
 
-/** A number in 2 bytes after `first`, or in 4 after the next one. */
+/**
+ * Writes `count` in 2 bytes after the byte `first`, or in 4 bytes after the byte `first + 1`. Returns the position
+ * after it.
+ */
 export function writeCount(b: Uint8Array, p: number, count: number, first: number): number {
   if (count < 0x10000) {
     b[p] = first;
@@ -19,7 +23,7 @@ export function writeCount(b: Uint8Array, p: number, count: number, first: numbe
   return writeUint32(b, p + 1, count);
 }
 
-/** A number in 4 bytes, big-endian. */
+/** Writes a number in 4 bytes, big-endian. */
 export function writeUint32(b: Uint8Array, p: number, value: number): number {
   b[p] = value >>> 24;
   b[p + 1] = value >> 16;
