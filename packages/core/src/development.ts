@@ -1,9 +1,8 @@
 // `index.ts` with a check of option names: the entry of development builds and of Node. Bundlers select it by the
 // condition "development".
 import { checked } from "./check-options.js";
-import { CONNECTION_OPTIONS } from "./connection/option-names.js";
+import { CONNECTION_OPTIONS, SESSION_OPTIONS } from "./connection/option-names.js";
 import * as plain from "./index.js";
-import { SESSION_OPTIONS } from "./session/option-names.js";
 
 // A declaration below replaces the export of the same name.
 export * from "./index.js";

@@ -1,5 +1,6 @@
 import zlib from "node:zlib";
-import { type Compression, pacedCompression } from "@quicrpc/core/internal";
+import type { Compression } from "@quicrpc/core/internal";
+import { pacedCompression } from "./paced-compression.js";
 
 type Transform = (bytes: Uint8Array, options?: { readonly maxOutputLength: number }) => Uint8Array;
 

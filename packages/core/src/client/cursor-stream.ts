@@ -1,10 +1,9 @@
 import type { BaseCaller } from "../call/base-caller.js";
 import { type FedItems, itemQueue, type ItemSink, type ItemStream } from "../call/items/item-stream.js";
-import { Positions } from "../call/items/positions.js";
+import { Positions, type Position } from "../call/items/positions.js";
 import { scheduleAttempt } from "../call/backoff.js";
 import type { Attempt, CallOptions } from "../call/options.js";
 import { CURSOR_ERRORS, type ItemCursor } from "../contract/cursor.js";
-import type { Position } from "../contract/position.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";
 import { Fifo } from "../fifo.js";

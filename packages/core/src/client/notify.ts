@@ -9,7 +9,7 @@ import { type HeadFields, writeHead } from "../wire/head.js";
 import * as FrameType from "../wire/frame-type.js";
 import { codecIn, encodePayload } from "../call/messages/payload.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
-import { directDatagrams } from "../transport/web-datagrams.js";
+import { directDatagrams } from "../transport/web-session.js";
 import { DatagramKind, FLAG_HEAD } from "../wire/frame.js";
 import { FrameWriter } from "../wire/writer.js";
 

@@ -1,5 +1,5 @@
 import { checkOptions, type OptionNames } from "../check-options.js";
-import { SESSION_OPTIONS } from "../session/option-names.js";
+import { SESSION_OPTIONS } from "./option-names.js";
 import { interceptRouter } from "../interceptors/intercept-router.js";
 import type { Interceptor } from "../interceptors/interceptor.js";
 import { combineRouters, type Router } from "../server/router.js";

@@ -1,7 +1,7 @@
 import { decodeWithin } from "../msgpack/decode-within.js";
 import { type MessageCodec, fullName } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
-import { requirePositions } from "../contract/position.js";
+import { requirePositions } from "../call/items/positions.js";
 import { RpcError, untracedError } from "../errors.js";
 import { callBytes, makeRoomToDecode } from "./admission.js";
 import { type ContextSettings, IncomingContext, type ReceivedMetadata } from "./context.js";

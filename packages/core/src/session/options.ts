@@ -8,7 +8,7 @@ import type { Router } from "../server/router.js";
 import type { ServerLoad } from "../server/server-load.js";
 import type { CloseInfo, DirectStream } from "../transport/session.js";
 import type { CarrierOptions } from "./carrier-settings.js";
-import type { KeepAliveOptions } from "./keep-alive.js";
+import type { KeepAliveOptions } from "./sole-session.js";
 import type { RenewalOptions } from "./server-renewal.js";
 
 /** Options of a session. */

@@ -1,3 +1,4 @@
+import * as StreamKind from "../wire/stream-kind.js";
 import type { Carrier } from "../call/carrier.js";
 import { Lane } from "../call/lanes/lane.js";
 import type { PeerLane, LaneHost } from "../call/lanes/peer-lane.js";
@@ -5,13 +6,68 @@ import type { SoleStream, TransportSession } from "../transport/session.js";
 import type { Frame } from "../wire/frame.js";
 import type { Hello } from "../wire/hello.js";
 import { readClose } from "../wire/close-frame.js";
-import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
 import type { SessionParts } from "./parts.js";
 import { LaneSession, ASSUMED_CALLS } from "./lane-session.js";
 import type { RpcError } from "../errors.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
-import * as StreamKind from "../wire/stream-kind.js";
+
+/** Options of keep-alive pings. */
+export interface KeepAliveOptions {
+  /** Milliseconds of silence after which the peer is pinged. Default 15,000. */
+  readonly intervalMs?: number;
+  /** Milliseconds after the ping at which the session is lost if the peer is still silent. Default 20,000. */
+  readonly timeoutMs?: number;
+}
+
+const DEFAULT_INTERVAL_MS = 15_000;
+const DEFAULT_TIMEOUT_MS = 20_000;
+
+/** Pings a silent peer, and reports it as lost if it stays silent. It needs one timer, however busy the session is. */
+class KeepAlive {
+  private readonly channel: Channel;
+  private readonly intervalMs: number;
+  private readonly timeoutMs: number;
+  private readonly ping: () => void;
+  private readonly onSilent: (error: Error) => void;
+  private seen = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
+
+  constructor(channel: Channel, options: KeepAliveOptions, ping: () => void, onSilent: (error: Error) => void) {
+    this.channel = channel;
+    this.intervalMs = options.intervalMs ?? DEFAULT_INTERVAL_MS;
+    this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.ping = ping;
+    this.onSilent = onSilent;
+    this.listen();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+
+  private listen(): void {
+    this.seen = this.channel.signsOfLife;
+    this.wait(this.intervalMs, () => {
+      if (this.channel.signsOfLife !== this.seen) this.listen();
+      else this.challenge();
+    });
+  }
+
+  private challenge(): void {
+    this.ping();
+    this.wait(this.timeoutMs, () => {
+      if (this.channel.signsOfLife !== this.seen) this.listen();
+      else this.onSilent(new Error(`no sign of the peer for ${this.intervalMs + this.timeoutMs} ms (keepAlive)`));
+    });
+  }
+
+  private wait(ms: number, then: () => void): void {
+    this.timer = setTimeout(then, ms);
+    // If timers keep a process alive, as in Node, this one must not; the socket does.
+    (this.timer as { unref?(): void }).unref?.();
+  }
+}
 
 const NO_PREFIX = new Uint8Array(0);
 

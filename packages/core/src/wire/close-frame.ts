@@ -2,8 +2,7 @@ import * as FrameType from "./frame-type.js";
 import { Cursor } from "./cursor.js";
 import type { Frame } from "./frame.js";
 import { readUtf8 } from "../msgpack/text.js";
-import { encodeText } from "./text.js";
-import { FrameWriter } from "./writer.js";
+import { encodeText, FrameWriter } from "./writer.js";
 
 /** Bytes of UTF-8 of a close's reason; more is cut (W3C WebTransport §6.9). */
 const MAX_REASON_BYTES = 1024;

@@ -2,9 +2,8 @@ import type { Cursor } from "./cursor.js";
 import { FLAG_HEAD, type Frame } from "./frame.js";
 import { RpcError } from "../errors.js";
 import { MAX_CURSOR_LENGTH } from "../fixed-limits.js";
-import type { ByteWriter } from "./writer.js";
+import { type ByteWriter, encodeText } from "./writer.js";
 import { checkMetadata, type RawMetadata } from "./metadata.js";
-import { encodeText } from "./text.js";
 import { writeVarint } from "./varint.js";
 
 /**

@@ -3,9 +3,8 @@ import { Cursor } from "./cursor.js";
 import { type Frame, PROTOCOL_VERSION } from "./frame.js";
 import { writeField } from "./head.js";
 import type { RawMetadata } from "./metadata.js";
-import { encodeText } from "./text.js";
+import { encodeText, type FrameWriter } from "./writer.js";
 import { varintLength } from "./varint.js";
-import type { FrameWriter } from "./writer.js";
 import * as FrameType from "./frame-type.js";
 
 /** First frame of each side on a lane: version (varint), then fields as in a head. */

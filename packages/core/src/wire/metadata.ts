@@ -1,8 +1,7 @@
 import { RpcError } from "../errors.js";
 import { isBinaryKey, keyProblem, Metadata, type MetadataValue } from "../metadata.js";
-import { ByteWriter } from "./writer.js";
+import { ByteWriter, encodeText } from "./writer.js";
 import { Cursor } from "./cursor.js";
-import { encodeText } from "./text.js";
 
 /** Validated entries as they arrived; they are decoded on first use. */
 export type RawMetadata = Uint8Array;

@@ -1,5 +1,4 @@
-import { encodeText } from "./text.js";
-import type { FrameWriter } from "./writer.js";
+import { encodeText, type FrameWriter } from "./writer.js";
 
 /** The method id of a notice, which no method has. */
 export const MISFIT_NOTICE = 0;

@@ -1,8 +1,7 @@
 import { codeNumber } from "../codes.js";
 import type { Code } from "../errors.js";
-import type { ByteWriter } from "./writer.js";
+import { type ByteWriter, encodeText } from "./writer.js";
 import { type HeadFields, writeHead } from "./head.js";
-import { encodeText } from "./text.js";
 
 /** Maximum bytes of the fields of a frame and of an error, in addition to metadata, message and details. */
 const MAX_FRAMING = 512;

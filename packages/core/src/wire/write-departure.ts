@@ -1,8 +1,7 @@
 import { type Departure, FINAL, MAX_ADDRESS_BYTES, TO, WITHIN } from "./departure.js";
 import { writeField } from "./head.js";
-import { encodeText } from "./text.js";
+import { encodeText, type FrameWriter } from "./writer.js";
 import { varintLength, writeVarint } from "./varint.js";
-import type { FrameWriter } from "./writer.js";
 
 /** Appends the fields of a goaway of the stage `Departing`; an address has at most `MAX_ADDRESS_BYTES`. */
 export function writeDeparture(out: FrameWriter, { to, withinMs, final }: Departure): void {

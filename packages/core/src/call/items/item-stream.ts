@@ -1,5 +1,5 @@
 import { rejectionAtCaller } from "../../callers-line.js";
-import type { Position } from "../../contract/position.js";
+import type { Position } from "./positions.js";
 import { RpcError, whenExplained } from "../../errors.js";
 import { Fifo } from "../../fifo.js";
 import { Metadata } from "../../metadata.js";

@@ -1,6 +1,25 @@
-import type { ItemCursor } from "../../contract/cursor.js";
-import { isPosition, type Position } from "../../contract/position.js";
+import { type ItemCursor, requireCursor } from "../../contract/cursor.js";
 import { RpcError } from "../../errors.js";
+import { MAX_CURSOR_LENGTH } from "../../fixed-limits.js";
+
+/** The cursor of an item, as the value of its field. */
+export type Position = string | number | bigint;
+
+/** Returns true if `value` is a cursor: a string of bounded length, or an integer. */
+function isPosition(value: unknown): value is Position {
+  if (typeof value === "string") return value.length > 0 && value.length <= MAX_CURSOR_LENGTH;
+  return Number.isSafeInteger(value) || typeof value === "bigint";
+}
+
+/** Throws `RpcError` if `method` has no cursors, so that its handler cannot continue after the cursor `from`. */
+export function requirePositions(
+  method: { readonly name: string; readonly cursor?: ItemCursor | undefined },
+  from: string,
+): void {
+  requireCursor(from);
+  if (method.cursor !== undefined) return;
+  throw new RpcError("unimplemented", `the items of ${method.name} have no cursors here`, { refused: true });
+}
 
 /** Checks and remembers the cursors of a call's items, in order. They are converted to text only on demand. */
 export class Positions {

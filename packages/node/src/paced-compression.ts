@@ -1,9 +1,12 @@
-import type { Compression } from "../contract/compression.js";
-import type { MemoryBudget } from "../memory-budget.js";
-import { TurnPace } from "../turn-pace.js";
-import { FrameReader, type FrameReceiver } from "../wire/reader.js";
-import type { PacedCompression, PausedStream } from "./compression.js";
-import { joined } from "./joined.js";
+import {
+  type Compression,
+  FrameReader,
+  type FrameReceiver,
+  type MemoryBudget,
+  type PacedCompression,
+  type PausedStream,
+  TurnPace,
+} from "@quicrpc/core/internal";
 
 /**
  * Decompressed messages of up to 1 KiB after which streams with further ones wait for another turn of the event loop. A
@@ -57,7 +60,7 @@ class PacedReader extends FrameReader {
 
   override push(chunk: Uint8Array, position: number, to: FrameReceiver): number {
     if (this.#rest !== undefined) {
-      this.#keep(joined(this.#rest, chunk.subarray(position)));
+      this.#keep(Buffer.concat([this.#rest, chunk.subarray(position)]));
       return chunk.length;
     }
     const read = super.push(chunk, position, to);

@@ -1,17 +1,20 @@
 import { expect, it, vi } from "vitest";
-import type { Compression } from "../contract/compression.js";
-import { DEFAULT_LIMITS } from "../limits.js";
-import { MemoryBudget } from "../memory-budget.js";
-import { ownTurn } from "../turn-pace.js";
-import { FLAG_COMPRESSED } from "../wire/frame.js";
-import * as FrameType from "../wire/frame-type.js";
-import * as StreamKind from "../wire/stream-kind.js";
-import { FrameWriter } from "../wire/writer.js";
-import { Channel, type ChannelSettings, type FrameHandler } from "./channel.js";
-import { SessionCompression } from "./compression.js";
-import { expand } from "./expand.js";
+import { DEFAULT_LIMITS } from "@quicrpc/core";
+import {
+  Channel,
+  type ChannelSettings,
+  type Compression,
+  FLAG_COMPRESSED,
+  FrameType,
+  FrameWriter,
+  MemoryBudget,
+  ownTurn,
+  SessionCompression,
+  StreamKind,
+} from "@quicrpc/core/internal";
+import type { DirectStream } from "@quicrpc/core/transport";
+import type { FrameHandler } from "../../core/src/transport/channel.js";
 import { pacedCompression } from "./paced-compression.js";
-import type { DirectStream } from "./session.js";
 
 const copying: Compression = { name: "deflate", compress: (bytes) => bytes, decompress: (bytes) => bytes.slice() };
 
@@ -33,7 +36,7 @@ function receiving(
   } as unknown as DirectStream;
   const handler: Partial<FrameHandler> = {
     onFrame({ bytes, start, end }) {
-      expand(compression, bytes, start, end);
+      compression.expand(bytes, start, end);
       messages++;
     },
   };
