@@ -1,7 +1,7 @@
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { backoffDelay, DEFAULT_BACKOFF } from "../../packages/core/src/call/backoff.js";
 import { type Balance, type BalancedTarget, balancer } from "../../packages/pool/src/balance.js";
-import { Subset } from "../../packages/pool/src/subset.js";
+import { Subset } from "../../packages/pool/src/rendezvous.js";
 import { RetryBudget } from "../../packages/core/src/interceptors/retry.js";
 
 /** A fleet, and its incidents. Times are in virtual milliseconds. */

@@ -2,7 +2,7 @@ import type { Change, ChangeClass, Diagnostic, SchemaRun } from "@quicrpc/codege
 import { sanitizeForLog } from "@quicrpc/core";
 import { Command, Option } from "commander";
 import { colorsFor, formatDiagnostics, type Colors } from "./report.js";
-import { endRun } from "./short-run.js";
+import { endRun } from "./process-lifetime.js";
 import { printNotice, type TargetOptions, withTrust } from "./target.js";
 
 interface BreakingOptions extends TargetOptions {

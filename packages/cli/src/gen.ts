@@ -3,7 +3,7 @@ import type { Diagnostic, ProjectOptions, SchemaRun } from "@quicrpc/codegen";
 import { DEFAULT_PATTERN } from "@quicrpc/codegen/config";
 import { Command, Option } from "commander";
 import { colorsFor, formatDiagnostics, formatFiles, formatWarnings } from "./report.js";
-import { endRun, optimizeLater } from "./short-run.js";
+import { endRun, optimizeLater } from "./process-lifetime.js";
 
 interface GenOptions extends ProjectOptions {
   readonly watch?: boolean;

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { optimizeLater } from "./short-run.js";
+import { optimizeLater } from "./process-lifetime.js";
 
 vi.mock("node:v8", () => ({ setFlagsFromString: vi.fn<(flags: string) => void>() }));
 const { versions } = process;

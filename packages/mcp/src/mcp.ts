@@ -9,9 +9,10 @@ import {
   type HttpExtension,
   httpTransport,
 } from "@quicrpc/http";
+import { isObject } from "@quicrpc/services/json-schema";
 import { toolsOfRouter } from "./router-tools.js";
 import { RunningCalls, SESSION_FIELD } from "./running-calls.js";
-import { isObject, type Tool } from "./tool.js";
+import type { Tool } from "./tool.js";
 import { createToolServer, TOOL_SERVER_OPTIONS, type ToolServerInfo } from "./tool-server.js";
 
 /** Options of `mcp`. */

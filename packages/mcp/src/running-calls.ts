@@ -1,4 +1,4 @@
-import { isObject } from "./tool.js";
+import { isObject } from "@quicrpc/services/json-schema";
 
 /**
  * Header with the session of a client that speaks protocol version 2025. The client repeats the value from the response

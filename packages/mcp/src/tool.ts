@@ -3,6 +3,7 @@ import type { RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { fullName } from "@quicrpc/core/internal";
 import type { JsonSchema } from "@quicrpc/http/openapi";
+import { isObject } from "@quicrpc/services/json-schema";
 import { toolMarkOf, type McpTool } from "./meta.js";
 
 /** Converts the input or output of a method to and from JSON. Both functions may throw `RpcError`. */
@@ -114,10 +115,6 @@ function textOf(text: unknown): string | undefined {
 }
 
 export type { JsonSchema };
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Returns true if all values of a schema are objects, which tools require for inputs and outputs. */
 function isObjectSchema({ type }: JsonSchema): boolean {

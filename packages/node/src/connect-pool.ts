@@ -13,7 +13,7 @@ import type { DnsTargets } from "./dns-targets.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./active-handles.js";
-import { providerFor } from "./transport/choose.js";
+import { providerFor } from "./urls.js";
 import { transportUrl } from "./urls.js";
 
 /**

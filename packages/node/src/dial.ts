@@ -18,7 +18,7 @@ import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@qui
 import { dialQueued } from "./dial/dial-queue.js";
 import { delayEarlyCalls } from "./early-data.js";
 import { noteOpen } from "./active-handles.js";
-import { type Able, providerFor } from "./transport/choose.js";
+import { type Able, providerFor } from "./urls.js";
 import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
 import { DEFAULT_INTERVAL_MS, QUIC_OPTIONS, type QuicOptions, withKeepAlive } from "./transport/keep-alive.js";

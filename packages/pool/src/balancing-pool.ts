@@ -22,12 +22,12 @@ import {
   withResuming,
 } from "@quicrpc/core/internal";
 import { type Balance, balancer } from "./balance.js";
-import { isKeyed } from "./keyed.js";
+import { isKeyed } from "./rendezvous.js";
 import { Discovery, type ResolveTargets, targetSpecs, type TargetSpec } from "./discovery.js";
 import { DEFAULT_OUTLIERS } from "./outliers.js";
 import type { Pool, PoolOptions } from "./pool.js";
-import type { PooledSession } from "./pooled-session.js";
-import { Subset } from "./subset.js";
+import type { PooledSession } from "./slot.js";
+import { Subset } from "./rendezvous.js";
 import { TargetSessions, type TargetSessionsOptions } from "./target.js";
 
 const DEFAULT_REFRESH_MS = 30_000;

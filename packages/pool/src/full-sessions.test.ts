@@ -3,7 +3,7 @@ import type { Connection, Limits, RpcError, Session, SessionOptions } from "@qui
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { createConnection, createSession } from "@quicrpc/core/internal";
 import { createMemoryPair } from "@quicrpc/core/transport";
-import { hash } from "./keyed.js";
+import { hash } from "./rendezvous.js";
 import { createPool } from "./pool.js";
 import { meanwhile, pass, startVirtualTime } from "../../core/test/virtual-time.js";
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createSession, type RpcError, type Session } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { createMemoryPair } from "@quicrpc/core/transport";
-import { hash } from "./keyed.js";
+import { hash } from "./rendezvous.js";
 import { createPool, type Pool, type PoolOptions } from "./pool.js";
 import type { ResolveTargets, TargetSpec } from "./discovery.js";
 import { pass, startVirtualTime } from "../../core/test/virtual-time.js";

@@ -1,22 +1,21 @@
-import type { ConnectionState, Limits, Session, TypedCaller } from "@quicrpc/core";
+import { type ConnectionState, DEFAULT_LIMITS, type Limits, type Session, type TypedCaller } from "@quicrpc/core";
 import {
   type Backoff,
   checkOptions,
   type CloseOptions,
+  DEFAULT_BACKOFF,
   type DrainOptions,
   type ItemIterator,
   type OptionNames,
   type ReadyOptions,
   type Unacknowledged,
 } from "@quicrpc/core/internal";
-import { POOL_OPTIONS } from "./option-names.js";
 import type { Balance, BalanceName } from "./balance.js";
 import { BalancingPool } from "./balancing-pool.js";
 import type { ResolveTargets, TargetSpec } from "./discovery.js";
 import type { HealthCheck } from "./health-watch.js";
-import type { OutlierOptions } from "./outliers.js";
-import { isKeyed } from "./keyed.js";
-import type { SubsetOptions } from "./subset.js";
+import { DEFAULT_OUTLIERS, type OutlierOptions } from "./outliers.js";
+import { isKeyed, type SubsetOptions } from "./rendezvous.js";
 import type { PoolTarget } from "./target.js";
 
 /** Options of `createPool`. */
@@ -67,6 +66,18 @@ export interface Pool<S extends Session = Session> extends TypedCaller {
   drain(options?: DrainOptions): Promise<Unacknowledged>;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+/** Names of the options of a pool, except `isPermanent`, which is set by the dialling package. */
+export const POOL_OPTIONS: OptionNames<Omit<PoolOptions, "isPermanent">> = {
+  backoff: DEFAULT_BACKOFF,
+  balance: true,
+  health: true,
+  limits: DEFAULT_LIMITS,
+  outliers: DEFAULT_OUTLIERS,
+  refreshMs: true,
+  sessionsPerTarget: true,
+  subset: { size: true, client: true },
+};
 
 const OPTIONS: OptionNames<PoolOptions> = { ...POOL_OPTIONS, isPermanent: true };
 

@@ -1,7 +1,25 @@
 import type { Session } from "@quicrpc/core";
 import { SessionLink, type SessionLinkOptions } from "@quicrpc/core/internal";
 import { type HealthCheck, HealthWatch } from "./health-watch.js";
-import { PooledSession } from "./pooled-session.js";
+
+/** A session of a pool: counts the calls in progress, and tells what each came to. */
+export class PooledSession<S extends Session> {
+  readonly session: S;
+  /** Calls in progress; notifications are over at once. */
+  calls = 0;
+  private readonly onOver: (error: unknown) => void;
+
+  /** @param onOver called for each call that is over: with its error, or undefined when it went well */
+  constructor(session: S, onOver: (error: unknown) => void) {
+    this.session = session;
+    this.onOver = onOver;
+  }
+
+  onCallOver(error: unknown): void {
+    this.calls--;
+    this.onOver(error);
+  }
+}
 
 /** Options of a slot. */
 export interface SlotOptions<S extends Session> extends SessionLinkOptions<S> {

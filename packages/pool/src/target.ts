@@ -9,7 +9,7 @@ import {
 import type { BalancedTarget } from "./balance.js";
 import type { HealthCheck } from "./health-watch.js";
 import { type OutlierOptions, OutlierRecord, speaksAgainst } from "./outliers.js";
-import type { PooledSession } from "./pooled-session.js";
+import type { PooledSession } from "./slot.js";
 import { Slot } from "./slot.js";
 
 /** One target of a pool, and how it is. */

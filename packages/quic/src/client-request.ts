@@ -1,4 +1,4 @@
-import { Deferred } from "./deferred.js";
+import { DeferredPromise } from "./deferred.js";
 import { QuicError, resetError } from "./errors.js";
 import type { HeaderPairs } from "./http-request.js";
 import { QuicStream } from "./stream.js";
@@ -18,8 +18,8 @@ export interface HttpResponse {
  * `reset(0x10c)` and `stopSending(0x10c)`.
  */
 export class ClientRequest extends QuicStream {
-  readonly #response = new Deferred<HttpResponse>();
-  readonly #trailers = new Deferred<HeaderPairs>();
+  readonly #response = new DeferredPromise<HttpResponse>();
+  readonly #trailers = new DeferredPromise<HeaderPairs>();
 
   /**
    * Head of the response. It does not arrive while the stream is paused. Rejects if the stream ends before: with

@@ -1,5 +1,5 @@
 /** A promise with the functions that settle it. Nothing has to handle its rejection. */
-export class Deferred<T> {
+export class DeferredPromise<T> {
   readonly promise: Promise<T>;
   resolve!: (value: T) => void;
   reject!: (error: Error) => void;

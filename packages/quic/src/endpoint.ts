@@ -8,7 +8,7 @@ import { DEFAULT_WEB_TRANSPORT_SESSIONS, type ListenTransportOptions, transportN
 import { unwrap } from "./native.js";
 import {
   BIND_OPTIONS,
-  checkOptions,
+  checkOptionNames,
   CONNECT_OPTIONS,
   HTTP3_OPTIONS,
   LISTEN_OPTIONS,
@@ -101,7 +101,7 @@ export class Endpoint {
 
   /** Binds the socket. Throws `QuicError` with the system's code, such as `EADDRINUSE`. */
   static bind(options: BindOptions = {}): Endpoint {
-    checkOptions("Endpoint.bind()", options, BIND_OPTIONS);
+    checkOptionNames("Endpoint.bind()", options, BIND_OPTIONS);
     const engine = new Engine(engineOptions(options));
     engine.onError = options.onError;
     return new Endpoint(engine);
@@ -128,7 +128,7 @@ export class Endpoint {
     if (this.#listening) {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_LISTENING", message: "the endpoint already listens" });
     }
-    checkOptions("Endpoint.listen()", options, LISTEN_OPTIONS);
+    checkOptionNames("Endpoint.listen()", options, LISTEN_OPTIONS);
     const { alpn = [], webTransport, onHttpRequest } = options;
     if (onHttpRequest !== undefined && webTransport === undefined) {
       throw invalidOption("onHttpRequest requires webTransport, which enables HTTP/3");
@@ -159,7 +159,7 @@ export class Endpoint {
     if (!this.#listening) {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_NOT_LISTENING", message: "the endpoint does not listen" });
     }
-    checkOptions("Endpoint.updateTls()", options, SERVER_TLS_OPTIONS);
+    checkOptionNames("Endpoint.updateTls()", options, SERVER_TLS_OPTIONS);
     unwrap(this.#engine.native.updateTls(encodeServerTls(this.#alpn, options)));
   }
 
@@ -173,21 +173,21 @@ export class Endpoint {
       const message = "a listening endpoint cannot rebind: QUIC lets only clients change their address";
       throw new QuicError({ source: "usage", code: "ERR_QUIC_LISTENING", message });
     }
-    checkOptions("Endpoint.rebind()", options, REBIND_OPTIONS);
+    checkOptionNames("Endpoint.rebind()", options, REBIND_OPTIONS);
     this.#engine.rebind(addressOf(options.host), portOf(options.port));
   }
 
   /** Dials from this endpoint's socket. Tries every address of the host. */
   async connect(options: ConnectOptions): Promise<QuicSession> {
     this.#assertOpen();
-    checkOptions("connect()", options, CONNECT_OPTIONS);
+    checkOptionNames("connect()", options, CONNECT_OPTIONS);
     return dial(this.#engine, options);
   }
 
   /** Connects to the HTTP/3 server of `url` (`https://host:port`) from this endpoint's socket. */
   async connectHttp3(url: string | URL, options: Http3ConnectOptions = {}): Promise<Http3Session> {
     this.#assertOpen();
-    checkOptions("connectHttp3()", options, HTTP3_OPTIONS);
+    checkOptionNames("connectHttp3()", options, HTTP3_OPTIONS);
     return dialHttp3(this.#engine, url, options);
   }
 
@@ -197,7 +197,7 @@ export class Endpoint {
    */
   async connectWebTransport(url: string | URL, options: WebTransportConnectOptions = {}): Promise<WebTransportSession> {
     this.#assertOpen();
-    checkOptions("connectWebTransport()", options, WEB_TRANSPORT_OPTIONS);
+    checkOptionNames("connectWebTransport()", options, WEB_TRANSPORT_OPTIONS);
     return dialWebTransport(this.#engine, url, options);
   }
 

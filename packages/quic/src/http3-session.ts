@@ -4,7 +4,7 @@ import type { Engine } from "./engine.js";
 import { invalidOption } from "./errors.js";
 import { handleIndex } from "./handles.js";
 import { unwrap } from "./native.js";
-import { checkOptions, HTTP_REQUEST_OPTIONS } from "./option-names.js";
+import { checkOptionNames, HTTP_REQUEST_OPTIONS } from "./option-names.js";
 import type { CloseInfo, QuicSession } from "./session.js";
 import { H3_NO_ERROR, HTTP3_ALPN, parseUrl } from "./web-transport-dial.js";
 import { encodeFields, type HeaderFields } from "./web-transport-request.js";
@@ -61,7 +61,7 @@ export class Http3Session {
    * length in `content-length` is sent; servers then reset the request.
    */
   request(init: HttpRequestInit): ClientRequest {
-    checkOptions("request()", init, HTTP_REQUEST_OPTIONS);
+    checkOptionNames("request()", init, HTTP_REQUEST_OPTIONS);
     const { method = "GET", path, authority = this.#authority, headers, end = false } = init;
     if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(method) || method === "CONNECT") {
       throw invalidOption(`the method ${JSON.stringify(method)} cannot be sent`);

@@ -120,7 +120,7 @@ export const INHERITED_PORT_OPTIONS: OptionNames<InheritedPortOptions> = {
  * Throws `QuicError` for option names that the function does not have, including nested ones. They would otherwise be
  * ignored silently. An undefined value counts as omitted.
  */
-export function checkOptions(where: string, options: object, names: object, path = ""): void {
+export function checkOptionNames(where: string, options: object, names: object, path = ""): void {
   for (const [name, value] of Object.entries(options) as [string, unknown][]) {
     if (value === undefined) continue;
     if (!Object.hasOwn(names, name)) {
@@ -129,7 +129,7 @@ export function checkOptions(where: string, options: object, names: object, path
     const nested: unknown = names[name as keyof typeof names];
     if (typeof nested !== "object" || nested === null) continue;
     for (const element of Array.isArray(value) ? (value as unknown[]) : [value]) {
-      if (typeof element === "object" && element !== null) checkOptions(where, element, nested, `${path}${name}.`);
+      if (typeof element === "object" && element !== null) checkOptionNames(where, element, nested, `${path}${name}.`);
     }
   }
 }

@@ -4,7 +4,7 @@ import { addressOf, flagOf, type GroupMember, portOf, type SteeredMember } from 
 import { type ConnectionIdOptions, packConnectionIds } from "./connection-ids.js";
 import { invalidOption, QuicError } from "./errors.js";
 import { loadNative, unwrap } from "./native.js";
-import { checkOptions, INHERITED_PORT_OPTIONS, PORT_GROUP_OPTIONS } from "./option-names.js";
+import { checkOptionNames, INHERITED_PORT_OPTIONS, PORT_GROUP_OPTIONS } from "./option-names.js";
 
 /** Options of `PortGroup.bind`. */
 export interface PortGroupOptions {
@@ -78,7 +78,7 @@ export class PortGroup {
    * if kernel steering was requested and is not available.
    */
   static bind(options: PortGroupOptions): PortGroup {
-    checkOptions("PortGroup.bind()", options, PORT_GROUP_OPTIONS);
+    checkOptionNames("PortGroup.bind()", options, PORT_GROUP_OPTIONS);
     const { host, port, places, connectionIds, steering } = options;
     const ids = packConnectionIds(connectionIds);
     const native = loadNative();
@@ -115,7 +115,7 @@ export class PortGroup {
    * Throws `QuicError` with `EADDRINUSE` if other processes use too many places.
    */
   static inherit(options: InheritedPortOptions): PortGroup {
-    checkOptions("PortGroup.inherit()", options, INHERITED_PORT_OPTIONS);
+    checkOptionNames("PortGroup.inherit()", options, INHERITED_PORT_OPTIONS);
     const { descriptors: inherited, places = 1, connectionIds } = options;
     const ids = packConnectionIds(connectionIds);
     const descriptors = [...inherited];

@@ -1,4 +1,4 @@
-import { Deferred } from "./deferred.js";
+import { DeferredPromise } from "./deferred.js";
 import type { QuicError } from "./errors.js";
 import { MAX_UNCLAIMED_STREAMS } from "./limits.js";
 import type { CloseInfo, QuicSession } from "./session.js";
@@ -11,7 +11,7 @@ interface Both {
 
 /** The promises and the streams of streams of W3C WebTransport §6. */
 export class SessionWebApi {
-  readonly #closed = new Deferred<CloseInfo>();
+  readonly #closed = new DeferredPromise<CloseInfo>();
   readonly #session: QuicSession;
   #incoming: Both | undefined;
 

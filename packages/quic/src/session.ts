@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { Datagrams } from "./datagrams.js";
-import { Deferred } from "./deferred.js";
+import { DeferredPromise } from "./deferred.js";
 import type { Engine } from "./engine.js";
 import { QuicError } from "./errors.js";
 import { MAX_CLOSE_REASON_BYTES, MAX_UNCLAIMED_STREAMS } from "./limits.js";
@@ -54,14 +54,14 @@ export class QuicSession {
   #resumed = false;
   /** The negotiated ALPN protocol. */
   readonly alpnProtocol: string;
-  #handshake: Deferred<undefined> | undefined;
+  #handshake: DeferredPromise<undefined> | undefined;
   #earlyDataAccepted: boolean | undefined;
   #datagrams: Datagrams | undefined;
   /** @internal */
   readonly engine: Engine;
   /** @internal */
   readonly handle: number;
-  #draining: Deferred<undefined> | undefined;
+  #draining: DeferredPromise<undefined> | undefined;
   #handler: SessionHandler | undefined;
   /** Streams that arrived before a handler was attached, or undefined if there are none. */
   #early: { stream: QuicStream; unidirectional: boolean }[] | undefined;
@@ -79,7 +79,7 @@ export class QuicSession {
     this.handle = handle;
     this.#datagrams = datagrams;
     this.alpnProtocol = this.#readInfo();
-    if (early) this.#handshake = new Deferred();
+    if (early) this.#handshake = new DeferredPromise();
     datagrams?.bind(engine, handle);
   }
 
@@ -287,7 +287,7 @@ export class QuicSession {
    * do. The session continues until it is closed.
    */
   get draining(): Promise<undefined> {
-    this.#draining ??= new Deferred();
+    this.#draining ??= new DeferredPromise();
     return this.#draining.promise;
   }
 
@@ -332,7 +332,7 @@ export class QuicSession {
 
   /** @internal */
   receiveDraining(): void {
-    this.#draining ??= new Deferred();
+    this.#draining ??= new DeferredPromise();
     this.#draining.resolve(undefined);
   }
 

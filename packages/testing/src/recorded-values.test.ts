@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fromJson, canonicalText, toJson } from "./recorded-values.js";
+import { fromJson, canonicalText, toJson } from "./recording.js";
 
 const VALUES = [
   undefined,

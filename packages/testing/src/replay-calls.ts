@@ -8,7 +8,7 @@ import {
   RpcError,
 } from "@quicrpc/core";
 import { fullName, onAbort, streamsOutput } from "@quicrpc/core/internal";
-import { fromJson, canonicalText, toJson } from "./recorded-values.js";
+import { fromJson, canonicalText, toJson } from "./recording.js";
 import type { RecordedField, RecordedCall, RecordedError, Recording, Step } from "./recording.js";
 
 /** Maximum length of a message shown in an error, in characters. */

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { OrderedNumbers } from "./ordered-numbers.js";
+import { OrderedNumbers } from "./memory-log.js";
 
 it("finds the oldest number by one walk, whatever was deleted before and after it", () => {
   const numbers = new OrderedNumbers<true>();

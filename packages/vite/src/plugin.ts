@@ -8,6 +8,7 @@ import {
 } from "@quicrpc/codegen";
 import { relative } from "node:path";
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
+import type { DevCertificateOptions } from "@quicrpc/node";
 import type { ErrorPayload, Plugin, ViteDevServer } from "vite";
 
 /** Name of the plugin. */
@@ -15,22 +16,14 @@ const PLUGIN = "quicrpc";
 /** Name of the virtual module. */
 const VIRTUAL = "virtual:quicrpc";
 
-/** Options of `devCertificate`. Pass the same values as the server. */
-export interface CertificateOptions {
-  /** Host names and addresses. Default: localhost, 127.0.0.1 and ::1. */
-  readonly hosts?: readonly string[];
-  /** Folder of the certificate. Default: the user's cache folder. */
-  readonly directory?: string;
-}
-
 /** Options of the plugin. */
 export interface QuicrpcOptions {
   /** Path of the configuration. Default: the nearest `quicrpc.config.ts`, searched from Vite's root upwards. */
   readonly config?: string;
   /** Set to false if another program generates the code. Default: true. */
   readonly generate?: boolean;
-  /** Options that the server passes to `devCertificate`. Default: none. */
-  readonly certificate?: CertificateOptions;
+  /** Options of `devCertificate`: the same values as those of the server. Default: none. */
+  readonly certificate?: Pick<DevCertificateOptions, "hosts" | "directory">;
 }
 
 const OPTIONS: OptionNames<QuicrpcOptions> = {
@@ -163,7 +156,7 @@ function textOf({ file, line, column, service, method, path, message, help }: Di
  * Returns the source of the virtual module. The certificate is the one that `devCertificate` returns on this machine
  * for the same options.
  */
-async function certificateModule(isDevelopment: boolean, options: CertificateOptions): Promise<string> {
+async function certificateModule(isDevelopment: boolean, options: QuicrpcOptions["certificate"]): Promise<string> {
   if (!isDevelopment) return "export const serverCertificateHashes = [];\n";
   const { devCertificate } = await import("@quicrpc/node");
   const { hash } = await devCertificate(options);

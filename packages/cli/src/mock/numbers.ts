@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const EPOCH = Date.UTC(2026, 0, 1);
 
 /** Numbers within bounds. */
-export function numberOf({
+export function numbersWithin({
   minimum,
   maximum,
   exclusiveMinimum,
@@ -32,7 +32,7 @@ export function numberOf({
 }
 
 /** Big integers within bounds. */
-export function bigintOf({
+export function bigintsWithin({
   minimum,
   maximum,
   exclusiveMinimum,
@@ -51,7 +51,7 @@ export function bigintOf({
 }
 
 /** Dates within bounds, to the second. */
-export function dateOf({ minimum, maximum }: Bounds): ValueSource {
+export function datesWithin({ minimum, maximum }: Bounds): ValueSource {
   const minMs = minimum === undefined ? undefined : new Date(minimum as Date).getTime();
   const maxMs = maximum === undefined ? undefined : new Date(maximum as Date).getTime();
   const low = minMs ?? (maxMs === undefined || maxMs >= EPOCH + DAY_MS ? EPOCH : maxMs - 365 * DAY_MS);

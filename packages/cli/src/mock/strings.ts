@@ -43,7 +43,7 @@ const FORMATS: Readonly<Record<string, ValueSource>> = {
 };
 
 /** Strings of a format, a pattern or a length; without any, some words. */
-export function stringOf({ format, patterns, minimum, maximum }: Bounds): ValueSource {
+export function stringsWithin({ format, patterns, minimum, maximum }: Bounds): ValueSource {
   const minLength = Number(minimum ?? 0);
   const maxLength = Number(maximum ?? Number.POSITIVE_INFINITY);
   const hasLength = (text: unknown): boolean => String(text).length >= minLength && String(text).length <= maxLength;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { MockError } from "./schema.js";
-import { valueOf, valuesOf } from "./values.js";
+import { mockValue, valuesOf } from "./values.js";
 
 interface Tree {
   readonly name: string;
@@ -130,9 +130,9 @@ describe("data made from schemas", () => {
       const source = valuesOf(schema);
       fc.assert(
         fc.property(fc.integer(), (seed) => {
-          const value = valueOf(schema, source, seed);
+          const value = mockValue(schema, source, seed);
           expect(schema.safeParse(value).success).toBe(true);
-          expect(valueOf(schema, source, seed)).toEqual(value);
+          expect(mockValue(schema, source, seed)).toEqual(value);
         }),
         { numRuns: 30 },
       );
@@ -141,7 +141,7 @@ describe("data made from schemas", () => {
 
   it("says what it makes no data of", () => {
     const never = z.int().refine(() => false);
-    expect(() => valueOf(never, valuesOf(never), 1)).toThrow(
+    expect(() => mockValue(never, valuesOf(never), 1)).toThrow(
       new MockError("of 200 values none passes the schema's own checks"),
     );
     expect(() => valuesOf(z.symbol() as never)).toThrow("no data is made of a symbol");
@@ -150,5 +150,5 @@ describe("data made from schemas", () => {
 
 it("makes bytes of a length that only a refinement demands", () => {
   const schema = z.instanceof(Uint8Array).refine((bytes) => bytes.length === 16);
-  expect(valueOf(schema, valuesOf(schema), 1)).toHaveLength(16);
+  expect(mockValue(schema, valuesOf(schema), 1)).toHaveLength(16);
 });

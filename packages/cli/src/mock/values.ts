@@ -1,9 +1,9 @@
 import { type Bounds, boundsOf, checksOf, isFunction, nodeOf, ownStructure, type SchemaNode } from "@quicrpc/codegen";
 import { CONTAINERS } from "@quicrpc/core/generated";
 import * as fc from "fast-check";
-import { bigintOf, dateOf, numberOf } from "./numbers.js";
+import { bigintsWithin, datesWithin, numbersWithin } from "./numbers.js";
 import { MockError, type ValueSource, type ZodLike } from "./schema.js";
-import { stringOf } from "./strings.js";
+import { stringsWithin } from "./strings.js";
 
 /** Values nested this deep leave out optional parts and choose the shallowest option, because schemas may be recursive. */
 const SHALLOW = 4;
@@ -33,13 +33,13 @@ function sourceOf(schema: SchemaNode, depth: number): ValueSource {
     fc.uniqueArray(fc.tuple(inner(key), inner(element)), { ...lengths, selector: ([name]) => name });
   switch (node.kind) {
     case "string":
-      return stringOf(bounds);
+      return stringsWithin(bounds);
     case "number":
-      return numberOf(bounds);
+      return numbersWithin(bounds);
     case "bigint":
-      return bigintOf(bounds);
+      return bigintsWithin(bounds);
     case "date":
-      return dateOf(bounds);
+      return datesWithin(bounds);
     case "boolean":
       return fc.boolean();
     case "literal":
@@ -104,7 +104,7 @@ function sourceOf(schema: SchemaNode, depth: number): ValueSource {
 }
 
 /** Returns a value that passes all checks of a schema, the same one for the same seed. Throws `MockError` if none is found. */
-export function valueOf(schema: ZodLike, source: ValueSource, seed: number): unknown {
+export function mockValue(schema: ZodLike, source: ValueSource, seed: number): unknown {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [value] = fc.sample(source, { seed: (seed + attempt * 0x9e3779b1) | 0, numRuns: 1 });
     if (matches(schema, value)) return value;

@@ -1,5 +1,5 @@
 import { hostOf } from "../transport/dialling.js";
-import { type Able, providerFor } from "../transport/choose.js";
+import { type Able, providerFor } from "../urls.js";
 import type { TransportProvider } from "../transport/provider.js";
 import { DEFAULT_PORT } from "../protocol.js";
 import type { ServeSettings } from "../serve-options.js";

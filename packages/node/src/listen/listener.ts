@@ -104,7 +104,7 @@ export function placed(
 }
 
 /** Place of a session that is not admitted yet. */
-export interface Admission {
+export interface PendingSession {
   /** Milliseconds left until it must be admitted. */
   readonly remainingMs: number;
   /** The session waits for `authenticate`, which has `remainingMs`. */
@@ -129,7 +129,7 @@ export type IncomingPeer = Omit<Peer, "credentials" | "metadata" | "proof">;
 export interface IncomingSession {
   readonly transport: TransportSession;
   readonly peer: IncomingPeer;
-  readonly pending: Admission;
+  readonly pending: PendingSession;
   /** Reason to refuse the session regardless of `authenticate`. */
   readonly refusal?: RpcError | undefined;
 }

@@ -15,7 +15,7 @@ import type { ListenTransport } from "../transport/provider.js";
 import { type Listen, listenWithTcp } from "./with-tcp.js";
 import { ConnectionLimiter, connectionLimits } from "./connection-limiter.js";
 import { sourceIn } from "./places.js";
-import type { Admission, IncomingPeer, ListenSettings } from "./listener.js";
+import type { PendingSession, IncomingPeer, ListenSettings } from "./listener.js";
 import { hkdfSync } from "node:crypto";
 
 /** Listens for `quic://` on a UDP port, and for WebTransport on the target's path there. */
@@ -136,7 +136,7 @@ function tlsOf({ tls, clientCertificates, earlyData, ticketKeys }: ListenSetting
  * Returns the admission of a session. The engine counts pending connections and sessions, and closes those that carry
  * no session in time; `limiter` counts the sessions of each address.
  */
-function pendingOf(session: QuicSession, limiter: ConnectionLimiter): Admission {
+function pendingOf(session: QuicSession, limiter: ConnectionLimiter): PendingSession {
   return {
     // A connection that has already carried a session is not pending any more, so its next session has the full time.
     remainingMs: Math.min(limiter.limits.maxHandshakeMs, session.remainingMs),

@@ -1,5 +1,4 @@
 import type { AddressInfo, ListenOptions, Server, Socket } from "node:net";
-import { divert } from "./divert.js";
 import { type HeldReads, holdReads } from "./held-reads.js";
 import type { ConnectionLimiter, PendingConnection } from "./connection-limiter.js";
 import { sourceIn } from "./places.js";
@@ -7,6 +6,7 @@ import type { HandedConnections, Listener, ListenTarget } from "./listener.js";
 import { readProxyHeader, type TrustedProxies } from "./proxy-protocol.js";
 import { reportRefusal } from "../refusals.js";
 import { WaitingBytes } from "./waiting-bytes.js";
+import type { EventEmitter } from "node:events";
 
 /** An address and its port. */
 export interface SocketName {
@@ -274,4 +274,23 @@ function boundAddress({ address, port }: AddressInfo): { host: string; port: num
 
 function authority({ host, port }: { host: string; port: number }): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * Calls `takes` before the current listeners of `event`. They receive only events that `takes` rejects, or later passes
+ * on by calling `pass`.
+ */
+export function divert<Args extends readonly unknown[]>(
+  emitter: EventEmitter,
+  event: string,
+  takes: (pass: () => void, ...args: Args) => boolean,
+): void {
+  const listeners = emitter.listeners(event);
+  emitter.removeAllListeners(event);
+  emitter.on(event, (...args: unknown[]) => {
+    const pass = (): void => {
+      for (const listener of listeners) Reflect.apply(listener, emitter, args);
+    };
+    if (!takes(pass, ...(args as unknown as Args))) pass();
+  });
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { divert } from "./divert.js";
+import { divert } from "./socket-server.js";
 import { ConnectionLimiter, connectionLimits } from "./connection-limiter.js";
 import type { Listen } from "./with-tcp.js";
 import {

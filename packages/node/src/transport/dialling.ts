@@ -1,6 +1,7 @@
 import type { CertificateOptions, TransportOptions } from "@quicrpc/quic";
 import type { Limits } from "@quicrpc/core";
 import type { UnsharedBytes } from "@quicrpc/core/internal";
+import type { Socket } from "node:net";
 
 /** Options of one transport session. Options that the URL's transport does not support are refused. */
 export interface TransportDialOptions extends Partial<CertificateOptions> {
@@ -85,4 +86,15 @@ export function attempt<T>(
 /** Returns the URL's host, without the brackets of an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+/**
+ * Returns the error of a socket that has connected to itself, or undefined if it has not. TCP allows that: if no server listens at a port of this machine, the
+ * system may choose the same port for the client.
+ */
+export function selfConnection(socket: Socket): Error | undefined {
+  const { localAddress, localPort, remoteAddress, remotePort } = socket;
+  if (localPort === undefined || localPort !== remotePort || localAddress !== remoteAddress) return undefined;
+  const message = `connect ECONNREFUSED ${remoteAddress}:${remotePort}: the socket connected to itself because no server listens there`;
+  return Object.assign(new Error(message), { code: "ECONNREFUSED" });
 }

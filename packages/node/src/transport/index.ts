@@ -10,7 +10,7 @@ export type {
 } from "./provider.js";
 export { type IncomingCallSource, callsOf } from "./calls.js";
 export {
-  type Admission,
+  type PendingSession as Admission,
   type IncomingSession,
   type IncomingPeer,
   type Listener,
@@ -22,7 +22,7 @@ export {
 export type { Peer, TransportKind } from "../peer.js";
 export { requirePinned } from "../dial/tls.js";
 export type { Listen } from "../listen/with-tcp.js";
-export { divert } from "../listen/divert.js";
+export { divert } from "../listen/socket-server.js";
 export {
   type ConnectionLimiter,
   type ConnectionLimits,

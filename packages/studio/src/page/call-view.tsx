@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useCallback, useRef, useState } from "preact/hooks";
-import { ItemsView, jsonText } from "./items-view.js";
+import { ItemsView, boundedJson } from "./items-view.js";
 import { JsonText } from "./json-text.js";
 import { NetworkView } from "./network-view.js";
 import { useObserved } from "./observed.js";
@@ -104,7 +104,7 @@ function Messages({ call }: { readonly call: RunningCall }): JSX.Element {
           {error.hint !== undefined && <p>{error.hint}</p>}
           {error.details !== undefined && (
             <pre tabIndex={0}>
-              <JsonText text={jsonText(error.details, 100_000, 2)} />
+              <JsonText text={boundedJson(error.details, 100_000, 2)} />
             </pre>
           )}
         </div>

@@ -138,7 +138,7 @@ function ItemList({ call: { messages }, selected, onSelect }: ItemListProps): JS
 const rowTexts = new WeakMap<LoggedItem, string>();
 
 function rowText(item: LoggedItem): string {
-  const rowContent = rowTexts.get(item) ?? jsonText(item.value, MAX_ROW);
+  const rowContent = rowTexts.get(item) ?? boundedJson(item.value, MAX_ROW);
   rowTexts.set(item, rowContent);
   return rowContent;
 }
@@ -148,7 +148,7 @@ function timeOf(ms: number): string {
 }
 
 function Message({ value, label }: { readonly value: unknown; readonly label: string }): JSX.Element {
-  const text = useMemo(() => jsonText(value, Number.POSITIVE_INFINITY, 2), [value]);
+  const text = useMemo(() => boundedJson(value, Number.POSITIVE_INFINITY, 2), [value]);
   const isCut = text.length > MAX_SHOWN;
   return (
     <div class="message">
@@ -177,7 +177,7 @@ function Message({ value, label }: { readonly value: unknown; readonly label: st
 }
 
 /** Returns a value as JSON, truncated if it is long. */
-export function jsonText(value: unknown, maxLength: number, indent?: number): string {
+export function boundedJson(value: unknown, maxLength: number, indent?: number): string {
   let text: string;
   try {
     text = JSON.stringify(jsonOf(value), undefined, indent) ?? "(nothing)";
