@@ -200,7 +200,7 @@ describe.skipIf(executablePath === undefined)("examples/whiteboard", { timeout: 
     expect(await ada.innerText("#methods")).toBe("subscribeBoard, join, subscribeChat");
     const grace = await join("Grace", {}, "delete globalThis.WebTransport;");
     expect(await grace.innerText("#transport")).toBe("WebSocket");
-    expect(await grace.innerText("#why")).toContain("WebTransport failed: it is missing here");
+    expect(await grace.innerText("#why")).toContain("WebTransport failed: this browser does not support it");
     await drawLine(grace, [100, 500], [1500, 500]);
     await inked(ada, 800, 500);
     while (!(await grace.locator(".cursor").isVisible())) await move(ada);

@@ -94,7 +94,10 @@ export class BlobOffers {
     const offered = typeof ref === "number" ? this.offers.get(ref) : undefined;
     if (offered === undefined) throw new RpcError("not_found", "the blob does not exist, or its call is over");
     if (!Number.isSafeInteger(from) || from < 0 || (sha256 !== undefined && typeof sha256 !== "string"))
-      throw new RpcError("invalid_argument", "a request for a blob needs a position from 0 on, and a digest in text");
+      throw new RpcError(
+        "invalid_argument",
+        "a request for a blob must have a position of at least 0, and its SHA-256 must be text",
+      );
     return offered.read(from, sha256, request.digest === true, context);
   }
 }
@@ -178,7 +181,7 @@ export class Offered implements Offer {
       }
       if (at < from) throw this.shorter(from, at);
       if (length !== undefined && at !== length)
-        throw this.failed(new Error(`it does not have the stated ${length} bytes`));
+        throw this.failed(new Error(`it has ${at} bytes, but its length was given as ${length}`));
       if (digest && hash !== undefined) context.trailers.set(DIGEST_TRAILER, hash.hex());
       if (readNumber === this.reads) this.reading = undefined;
       if (this.isAnswer) this.release();

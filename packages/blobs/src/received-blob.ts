@@ -204,7 +204,7 @@ export class ReceivedBlob {
 /** Returns the error for a blob that is larger than its receiver accepts. */
 export function tooLarge(bytes: number, maxBytes: number): RpcError {
   const hint = "the schema's blob({ maxBytes }) and limits.maxBlobBytes say how large a blob may be";
-  return new RpcError("resource_exhausted", `a blob of ${bytes} bytes or more: at most ${maxBytes} are taken here`, {
+  return new RpcError("resource_exhausted", `the blob has ${bytes} bytes or more, but the limit is ${maxBytes} bytes`, {
     hint,
   });
 }

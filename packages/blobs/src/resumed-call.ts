@@ -63,7 +63,6 @@ async function answered(
   }
 }
 
-/** The sources of one call's blobs. */
 class Sources {
   private readonly losses: Losses;
   private readonly retained: RetainedContent[] = [];

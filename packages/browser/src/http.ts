@@ -19,7 +19,7 @@ export async function openHttp(
   signal: AbortSignal,
 ): Promise<ForeignClient> {
   const refused = refusedOption(publicUrl(url), OVER_HTTP, { metadata, proof }, SESSION_NEEDS);
-  if (refused !== undefined) throw new Error(`it was not tried, since ${refused}`);
+  if (refused !== undefined) throw new Error(`not attempted, because ${refused}`);
   const provider = typeof providerOrLoad === "function" ? await providerOrLoad() : providerOrLoad;
   const base = new URL(url);
   if (!base.pathname.endsWith("/")) base.pathname += "/";

@@ -2,7 +2,6 @@ import type { FallbackMemory, Skipped } from "@quicrpc/core/internal";
 
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** One server's entry. */
 interface Entry extends Skipped<string> {
   /** Milliseconds since the epoch. */
   readonly until: number;

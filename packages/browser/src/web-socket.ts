@@ -7,7 +7,7 @@ export const webSocketProvider: PageTransportProvider = {
   name: "WebSocket",
   scheme: "wss:",
   async open(url, signal) {
-    if (typeof WebSocket === "undefined") throw new Error("it is missing here");
+    if (typeof WebSocket === "undefined") throw new Error("this platform does not support it");
     const { webSocketTransport } = await import("./loaded-later.js");
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
@@ -18,7 +18,7 @@ export const webSocketProvider: PageTransportProvider = {
       socket.addEventListener("close", ({ code, reason }) => {
         // 1006 has many causes; 1015 (RFC 6455 §7.4.1) means a failed TLS handshake, as Firefox reports it.
         const cause = code === 1015 ? "TLS failed: is its certificate trusted?" : reason;
-        reject(new Error(`${url.origin} did not accept it (code ${code}${cause === "" ? "" : `: ${cause}`})`));
+        reject(new Error(`${url.origin} refused the WebSocket (code ${code}${cause === "" ? "" : `: ${cause}`})`));
       });
       signal.addEventListener("abort", () => {
         socket.close();

@@ -10,7 +10,8 @@ export const webTransportProvider: PageTransportProvider = {
   name: "WebTransport",
   scheme: "https:",
   async open(url, signal, { serverCertificateHashes: hashes }) {
-    if (typeof WebTransport === "undefined") throw new Error("it is missing here, or the page is not a secure context");
+    if (typeof WebTransport === "undefined")
+      throw new Error("this browser does not support it, or the page is not a secure context");
     const options: WebTransportOptions & { protocols: string[] } = {
       protocols: [PROTOCOL],
       ...(hashes !== undefined && { serverCertificateHashes: [...hashes] as WebTransportHash[] }),
@@ -21,6 +22,6 @@ export const webTransportProvider: PageTransportProvider = {
     const { protocol = "" } = transport;
     if (protocol === "" || protocol === PROTOCOL) return transport;
     transport.close();
-    throw new Error(`the server chose the protocol ${protocol} rather than ${PROTOCOL}`);
+    throw new Error(`the server negotiated the protocol "${protocol}" instead of "${PROTOCOL}"`);
   },
 };

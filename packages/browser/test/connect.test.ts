@@ -58,7 +58,7 @@ describe("connect", () => {
   });
 
   it.each([
-    ["missing", "WebTransport failed: it is missing here, or the page is not a secure context"],
+    ["missing", "WebTransport failed: this browser does not support it, or the page is not a secure context"],
     ["refuse", "WebTransport failed: Opening handshake failed."],
   ] as const)("falls back at once where WebTransport is: %s", async (answer, reason) => {
     network.given(answer);
@@ -106,7 +106,7 @@ describe("connect", () => {
     expect(error).toHaveProperty("hint", expect.stringContaining("its certificate trusted"));
     expect(error.cause).toBeInstanceOf(AggregateError);
     expect(error.message).toBe(
-      "cannot connect to https://rpc.test:4433/api: WebTransport failed: Opening handshake failed.; WebSocket failed: wss://rpc.test:4433 did not accept it (code 1006)",
+      "cannot connect to https://rpc.test:4433/api: WebTransport failed: Opening handshake failed.; WebSocket failed: wss://rpc.test:4433 refused the WebSocket (code 1006)",
     );
     expect(ms).toBeLessThanOrEqual(3000);
   });
@@ -115,7 +115,7 @@ describe("connect", () => {
     network.refusalCode = 1015;
     network.given("refuse", "refuse");
     const { error } = await failure(connect(URL_OF_SERVER));
-    expect(error.message).toContain("did not accept it (code 1015: TLS failed: is its certificate trusted?)");
+    expect(error.message).toContain("refused the WebSocket (code 1015: TLS failed: is its certificate trusted?)");
   });
 
   it("gives up in time where nothing answers, leaving no attempt behind", async () => {

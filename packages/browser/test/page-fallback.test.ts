@@ -322,7 +322,7 @@ describe("what a browser remembers of the way to a server", () => {
 
 describe("a page that may also call over HTTP", () => {
   const NO_UDP = "WebTransport did not answer within 1500 ms: UDP may be blocked";
-  const REFUSED = "WebSocket failed: wss://rpc.test:4433 did not accept it (code 1006)";
+  const REFUSED = "WebSocket failed: wss://rpc.test:4433 refused the WebSocket (code 1006)";
 
   async function open(options: ConnectOptions["fallback"] = {}, ms = 3000): Promise<void> {
     const connecting = connect(URL_OF_SERVER, {
@@ -422,7 +422,7 @@ describe("a page that may also call over HTTP", () => {
   ])("but has the option %s, which takes a session", (option, options, rest) => {
     const http = vi.fn<() => Promise<HttpProvider>>(async () => network.httpProvider);
     const fallback = { http, httpUrl: "https://rpc.test/calls?key=secret" };
-    const text = `; ${REFUSED}; HTTP failed: it was not tried, since the option ${option} cannot travel to https://rpc.test/calls by HTTP, which has no sessions, ${rest}`;
+    const text = `; ${REFUSED}; HTTP failed: not attempted, because the option ${option} cannot travel to https://rpc.test/calls by HTTP, which has no sessions, ${rest}`;
 
     it.each([
       ["connect", "ERR_UNREACHABLE", "refuse"],

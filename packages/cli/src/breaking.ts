@@ -13,7 +13,6 @@ interface BreakingOptions extends TargetOptions {
   readonly http?: boolean;
 }
 
-/** The `breaking` command. */
 export function breakingCommand(): Command {
   return withTrust(new Command("breaking"))
     .description("Compare the services with an earlier version, and list breaking changes.")

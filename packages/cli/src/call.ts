@@ -40,7 +40,6 @@ interface CallCommandOptions extends TargetOptions {
   readonly via?: Via;
 }
 
-/** The `call` command. */
 export function callCommand(): Command {
   return withSchemaOption(
     withTarget(

@@ -14,7 +14,6 @@ import {
   withTarget,
 } from "./target.js";
 
-/** The `describe` command. */
 export function describeCommand(): Command {
   return withSchemaOption(
     withTarget(

@@ -11,7 +11,6 @@ interface GenOptions extends ProjectOptions {
   readonly json?: boolean;
 }
 
-/** The `gen` command. */
 export function genCommand(): Command {
   return new Command("gen")
     .description("Generate typed clients and routers from service schemas.")

@@ -9,7 +9,6 @@ interface HealthOptions extends TargetOptions {
   readonly watch?: boolean;
 }
 
-/** The `health` command. */
 export function healthCommand(): Command {
   return withTarget(
     new Command("health")

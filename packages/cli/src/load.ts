@@ -38,7 +38,6 @@ interface LoadOptions extends TargetOptions {
 /** Quantiles in the output, in percent. */
 const QUANTILES = [0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9] as const;
 
-/** The `load` command. */
 export function loadCommand(): Command {
   return withSchemaOption(
     withTarget(

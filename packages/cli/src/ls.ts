@@ -14,7 +14,6 @@ import {
   withTarget,
 } from "./target.js";
 
-/** The `ls` command. */
 export function lsCommand(): Command {
   return withSchemaOption(
     withTarget(

@@ -2,7 +2,6 @@ import { addAbortListener } from "node:events";
 import { Command } from "commander";
 import { callOptions, EXIT, TARGET_HELP, type TargetOptions, withConnection, withTrust } from "./target.js";
 
-/** The `mcp` command. */
 export function mcpCommand(version: string): Command {
   return withTrust(
     new Command("mcp")

@@ -6,7 +6,6 @@ interface PingOptions extends TargetOptions {
   readonly count: number;
 }
 
-/** The `ping` command. */
 export function pingCommand(): Command {
   return withTarget(
     new Command("ping")

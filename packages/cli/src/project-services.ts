@@ -31,7 +31,6 @@ export type ProjectServices = { readonly run?: SchemaRun } & (
 
 /** Maximum number of folders to search if no configuration names the schemas. */
 const MAX_FOLDERS = 5000;
-/** Node's module cache. */
 const moduleCache = createRequire(import.meta.url).cache;
 
 /**

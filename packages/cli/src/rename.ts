@@ -10,7 +10,6 @@ interface RenameOptions {
   readonly json?: boolean;
 }
 
-/** The `rename` command. */
 export function renameCommand(): Command {
   return new Command("rename")
     .description("Keep the ids and numbers of a method, service, message or field whose name changes.")

@@ -23,7 +23,6 @@ interface StudioCommandOptions extends TargetOptions {
   readonly direct?: boolean;
 }
 
-/** The `studio` command. */
 export function studioCommand(): Command {
   return withSchemaOption(
     withTrust(

@@ -89,12 +89,23 @@ export class AttemptCall extends Call implements Pipe {
         pieceCursor(frame, this.host.limits.maxMetadataBytes, this.carrier?.channel.compression),
       );
     } catch (error) {
-      this.giveUp(new RpcError("internal", `an attempt cannot be read: ${asError(error).message}`, { cause: error }));
+      this.giveUp(
+        new RpcError(
+          "internal",
+          `protocol error: a piece of a resumable call cannot be read: ${asError(error).message}`,
+          { cause: error },
+        ),
+      );
     }
   }
 
   onResponse(): void {
-    this.giveUp(new RpcError("internal", "a response to an attempt of a resumable call"));
+    this.giveUp(
+      new RpcError(
+        "internal",
+        "protocol error: the callee sent a response where a resumable call sends pieces of its stream",
+      ),
+    );
   }
 
   onItemsEnd(): void {

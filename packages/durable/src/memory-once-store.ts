@@ -175,7 +175,6 @@ export class MemoryOnceStore implements OnceStore {
     this.addEndedBytes(entry.holder, entry.bytes);
   }
 
-  /** Called when the entry counts as running. */
   private markRunning(id: string, entry: Entry): void {
     if (entry.holder.ended.delete(id)) this.addEndedBytes(entry.holder, -entry.endedBytes);
   }

@@ -36,7 +36,6 @@ export const fingerprints: WeakMap<CallContext, string> = new WeakMap();
 /** A handler of any method. */
 export type OnceHandler = (input: unknown, context: CallContext) => unknown;
 
-/** A call with its key. */
 interface Keyed extends ReceivedOnceKey {
   readonly id: string;
   readonly principal: string;
@@ -226,12 +225,16 @@ export class OnceService {
       try {
         const remainingMs = Math.max(1, until - performance.now());
         if (await within(this.store.settle(id, owner, record), remainingMs)) return;
-        context.report(new Error("the once store has lost a call: if it is repeated, its outcome is unknown"));
+        context.report(
+          new Error(
+            "the once store no longer has a call whose handler has ended: a repeat of it fails with an unknown outcome",
+          ),
+        );
         return;
       } catch (error) {
         if (performance.now() + delay < until) await sleep(delay);
         else {
-          const text = "the outcome of a call was not kept: if it is made again, it is unknown";
+          const text = "the outcome of a call could not be stored: a repeat of it fails with an unknown outcome";
           context.report(new Error(text, { cause: error }));
           return;
         }
@@ -258,7 +261,7 @@ export class OnceService {
     } catch (error) {
       if (error instanceof RpcError) throw error;
       context.report(new Error(`the once store failed (${operation}): ${asError(error).message}`, { cause: error }));
-      throw new RpcError("unavailable", "the store of once calls cannot be reached");
+      throw new RpcError("unavailable", "the once store cannot be reached: the call did not run");
     }
   }
 }

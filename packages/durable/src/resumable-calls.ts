@@ -113,7 +113,6 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   /** The session of the latest attempt. */
   private host: CallingHost | undefined = undefined;
   private stream: DurableCallStream | undefined = undefined;
-  /** Whether the call is over for its caller. */
   private isOver = false;
   private unsuspend: (() => void) | undefined = undefined;
   private stopWaiting: (() => void) | undefined = undefined;
@@ -191,7 +190,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     if (this.isOver) this.finish();
     else
       this.onAttemptLost(
-        error ?? new RpcError("internal", "the callee ended the call before its answer"),
+        error ?? new RpcError("internal", "the callee ended the call without a response"),
         endedByPeer,
         started,
       );

@@ -43,7 +43,7 @@ export function serveAttempt(
     const objection = call.objection(fields);
     if (objection !== undefined) throw objection;
   } else if (call !== undefined) {
-    throw new RpcError("already_exists", "another call has this token", { refused: true });
+    throw new RpcError("already_exists", "a call with this resumption token is already in progress", { refused: true });
   }
   if (call === undefined) requireRoom(budget, RESUMABLE_BYTES, "the call");
   const attempt = new ServedAttempt(carrier, callId, method, settings);

@@ -376,7 +376,7 @@ describe("a call of a method that is once", () => {
     const first = client.unary(methods.charge, { amount: 7 }, { onceKey });
     await vi.advanceTimersByTimeAsync(3000);
     expect(await first).toMatchObject({ number: 1 });
-    expect(String(shop.problems[0])).toContain("was not kept");
+    expect(String(shop.problems[0])).toContain("could not be stored");
     expect(onceFailure(await failure(client.unary(methods.charge, { amount: 7 }, { onceKey })))).toBe("unknown");
     expect(vi.getTimerCount()).toBe(0);
   });

@@ -84,7 +84,7 @@ function transportOf(
 function refuse({ href }: URL, status: number | undefined, cause: unknown): never {
   const text =
     status === undefined
-      ? `${href} did not take the session (@fails-components/webtransport does not tell why)`
+      ? `${href} refused the session (@fails-components/webtransport reports no reason)`
       : `${href} answered with status ${status}`;
   throw Object.assign(failsError("ERR_FAILS_REFUSED", text, { cause, permanent: false }), { status });
 }

@@ -154,7 +154,9 @@ async function requireRoom(blob: ReceivedBlob, part: string, limits: PartOptions
 
 function noRoom(used: string): RpcError {
   const hint = "raise maxParts or maxPartBytes of saveBlob's resume, or give each principal a folder";
-  return new RpcError("resource_exhausted", `unfinished transfers leave no room for ${used}`, { hint });
+  return new RpcError("resource_exhausted", `the folder has no room for ${used}: unfinished transfers use it`, {
+    hint,
+  });
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

@@ -44,7 +44,6 @@ interface Amount {
   bytes: number;
 }
 
-/** The folder and its contents. */
 class Folder {
   readonly path: string;
   private readonly maxUploads: number;

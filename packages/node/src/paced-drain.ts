@@ -11,7 +11,7 @@ const MOST_OF_TIME = 0.25;
 export function checkDrain({ to, spreadMs = 0 }: ServerDrainOptions): void {
   if (to !== undefined && !URL.canParse(to))
     throw new TypeError(`\`to\` of drain() must be a URL, not ${JSON.stringify(to)}`);
-  if (!(spreadMs >= 0)) throw new TypeError(`spreadMs must be a number of milliseconds from 0, not ${spreadMs}`);
+  if (!(spreadMs >= 0)) throw new TypeError(`spreadMs must be a number of milliseconds of at least 0, not ${spreadMs}`);
 }
 
 /**

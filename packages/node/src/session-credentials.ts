@@ -74,7 +74,11 @@ export class SessionCredentials<Context> {
       const source = `renewals of ${sourceOf(peer.remoteAddress?.host ?? "")}`;
       const renewing = renewedPeer(peer, greeting, transport);
       const renewed = await authentications.run({ peer: renewing, source, late: timeoutMessage, pending });
-      if (this.subjectOf(renewed) !== subject) throw new RpcError("permission_denied", "a session has one subject");
+      if (this.subjectOf(renewed) !== subject)
+        throw new RpcError(
+          "permission_denied",
+          "the new credentials belong to another subject, which needs a session of its own",
+        );
       const newExpiry = this.expiryOf(renewed);
       expiry.renew(newExpiry);
       return { connection: renewed, expiresAt: newExpiry };

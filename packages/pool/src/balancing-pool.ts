@@ -360,7 +360,6 @@ function tiersOf(
   return specs.map(({ target }) => tiers.get(target) as number);
 }
 
-/** The targets of the lowest tier. */
 function firstTier<T extends { readonly tier: number }>(targets: readonly T[]): readonly T[] {
   const first = Math.min(...targets.map(({ tier }) => tier));
   return targets.filter(({ tier }) => tier === first);

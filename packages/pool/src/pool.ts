@@ -92,16 +92,17 @@ export function createPool<S extends Session>(
 ): Pool<S> {
   checkOptions("createPool()", options, OPTIONS);
   const { sessionsPerTarget = 1, subset } = options;
-  if (typeof targets !== "function" && targets.length === 0) throw new TypeError("a pool needs a target");
+  if (typeof targets !== "function" && targets.length === 0)
+    throw new TypeError("a pool needs at least one target, as a URL");
   if (!Number.isInteger(sessionsPerTarget) || sessionsPerTarget < 1) {
-    throw new TypeError(`sessionsPerTarget is ${sessionsPerTarget}: it takes a whole number from 1 on`);
+    throw new TypeError(`sessionsPerTarget is ${sessionsPerTarget}: it must be an integer of at least 1`);
   }
   if (subset !== undefined && !(Number.isInteger(subset.size) && subset.size >= 1)) {
-    throw new TypeError(`subset.size is ${subset.size}: it takes a whole number from 1 on`);
+    throw new TypeError(`subset.size is ${subset.size}: it must be an integer of at least 1`);
   }
   if (subset !== undefined && isKeyed(options.balance)) {
     throw new TypeError(
-      "hash and subset exclude each other: clients with different targets find different ones by a key",
+      "the options hash and subset cannot be combined: with different subsets, clients would send one key to different targets",
     );
   }
   return new BalancingPool(targets, dial, options);

@@ -243,11 +243,11 @@ export class Datagrams {
 function checkedAge(age: number | null): number {
   if (age === null) return Number.POSITIVE_INFINITY;
   if (!(age >= 0))
-    throw new RangeError(`a maximum age must be a number of milliseconds from 0, or null, not ${String(age)}`);
+    throw new RangeError(`a maximum age must be a number of milliseconds of at least 0, or null, not ${String(age)}`);
   return age === 0 ? Number.POSITIVE_INFINITY : age;
 }
 
 function checkedMark(mark: number): number {
-  if (!(mark >= 0)) throw new RangeError(`a high-water mark must be a number from 0, not ${String(mark)}`);
+  if (!(mark >= 0)) throw new RangeError(`a high-water mark must be a number of at least 0, not ${String(mark)}`);
   return Math.max(1, mark);
 }

@@ -34,7 +34,10 @@ export function createTimings(options: TimingsOptions = {}): Timings {
       of: ({ name }) => {
         const timings = known.get(name);
         if (timings === undefined)
-          throw new RpcError("not_found", "no call with this name is known, or it was forgotten");
+          throw new RpcError(
+            "not_found",
+            "there are no timings for a call of this name: it was not measured, or its timings were dropped",
+          );
         const { decodeMs, queueMs, handlerMs } = timings;
         return { handlerMs, ...(decodeMs !== undefined && { decodeMs }), ...(queueMs !== undefined && { queueMs }) };
       },

@@ -108,7 +108,6 @@ class CallInProgress {
   }
 }
 
-/** Records a response and its end. */
 function followed(
   response: InterceptedResponse,
   { method }: InterceptedCall,

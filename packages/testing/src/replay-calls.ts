@@ -37,7 +37,6 @@ async function answerTo({ method }: InterceptedCall, replay: Replay): Promise<In
   return { responseMetadata, trailers, output, outputs: undefined };
 }
 
-/** One replayed call. */
 class Replay {
   /** Complete when the call is over. */
   readonly responseMetadata: Metadata = new Metadata();

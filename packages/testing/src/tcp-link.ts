@@ -71,7 +71,6 @@ class TcpLink implements Link {
   }
 }
 
-/** One direction of a connection. */
 class TcpDirection {
   readonly from: Socket;
   private readonly to: Socket;

@@ -119,7 +119,6 @@ export function createTopicRouter<Methods extends Record<string, AnyMethod>, Con
   return { methods: [...router.methods, ...topicHandlers.values()] };
 }
 
-/** All topics of one pattern. */
 class TopicFamily implements AnyTopic {
   readonly codec: MessageCodec<unknown>;
   private readonly hub: TopicHub;

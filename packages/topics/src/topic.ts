@@ -8,7 +8,6 @@ type ParameterNames<Pattern extends string> = Pattern extends `${string}{${infer
   ? Name | ParameterNames<Rest>
   : never;
 
-/** The schemas of a pattern's parameters. */
 type Parameters<Pattern extends string> = { readonly [Name in ParameterNames<Pattern>]: z.ZodString };
 
 /** The comment on an item's message, for a topic with history. */

@@ -11,7 +11,6 @@ import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import type { DevCertificateOptions } from "@quicrpc/node";
 import type { ErrorPayload, Plugin, ViteDevServer } from "vite";
 
-/** Name of the plugin. */
 const PLUGIN = "quicrpc";
 /** Name of the virtual module. */
 const VIRTUAL = "virtual:quicrpc";

@@ -31,7 +31,6 @@ Examples:
 
 Exit codes: 0 done, 1 a browser could not be changed, 2 wrong usage.`;
 
-/** The `cert` command. */
 export function certCommand(): Command {
   const command = withFolder(new Command("cert"))
     .description("Show this user's development certificate, renew it, or make browsers trust it.")

@@ -12,7 +12,6 @@ interface DevCommandOptions extends Omit<DevOptions, "network" | "json" | "port"
   readonly json?: boolean;
 }
 
-/** The `dev` command. */
 export function devCommand(): Command {
   return new Command("dev")
     .description("Generate code and run a server, again whenever a source changes.")

@@ -4,7 +4,6 @@ import { colorsFor } from "../report.js";
 import { EXIT, printJson, TARGET_HELP, type TargetOptions, withTarget } from "../target.js";
 import type { Finding } from "./finding.js";
 
-/** The `doctor` command. */
 export function doctorCommand(): Command {
   return withTarget(
     new Command("doctor")

@@ -14,7 +14,6 @@ interface InitOptions {
   readonly json?: boolean;
 }
 
-/** The `init` command. */
 export function initCommand(version: string): Command {
   return new Command("init")
     .description("Create a project, or add missing parts to an existing one.")

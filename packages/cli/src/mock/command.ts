@@ -15,7 +15,6 @@ interface MockCommandOptions extends Omit<MockOptions, "latency"> {
   readonly json?: boolean;
 }
 
-/** The `mock` command. */
 export function mockCommand(): Command {
   return new Command("mock")
     .description("Serve data made from schemas, for clients whose server is not there yet.")

@@ -42,7 +42,7 @@ export class MockedMethod {
   begin(input: unknown): Random {
     const { options, name } = this;
     const random = randomNumbers(seedOf(options.seed, name, this.isStreamed ? "" : textOf(input)));
-    if (random() < options.errors) throw new RpcError("unavailable", `${name} fails, as --errors says`);
+    if (random() < options.errors) throw new RpcError("unavailable", `${name}: simulated failure (--errors)`);
     return random;
   }
 

@@ -61,7 +61,6 @@ interface ArrivingConnection {
   readonly refuse: () => void;
 }
 
-/** A connection that waits for a place. */
 interface WaitingConnection extends ArrivingConnection {
   readonly timer: ReturnType<typeof setTimeout>;
 }

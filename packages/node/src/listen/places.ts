@@ -4,7 +4,6 @@ import type { PendingConnection } from "./connection-limiter.js";
 /** Source of connections without an address, to which no share applies. */
 export const NO_SOURCE: string = "";
 
-/** The places of one source. */
 interface SourcePlaces {
   inUse: number;
   /** Its connections that are idle, in the order in which they became so. Created with the first. */

@@ -51,7 +51,6 @@ export class WorkerSlot {
   private fillGeneration = 0;
   /** Shortens the time that the worker has to end. */
   private shortenGrace: (() => void) | undefined = undefined;
-  /** Time of the worker's last message. */
   private lastMessageAt = 0;
   /** Number of consecutive workers that ended early. */
   private earlyExits = 0;
@@ -170,7 +169,6 @@ export class WorkerSlot {
     if (message.quicrpc === "over" && this.status === "leaving") endAfter(worker, GRACE_MS);
   }
 
-  /** The worker's process has exited. */
   private onExit(error: Error, livedMs: number): void {
     const wasServing = this.status === "serving" || this.status === "leaving";
     this.worker = undefined;

@@ -9,7 +9,6 @@ import { keyLabel, SHORTCUTS } from "./shortcuts.js";
 import { Sidebar } from "./sidebar.js";
 import type { ServerTarget } from "./target.js";
 
-/** Properties of `App`. */
 export interface AppProps {
   readonly target: ServerTarget;
   readonly title: string;

@@ -141,5 +141,7 @@ it("is copied with the names of its files, and where its answer's go", () => {
     `quicrpc call --out . quic://shop.example:4433 shop.v1.Orders/get '{"id":"7","photo":"@the lake.jpg"}'`,
   );
   expect(asTypeScript({ ...sent, files })).toContain('{ ...{ id: "7" }, "photo": await fileBlob("the lake.jpg") }');
-  expect(() => asCurl({ ...sent, files })).toThrow("blobs need a session");
+  expect(() => asCurl({ ...sent, files })).toThrow(
+    "curl cannot send or receive blobs: use the quicrpc command or a client",
+  );
 });

@@ -53,9 +53,12 @@ export function asCommand(request: Copyable): string {
 /** Returns a curl command that makes the call over HTTP. Throws `TypeError` if the call is impossible with curl. */
 export function asCurl({ method, url, httpUrl, trust = {}, input, metadata, timeoutMs }: Copyable): string {
   const { kind, takes, blobs } = method;
-  if (kind !== "unary" && kind !== "notify") throw new TypeError("HTTP needs a client for calls that stream");
-  if (takes === "bytes") throw new TypeError("HTTP needs a client for bytes");
-  if (blobs.input !== undefined || blobs.output !== undefined) throw new TypeError("blobs need a session");
+  if (kind !== "unary" && kind !== "notify")
+    throw new TypeError("curl cannot make streaming calls: use the quicrpc command or a client");
+  if (takes === "bytes")
+    throw new TypeError("curl cannot send a message of raw bytes: use the quicrpc command or a client");
+  if (blobs.input !== undefined || blobs.output !== undefined)
+    throw new TypeError("curl cannot send or receive blobs: use the quicrpc command or a client");
   const { dev, hash, ca, credentialsFrom } = trust;
   const deadline = timeoutMs === undefined ? [] : [["connect-timeout-ms", String(timeoutMs)] as const];
   const fields = [["content-type", "application/json"] as const, ...deadline, ...metadata].map(

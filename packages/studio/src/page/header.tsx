@@ -4,7 +4,6 @@ import { HelpView } from "./help-view.js";
 import { useObserved } from "./observed.js";
 import type { ServerTarget } from "./target.js";
 
-/** Properties of `Header`. */
 export interface HeaderProps {
   readonly target: ServerTarget;
   readonly title: string;

@@ -32,7 +32,6 @@ export function rateOf(name: keyof ConnectionStats): PlotLine["valueOf"] {
   };
 }
 
-/** Properties of `Plot`. */
 export interface PlotProps {
   readonly target: ServerTarget;
   readonly label: string;

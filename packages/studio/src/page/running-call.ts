@@ -183,7 +183,6 @@ export class RunningCall extends Observed {
     }
   }
 
-  /** Returns the input with the chosen files. */
   private withFiles(input: unknown, files: CallRequest["files"] = {}): unknown {
     const messages = Object.entries(files).map(([field, file]) => {
       const transfer = upload(field, file);

@@ -18,7 +18,6 @@ const KINDS: Readonly<Record<ShownMethod["kind"], string>> = {
 const MAX_OPEN = 120;
 const TABS = ["Methods", "Kept", "History"] as const;
 
-/** Properties of `Sidebar`. */
 export interface SidebarProps {
   readonly services: readonly ShownService[];
   readonly current: ShownMethod | undefined;

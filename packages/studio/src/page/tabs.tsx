@@ -1,7 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useRef } from "preact/hooks";
 
-/** Properties of `Tabs`. */
 export interface TabsProps<Name extends string> {
   readonly label: string;
   /** Id of a tab's panel, and prefix of the tabs' ids. */

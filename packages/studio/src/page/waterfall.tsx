@@ -2,7 +2,6 @@ import type { CallTimings } from "@quicrpc/core/measure";
 import { type CallPartName, callParts, type ServedTimings } from "@quicrpc/services";
 import type { JSX } from "preact";
 
-/** Properties of `Waterfall`. */
 export interface WaterfallProps {
   readonly timings: Partial<CallTimings>;
   /** Round-trip time of the connection in milliseconds, if known. */

@@ -215,7 +215,6 @@ function markProblem(mark: string, value: unknown): string | undefined {
   }
 }
 
-/** Returns a value of the node's type. */
 function sampleOf({ kind, value }: JsonNode): unknown {
   return kind === "scalar" ? value : kind === "array" ? [] : {};
 }
