@@ -145,7 +145,7 @@ export function matching(services: readonly ShownService[], search: string): rea
 }
 
 /** Returns the schema of the part of a message that is typed: without blob fields, for which files are chosen. */
-export function typedSchema(
+function typedSchema(
   schema: JsonSchema | undefined,
   fields: readonly { readonly name: string }[] = [],
 ): JsonSchema | undefined {
