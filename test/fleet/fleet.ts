@@ -103,7 +103,7 @@ export class Fleet {
     }));
     const specs = this.servers.map((_, i) => ({ target: `quic://10.1.${i}.1:4433`, weight: 1, priority: 0 }));
     this.clients = Array.from({ length: options.clients }, (_, i) => {
-      const places = new Subset({ size: options.size, client: `pod-${i}` }).places(specs);
+      const places = new Subset({ size: options.size, client: `pod-${i}` }).ranks(specs);
       const client: Client = {
         targets: [],
         ready: [],

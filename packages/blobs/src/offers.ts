@@ -149,7 +149,7 @@ export class Offered implements Offer {
     this.reading = context;
     clearTimeout(this.timer);
     try {
-      if (length !== undefined && from > length) throw this.shorter(from, length);
+      if (length !== undefined && from > length) throw this.tooShort(from, length);
       const opened = await this.opened(from, digest || sha256 !== undefined);
       const { hash } = opened;
       const passedHash = hash && new PacedHash(hash);
@@ -179,7 +179,7 @@ export class Offered implements Offer {
           onProgress?.(at, length);
         }
       }
-      if (at < from) throw this.shorter(from, at);
+      if (at < from) throw this.tooShort(from, at);
       if (length !== undefined && at !== length)
         throw this.failed(new Error(`it has ${at} bytes, but its length was given as ${length}`));
       if (digest && hash !== undefined) context.trailers.set(DIGEST_TRAILER, hash.hex());
@@ -213,7 +213,7 @@ export class Offered implements Offer {
     throw this.changed(`its first ${from} bytes differ`);
   }
 
-  private shorter(received: number, length: number): RpcError {
+  private tooShort(received: number, length: number): RpcError {
     return this.changed(`the receiver has ${received} bytes, but the blob has ${length}`);
   }
 

@@ -1,6 +1,6 @@
 import { type CallOptions, type ItemStream, RpcError, type TypedCaller } from "@quicrpc/core";
 import { cancelled, onAbort, type UnsharedBytes } from "@quicrpc/core/internal";
-import { type BlobCaller, Losses } from "./losses.js";
+import { type BlobCaller, TransferRetries } from "./transfer-retries.js";
 import { changedBlob, DIGEST_TRAILER, readBlob } from "./read-method.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 
@@ -25,7 +25,7 @@ export interface ReadBlobOptions {
 export type BlobReference = readonly [ref: number, length: number | null, type: string, name: string, id?: string];
 
 /** Repeats the call that the blob came with, and returns the blob of the new response. */
-type AskAnew = (signal: AbortSignal | undefined) => Promise<ReceivedBlob>;
+type RequestAgain = (signal: AbortSignal | undefined) => Promise<ReceivedBlob>;
 
 /**
  * A blob from the peer. Its bytes are transferred when they are read. A blob of an input can be read until its call
@@ -47,7 +47,7 @@ export class ReceivedBlob {
   readonly #ref: number;
   readonly #maxBytes: number;
   readonly #digest: boolean;
-  #resumption: { readonly caller: BlobCaller; readonly requestAgain: AskAnew } | undefined = undefined;
+  #resumption: { readonly caller: BlobCaller; readonly requestAgain: RequestAgain } | undefined = undefined;
 
   /**
    * @internal
@@ -72,7 +72,7 @@ export class ReceivedBlob {
   }
 
   /** @internal Makes reads continue after a lost session. `requestAgain` requests the blob again. */
-  resumeBy(caller: BlobCaller, requestAgain: AskAnew): void {
+  resumeBy(caller: BlobCaller, requestAgain: RequestAgain): void {
     this.#resumption = { caller, requestAgain };
   }
 
@@ -148,7 +148,7 @@ export class ReceivedBlob {
     const keepsHash = this.#digest || resumption !== undefined;
     const hash = keepsHash || after !== undefined ? createSha256() : undefined;
     const options = signal === undefined ? {} : { signal };
-    const losses = resumption && new Losses(resumption.caller, options);
+    const losses = resumption && new TransferRetries(resumption.caller, options);
     let received = 0;
     for await (const chunk of after ?? []) {
       if (signal?.aborted === true) throw cancelled(signal);

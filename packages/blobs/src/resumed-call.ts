@@ -1,7 +1,7 @@
 import { type CallOptions, RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { type Attempt, type BlobField, callFailure, fullName } from "@quicrpc/core/internal";
-import { type BlobCaller, Losses } from "./losses.js";
+import { type BlobCaller, TransferRetries } from "./transfer-retries.js";
 import { ReceivedBlob } from "./received-blob.js";
 import { RetainedContent } from "./retained-content.js";
 import { type BlobSource, createBlobId, describedBlob, isRepeatable } from "./source.js";
@@ -20,10 +20,16 @@ export async function resumedCall(
 ): Promise<unknown> {
   const callOptions = options as CallOptions;
   const { input: sent = [], output = [] } = method.blobs?.fields ?? {};
-  const losses = new Losses(caller as BlobCaller, callOptions);
-  const sources = new Sources(losses);
+  const losses = new TransferRetries(caller as BlobCaller, callOptions);
+  const sources = new BlobSources(losses);
   try {
-    const response = await answered(caller as BlobCaller, method, sources.named(sent, input), callOptions, losses);
+    const response = await answered(
+      caller as BlobCaller,
+      method,
+      sources.describedInput(sent, input),
+      callOptions,
+      losses,
+    );
     for (const { name, resumable } of output) {
       const blob = (response as Message | undefined)?.[name];
       if (resumable !== true || !(blob instanceof ReceivedBlob)) continue;
@@ -48,7 +54,7 @@ async function answered(
   method: AnyMethod,
   input: unknown,
   options: CallOptions,
-  losses: Losses,
+  losses: TransferRetries,
 ): Promise<unknown> {
   const since = Date.now();
   for (;;) {
@@ -63,16 +69,16 @@ async function answered(
   }
 }
 
-class Sources {
-  private readonly losses: Losses;
+class BlobSources {
+  private readonly losses: TransferRetries;
   private readonly retained: RetainedContent[] = [];
 
-  constructor(losses: Losses) {
+  constructor(losses: TransferRetries) {
     this.losses = losses;
   }
 
   /** Returns a copy of `message` whose resumable blobs have ids and sources that can be read again. */
-  named(fields: readonly BlobField[], message: unknown): unknown {
+  describedInput(fields: readonly BlobField[], message: unknown): unknown {
     if (typeof message !== "object" || message === null) return message;
     const named: Record<string, unknown> = { ...message };
     for (const { name, resumable } of fields) {

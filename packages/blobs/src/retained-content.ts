@@ -26,7 +26,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
   private readonly hash: Sha256 = createSha256();
   private pulling: Promise<void> | undefined = undefined;
   /** Bytes charged for retained data. */
-  private held = 0;
+  private heldBytes = 0;
   private maxBytes = 0;
   private budget: MemoryBudget | undefined = undefined;
   private closed = false;
@@ -42,10 +42,10 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
    */
   countedBy(budget: MemoryBudget, maxBytes: number): void {
     if (this.closed) return;
-    this.budget?.release(this.held);
+    this.budget?.release(this.heldBytes);
     this.budget = budget;
     this.maxBytes = maxBytes;
-    budget.charge(this.held);
+    budget.charge(this.heldBytes);
     this.makeRoom(0);
   }
 
@@ -68,7 +68,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
   close(): void {
     if (this.closed) return;
     this.closed = true;
-    this.budget?.release(this.held);
+    this.budget?.release(this.heldBytes);
     this.budget = undefined;
     this.retained.length = 0;
     if (this.iterator === undefined) discard(this.content);
@@ -103,11 +103,11 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
 
   /** Reads the next chunk from the source. Attempts share the pending read: if one ends, the next receives the chunk. */
   private pull(): Promise<void> {
-    this.pulling ??= this.take().finally(() => (this.pulling = undefined));
+    this.pulling ??= this.readSource().finally(() => (this.pulling = undefined));
     return this.pulling;
   }
 
-  private async take(): Promise<void> {
+  private async readSource(): Promise<void> {
     this.iterator ??= chunksOf(this.content)[Symbol.asyncIterator]();
     const { done, value } = await this.iterator.next();
     if (done === true) this.done = true;
@@ -115,18 +115,18 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     this.makeRoom(sizeOf(value));
     this.retained.push({ at: this.end, bytes: value });
     this.end += value.length;
-    this.held += sizeOf(value);
+    this.heldBytes += sizeOf(value);
     this.budget?.charge(sizeOf(value));
   }
 
   /** Drops the oldest pieces until there is room for `bytes` more, or none is left. The next chunk is retained in any case. */
   private makeRoom(bytes: number): void {
     const { budget, retained } = this;
-    while (retained.length > 0 && bytes > Math.min(this.maxBytes - this.held, budget?.room ?? bytes)) {
+    while (retained.length > 0 && bytes > Math.min(this.maxBytes - this.heldBytes, budget?.room ?? bytes)) {
       const dropped = (retained.shift() as Piece).bytes;
       this.hash.update(dropped);
       this.first += dropped.length;
-      this.held -= sizeOf(dropped);
+      this.heldBytes -= sizeOf(dropped);
       budget?.release(sizeOf(dropped));
     }
   }

@@ -46,7 +46,7 @@ export class Memory implements FallbackMemory<string> {
     }
   }
 
-  forget(): void {
+  reset(): void {
     store().removeItem(this.#key);
   }
 }

@@ -3,7 +3,7 @@ import type { Session } from "@quicrpc/core";
 import type { ConnectStrategy, RunTransport } from "./reconnecting.js";
 import { type Candidate, type OpenOptions, openFirst } from "./open.js";
 import type { Memory } from "./memory.js";
-import { answers, NO_ANSWER } from "./page.js";
+import { pingAnswered, NO_ANSWER } from "./page.js";
 import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
 import { reasonOf } from "./unreached.js";
 
@@ -100,7 +100,7 @@ export class PageFallback implements ConnectStrategy {
    */
   async #prove(session: Session<BrowserTransport>, signal: AbortSignal): Promise<never> {
     if (this.#options.candidates.length === 1) throw NOTHING_BETTER;
-    let answered = await answers(session, "it was opened");
+    let answered = await pingAnswered(session, "it was opened");
     if (answered === false) this.#skipFirst("WebTransport opened a session that carried nothing");
     if (answered !== true) throw NOTHING_BETTER;
     void this.#noteAnswer(session);
@@ -108,7 +108,7 @@ export class PageFallback implements ConnectStrategy {
       await this.#fallback.pause(WATCH_MS, signal);
       // Timers of a page that is hidden run late, and would find its sessions silent.
       if (globalThis.document?.visibilityState === "hidden") continue;
-      answered = await answers(session, "it was asked whether it still works");
+      answered = await pingAnswered(session, "it was asked whether it still works");
     }
     if (answered === false) this.#skipFirst("WebTransport's session stopped carrying anything");
     throw NOTHING_BETTER;

@@ -7,7 +7,7 @@ const ANSWER_MS = 3000;
 export const NO_ANSWER = 1;
 
 /** A connection that follows the page's events, and whose transports can be closed at once. */
-type Followed = Connection<Session<BrowserTransport>>;
+type WatchedConnection = Connection<Session<BrowserTransport>>;
 
 /** The used part of a window's or a worker's global scope. React Native's has no events. */
 export type Scope = Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
@@ -17,7 +17,7 @@ export type Scope = Partial<Pick<EventTarget, "addEventListener" | "removeEventL
  * than after half a minute, the next attempt starts at once when it is likely to succeed, and a page that is left
  * closes its session, so that the server is notified. Workers do not receive some of these events.
  */
-export class PageLife {
+export class PageLifecycle {
   readonly #scope: Scope;
   /** Resolves when the page returns from the browser's back/forward cache. */
   #restored: Promise<void> | undefined = undefined;
@@ -33,7 +33,7 @@ export class PageLife {
   }
 
   /** Follows the connection until it is closed. `onNetwork` is called when there is a network again. */
-  watch(connection: Followed, onNetwork: () => void): void {
+  watch(connection: WatchedConnection, onNetwork: () => void): void {
     const check = (): void => void this.#check(connection);
     const listeners: Record<string, () => void> = {
       offline: check,
@@ -65,7 +65,7 @@ export class PageLife {
    * Called when the page is left. The browser may cache it and restore it later: until then nothing is dialled, since
    * browsers do not cache a page with a session.
    */
-  #closeForCache(connection: Followed): void {
+  #closeForCache(connection: WatchedConnection): void {
     this.#restored ??= new Promise((resolve) => {
       this.#onBack = () => {
         this.#restored = undefined;
@@ -76,8 +76,8 @@ export class PageLife {
     connection.session?.transport.close({ closeCode: 0, reason: "the page was left" });
   }
 
-  async #check({ session }: Followed): Promise<void> {
-    if (session !== undefined) await answers(session, "the network or the page came back");
+  async #check({ session }: WatchedConnection): Promise<void> {
+    if (session !== undefined) await pingAnswered(session, "the network or the page came back");
   }
 }
 
@@ -85,7 +85,7 @@ export class PageLife {
  * Returns whether the peer answers a ping in time; closes the session if not. Returns undefined for a session that has
  * ended by itself.
  */
-export async function answers(session: Session, event: string): Promise<boolean | undefined> {
+export async function pingAnswered(session: Session, event: string): Promise<boolean | undefined> {
   let silent = false;
   const timer = setTimeout(() => {
     silent = true;

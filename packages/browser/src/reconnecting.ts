@@ -6,7 +6,7 @@ import {
   sessionOn,
 } from "@quicrpc/core/internal";
 import { type Connection, type Session, TransportError } from "@quicrpc/core";
-import { PageLife } from "./page.js";
+import { PageLifecycle } from "./page.js";
 import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
 import { FORBIDDEN } from "./unreached.js";
 
@@ -62,7 +62,7 @@ export async function reconnectingConnection<R extends Reached>(
     await proof?.proven(session);
     return session;
   };
-  const page = new PageLife();
+  const page = new PageLifecycle();
   const dial = async (signal: AbortSignal): Promise<Session<BrowserTransport>> => {
     await page.present();
     return run(await strategy.open(signal, timeoutMs));

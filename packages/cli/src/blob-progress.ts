@@ -5,20 +5,20 @@ const EVERY_MS = 100;
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
 /** Output that shows progress. */
-interface Shown {
+interface TerminalOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 /** Shows the progress of blobs on one line of a terminal. Prints nothing elsewhere. */
 export class BlobProgress {
-  private readonly out: Shown;
+  private readonly out: TerminalOutput;
   private readonly now: () => number;
   private readonly startTimes = new Map<string, number>();
   private shownAt = -Infinity;
   private line = "";
 
-  constructor(out: Shown, now: () => number = () => performance.now()) {
+  constructor(out: TerminalOutput, now: () => number = () => performance.now()) {
     this.out = out;
     this.now = now;
   }

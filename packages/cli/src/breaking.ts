@@ -52,7 +52,7 @@ Exit codes: 0 nothing breaks, 1 something does, 2 wrong usage or nothing to comp
 async function breaking(options: BreakingOptions): Promise<number> {
   const cwd = process.cwd();
   const { compareSnapshots, runProject, SHAPE_FORMAT } = await import("@quicrpc/codegen");
-  const { AgainstError, readAgainst } = await import("./against.js");
+  const { SnapshotError, readAgainst } = await import("./compared-snapshot.js");
   const { isServerUrl, fetchSchema } = await import("./fetch-schema.js");
   const run: SchemaRun = await runProject([], options, cwd);
   const diagnostics: Diagnostic[] = [...run.diagnostics];
@@ -69,7 +69,7 @@ async function breaking(options: BreakingOptions): Promise<number> {
       if (isOther) printNotice({ notice: otherFormat(against) }, options.json === true);
       changes = compareSnapshots(earlier, run.snapshot, { http: options.http ?? run.openapi });
     } catch (error) {
-      if (!(error instanceof AgainstError)) throw error;
+      if (!(error instanceof SnapshotError)) throw error;
       const { message, help } = error;
       diagnostics.push({ code: "against", message, ...(help !== undefined && { help }) });
     }

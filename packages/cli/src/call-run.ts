@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
 import { bytesCodec } from "@quicrpc/core/generated";
 import type { RemoteMethod } from "./find-method.js";
-import type { GivenInput } from "./given-input.js";
+import type { InputArguments } from "./input-arguments.js";
 import { jsonText } from "./target.js";
 
 /** Destination of a call's answer: stdout, or a file, which keeps its content until the answer arrives. */
@@ -62,7 +62,7 @@ export class CallRun {
     this.options = options;
   }
 
-  async run(input: GivenInput): Promise<void> {
+  async run(input: InputArguments): Promise<void> {
     const { caller, remote, options } = this;
     const { method } = remote;
     // The kind was given by the peer: the descriptor was made for it.
@@ -96,7 +96,7 @@ export class CallRun {
   }
 
   /** Returns the items that the caller streams: the given ones, or those on stdin. */
-  private items(input: GivenInput): AsyncIterable<unknown> | Iterable<unknown> {
+  private items(input: InputArguments): AsyncIterable<unknown> | Iterable<unknown> {
     return input.items(this.remote) ?? this.stdin();
   }
 

@@ -14,7 +14,7 @@ import { CallRun, Output } from "./call-run.js";
 import { CallTrace } from "./call-trace.js";
 import { type DataField, parseDataField } from "./data-fields.js";
 import { type RemoteMethod, findMethod, parseMethod } from "./find-method.js";
-import { GivenInput, type InputArgument, parseInputArgument } from "./given-input.js";
+import { InputArguments, type InputArgument, parseInputArgument } from "./input-arguments.js";
 import {
   callOptions,
   dialTarget,
@@ -107,7 +107,7 @@ ${TARGET_HELP}`,
         process.exitCode = await withSession(url, options, async (session, signal) => {
           const remote = await findMethod(session, service, method, callOptions(options, signal), options);
           const trace = options.verbose === true ? traceOf(url, session, remote, options) : undefined;
-          const givenInput = new GivenInput(argument, options.dataField);
+          const givenInput = new InputArguments(argument, options.dataField);
           const destinations = options.out ?? [];
           // Blobs and streams take as long as they take.
           const isBrief = remote.method.blobs === undefined && ["unary", "notify"].includes(remote.method.kind);
@@ -152,7 +152,7 @@ function traceOf(url: string, session: Session, { timingsOf }: RemoteMethod, { j
 async function callMessages(
   caller: Pick<Session, "start">,
   remote: RemoteMethod,
-  input: GivenInput,
+  input: InputArguments,
   destinations: readonly string[],
   options: CallOptions,
 ): Promise<void> {

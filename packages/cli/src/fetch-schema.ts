@@ -1,7 +1,7 @@
 import { parseSnapshot, type SchemaSnapshot, SNAPSHOT_VERSION } from "@quicrpc/codegen";
 import { sanitizeForLog, type Session } from "@quicrpc/core";
 import { createReflectionClient } from "@quicrpc/services";
-import { AgainstError } from "./against.js";
+import { SnapshotError } from "./compared-snapshot.js";
 import { dialTarget, helpFor, type TargetOptions } from "./target.js";
 
 /** The first `SHAPE_FORMAT` whose shapes have the names of kinds that are compared. */
@@ -15,7 +15,7 @@ export function isServerUrl(reference: string): boolean {
 
 /**
  * Reads the services of a running server from its reflection service, without health and reflection themselves. Throws
- * `AgainstError` if the server cannot be reached or does not serve reflection.
+ * `SnapshotError` if the server cannot be reached or does not serve reflection.
  */
 export async function fetchSchema(url: string, options: TargetOptions): Promise<SchemaSnapshot> {
   let session: Session | undefined;
@@ -32,17 +32,17 @@ export async function fetchSchema(url: string, options: TargetOptions): Promise<
       JSON.stringify({ version: SNAPSHOT_VERSION, services: Object.fromEntries(described) }),
     );
     if (Object.values(snapshot.services).some(({ format = 0 }) => format < FIRST_FORMAT)) {
-      throw new AgainstError(
+      throw new SnapshotError(
         `The schemas of ${url} were written by an earlier version of quicrpc, and cannot be compared.`,
         "Update quicrpc on the server, or compare with a file that quicrpc gen of this version writes.",
       );
     }
     return snapshot;
   } catch (error) {
-    if (error instanceof AgainstError) throw error;
+    if (error instanceof SnapshotError) throw error;
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
     const text = sanitizeForLog(typeof code === "string" ? `${message} (${code})` : message);
-    throw new AgainstError(`${url} did not return its schema: ${text}.`, helpFor(error, options));
+    throw new SnapshotError(`${url} did not return its schema: ${text}.`, helpFor(error, options));
   } finally {
     await session?.close();
   }

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { RecordableHistogram } from "node:perf_hooks";
-import type { Second } from "./load-series.js";
+import type { SecondSample } from "./load-series.js";
 
 /** Contents of a report. */
 export interface LoadReport {
   readonly title: string;
   /** Options and results, as a table. */
   readonly rows: readonly (readonly [name: string, value: string])[];
-  readonly seconds: readonly Second[];
+  readonly seconds: readonly SecondSample[];
   /** Latencies in nanoseconds. */
   readonly latency: RecordableHistogram;
 }

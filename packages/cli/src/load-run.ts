@@ -1,20 +1,20 @@
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import { RpcError, type Session } from "@quicrpc/core";
-import { LoadSeries, type Second } from "./load-series.js";
-import { Pace } from "./pace.js";
+import { LoadSeries, type SecondSample } from "./load-series.js";
+import { CallPacer } from "./call-pacer.js";
 
 /**
  * Makes one call. Resolves with the number of items in its answer, 0 if it is not a stream, or undefined if there is no
  * answer.
  */
-type OneCall = (session: Session) => Promise<number | undefined>;
+type TimedCall = (session: Session) => Promise<number | undefined>;
 
 /** Prepares a call, so that creating its input does not count as latency. */
-export type NextCall = () => OneCall;
+export type NextCall = () => TimedCall;
 
 /** How many calls to make, and how many concurrently. */
-export interface Load {
+export interface LoadPlan {
   /** Concurrent calls on each session. */
   readonly inFlight: number;
   /** The run ends after this number of calls, and after this number of seconds. */
@@ -43,7 +43,7 @@ export interface Outcome {
   /** CPU time of this process, user and system, in microseconds. */
   readonly cpuMicros: number;
   /** Measurements of each second, if requested. */
-  readonly seconds: readonly Second[];
+  readonly seconds: readonly SecondSample[];
 }
 
 /** A run in progress. */
@@ -52,18 +52,18 @@ export class LoadRun {
   items = 0;
   readonly latency: RecordableHistogram = createHistogram();
   readonly failed: Map<string, { count: number; readonly message: string }> = new Map();
-  private readonly load: Load;
+  private readonly load: LoadPlan;
   private remainingCalls: number;
   private isOver: boolean;
   private readonly lostSessions = new Set<Session>();
-  private readonly pacer: Pace | undefined;
+  private readonly pacer: CallPacer | undefined;
   private series: LoadSeries | undefined = undefined;
 
-  constructor(load: Load) {
+  constructor(load: LoadPlan) {
     this.load = load;
     this.remainingCalls = load.calls;
     this.isOver = load.signal.aborted;
-    this.pacer = load.rate === undefined ? undefined : new Pace(load.rate);
+    this.pacer = load.rate === undefined ? undefined : new CallPacer(load.rate);
   }
 
   /** Number of failed calls so far. */

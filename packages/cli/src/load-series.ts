@@ -4,7 +4,7 @@ import { createHistogram } from "node:perf_hooks";
  * One second of a run. Latencies in milliseconds of the successful calls that ended in it, or undefined if there were
  * none.
  */
-export interface Second {
+export interface SecondSample {
   readonly calls: number;
   readonly failures: number;
   readonly p50: number | undefined;
@@ -16,7 +16,7 @@ const MS = 1e6;
 
 /** Counters of a run for each second. */
 export class LoadSeries {
-  readonly seconds: Second[] = [];
+  readonly seconds: SecondSample[] = [];
   private readonly latency = createHistogram();
   private readonly counters: { readonly calls: number; readonly failures: number };
   private before: { readonly calls: number; readonly failures: number } = { calls: 0, failures: 0 };
@@ -25,7 +25,7 @@ export class LoadSeries {
   /** @param counters read once per second */
   constructor(counters: { readonly calls: number; readonly failures: number }) {
     this.counters = counters;
-    this.timer = setInterval(() => this.cut(), 1000);
+    this.timer = setInterval(() => this.endSecond(), 1000);
   }
 
   /** Records a successful call. */
@@ -36,10 +36,10 @@ export class LoadSeries {
   /** Ends the last second, which may be partial. */
   end(): void {
     clearInterval(this.timer);
-    if (this.latency.count > 0 || this.counters.calls > this.before.calls) this.cut();
+    if (this.latency.count > 0 || this.counters.calls > this.before.calls) this.endSecond();
   }
 
-  private cut(): void {
+  private endSecond(): void {
     const { latency, before } = this;
     const { calls, failures } = this.counters;
     const some = latency.count > 0;

@@ -6,7 +6,7 @@ import { type CallOptions, sanitizeForLog, RpcError, type Session } from "@quicr
 import { Command, InvalidArgumentError, Option } from "commander";
 import { sendAll } from "./call-run.js";
 import { type RemoteMethod, findMethod, parseMethod } from "./find-method.js";
-import { inputOf, type InputArgument, parseInputArgument } from "./given-input.js";
+import { inputOf, type InputArgument, parseInputArgument } from "./input-arguments.js";
 import { LoadRun, type NextCall, type Outcome } from "./load-run.js";
 import { colorsFor } from "./report.js";
 import {

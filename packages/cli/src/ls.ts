@@ -37,9 +37,9 @@ export function lsCommand(): Command {
 
 function format({ name, methods }: ServiceDescription): string {
   const colors = colorsFor(process.stdout, process.env);
-  const rows = methods.map((method) => ({ shown: sanitizeForLog(method.name), method }));
-  const width = rows.reduce((widest, { shown }) => Math.max(widest, shown.length), 0);
-  const lines = rows.map(({ shown, method }) => `  ${shown.padEnd(width)}  ${colors.dim(describe(method))}\n`);
+  const rows = methods.map((method) => ({ label: sanitizeForLog(method.name), method }));
+  const width = rows.reduce((widest, { label }) => Math.max(widest, label.length), 0);
+  const lines = rows.map(({ label, method }) => `  ${label.padEnd(width)}  ${colors.dim(describe(method))}\n`);
   return `${colors.bold(sanitizeForLog(name))}\n${lines.join("")}`;
 }
 

@@ -180,11 +180,11 @@ export class DurableStream implements DirectStream {
   /** Ends the stream as if the peer had abandoned both directions. */
   abort(code: number): void {
     this.#handler?.onReset(code);
-    this.lose(undefined);
+    this.endLocally(undefined);
   }
 
   /** Ends the stream on this side only. */
-  lose(error: Error | undefined): void {
+  endLocally(error: Error | undefined): void {
     const handler = this.#handler;
     this.#pipe = undefined;
     this.#handler = undefined;
@@ -253,13 +253,13 @@ export class DurableStream implements DirectStream {
     if (pipe === undefined || this.#waiting || !this.#hasNews) return;
     if (!pipe.idle) {
       this.#waiting = true;
-      queueMicrotask(() => this.#goOn(pipe));
+      queueMicrotask(() => this.#resumePump(pipe));
       return;
     }
     while (this.#pipe === pipe && this.#hasNews) {
       if (!pipe.flow.ready) {
         this.#waiting = true;
-        pipe.flow.wait(() => this.#goOn(pipe));
+        pipe.flow.wait(() => this.#resumePump(pipe));
         break;
       }
       this.#sendOne(pipe);
@@ -267,7 +267,7 @@ export class DurableStream implements DirectStream {
     if (this.#pipe === pipe) pipe.flush();
   }
 
-  #goOn(pipe: Pipe): void {
+  #resumePump(pipe: Pipe): void {
     if (this.#pipe !== pipe) return;
     this.#waiting = false;
     this.#pump();

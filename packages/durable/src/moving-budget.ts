@@ -35,8 +35,8 @@ export class MovingBudget extends MemoryBudget {
     this.#suspendedBudget.unwatch(part);
   }
 
-  override refusal(what: string, refused?: boolean, bytes?: number): RpcError {
-    return this.#suspendedBudget.refusal(what, refused, bytes);
+  override refusal(subject: string, refused?: boolean, bytes?: number): RpcError {
+    return this.#suspendedBudget.refusal(subject, refused, bytes);
   }
 
   /** Moves the whole charge to `next`. Returns true if it has room. */

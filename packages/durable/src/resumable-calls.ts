@@ -283,7 +283,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
       endedByPeer && !this.hasReceived && (error.refused ? this.epoch === 0 : idempotent && this.epoch > 0);
     if (mayRepeat) this.startAfresh();
     else if (!endedByPeer && this.mayHaveReached && this.host?.departure?.final === true) {
-      this.fail(wentWithServer(error));
+      this.fail(serverHasShutDown(error));
       return;
     }
     const isRepeated = mayRepeat && !error.refused;
@@ -343,12 +343,12 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     this.waiting = undefined;
     this.unsuspend?.();
     this.unsuspend = undefined;
-    this.durable.lose(undefined);
+    this.durable.endLocally(undefined);
   }
 }
 
 /** Returns the error for a call whose server drained and ended before it. */
-function wentWithServer(cause: RpcError): RpcError {
+function serverHasShutDown(cause: RpcError): RpcError {
   const hint =
     "it may have run, as far as it got: let the server's drain take longer, or give the items cursors, by which streams move";
   return new RpcError("unavailable", "the server has shut down: the call cannot be resumed", {

@@ -97,7 +97,7 @@ export class ResumedCall {
     const before = this.#attempt;
     this.#attempt = undefined;
     before?.refuse(new RpcError("aborted", "another session has resumed the call"));
-    this.#unsuspend();
+    this.#leaveSuspension();
     this.#budget.moveTo(budget);
     this.#carriedBy(attempt, fields);
   }
@@ -128,7 +128,7 @@ export class ResumedCall {
   }
 
   /** Ends the call because its caller may not continue it, unless a session still carries it. */
-  forsake(code: Code): void {
+  cancelIfDetached(code: Code): void {
     if (this.#attempt === undefined) this.cancel(code);
   }
 
@@ -160,7 +160,7 @@ export class ResumedCall {
     this.#check();
   }
 
-  #unsuspend(): void {
+  #leaveSuspension(): void {
     if (this.#expiry !== undefined) reminders.remove(this.#expiry);
     this.#expiry = undefined;
     this.#calls.onResumed(this);
@@ -177,7 +177,7 @@ export class ResumedCall {
 
   #finish(code: Code): void {
     this.#isOver = true;
-    this.#unsuspend();
+    this.#leaveSuspension();
     this.#durable.abort(codeNumber(code));
     this.#calls.onOver(this);
     this.#budget.release(RESUMABLE_BYTES);

@@ -35,7 +35,7 @@ export function serveAttempt(
   const { limits, budget, admission } = settings;
   const request = decodeResume(resume);
   const fields = { ...request, keepMs: Math.min(request.keepMs, limits.maxResumeMs) };
-  const principal = whoseCall(context, settings);
+  const principal = principalOfCall(context, settings);
   const key = `${hex(fields.token)}/${fullName(method)}/${principal}`;
   const call = resumables.find(key);
   if (fields.epoch > 0) {
@@ -85,13 +85,13 @@ export function serveAttempt(
         // The decision may have failed after the attempt was left.
         if (attempt.isOver) return;
         attempt.refuse(error);
-        if (error.code !== "unavailable") call.forsake(error.code);
+        if (error.code !== "unavailable") call.cancelIfDetached(error.code);
       },
     )
     .finally(decided);
 }
 
-function whoseCall(context: IncomingContext<unknown>, settings: DispatchSettings<unknown>): string {
+function principalOfCall(context: IncomingContext<unknown>, settings: DispatchSettings<unknown>): string {
   try {
     return principalOf(settings.principal ?? settings.once?.options.principal, context, UNKNOWN_PRINCIPAL);
   } catch (error) {

@@ -2,7 +2,7 @@ import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { type DirectSession, WEBTRANSPORT_STREAM_PROTOCOL, oneStreamTransport } from "@quicrpc/core/transport";
 import { attempt, requirePinned, type TransportDialOptions } from "@quicrpc/node/transport";
-import { lettingGo } from "./requests.js";
+import { destroyingOnClose } from "./requests.js";
 import { containReads, pingWhileAlive, refuseLateStreams } from "./containment.js";
 import { type FailsClientSession, failsError, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 
@@ -77,7 +77,7 @@ function transportOf(
   }
   if (session.sessionint !== undefined) refuseLateStreams(session.sessionint);
   const timeout = limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs };
-  return oneStreamTransport(lettingGo(session, connection), "client", timeout);
+  return oneStreamTransport(destroyingOnClose(session, connection), "client", timeout);
 }
 
 /** Throws an error with the cause of a failed handshake, which the package's own error does not state. */

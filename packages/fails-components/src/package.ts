@@ -9,7 +9,7 @@ const ABOUT_QUICHE = /^(http3 loader:|Problem loading http3-quiche transport|Did
  * Runs `load` and suppresses the package's console output about a missing quiche transport. It would include stacks and
  * go to stdout, which may carry a session (`stdioTransport`). Sessions use HTTP/2, which does not need it.
  */
-async function quietly<T>(load: () => Promise<T>): Promise<T> {
+async function withoutQuicheLogs<T>(load: () => Promise<T>): Promise<T> {
   const restore = [filtered("log"), filtered("error")];
   try {
     return await load();
@@ -147,7 +147,7 @@ let loading: Promise<FailsPackage> | undefined;
  * Loads the package on first use, which takes a while because it looks for quiche. Rejects with `ERR_FAILS_MISSING`.
  */
 export async function loadFails(): Promise<FailsPackage> {
-  loading ??= quietly(load);
+  loading ??= withoutQuicheLogs(load);
   try {
     return await loading;
   } catch (error) {

@@ -130,7 +130,7 @@ export class FailsRequests {
       return pending.greeted();
     };
     const transport = oneStreamTransport(
-      lettingGo(session, source.holder),
+      destroyingOnClose(session, source.holder),
       "server",
       placed({ greeted }, this.settings.limits, () => transport),
     );
@@ -180,7 +180,7 @@ export interface Holder {
  * which Node's HTTP/2 sends empty frames forever. By the time `close` is called, the close reason has already been sent
  * on the stream.
  */
-export function lettingGo(session: PackageSession, holder: Holder): PackageSession {
+export function destroyingOnClose(session: PackageSession, holder: Holder): PackageSession {
   const { ready, closed, datagrams, incomingBidirectionalStreams, incomingUnidirectionalStreams } = session;
   return {
     ready,

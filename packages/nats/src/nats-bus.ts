@@ -16,7 +16,7 @@ interface Outage {
   /** Receivers that were subscribed when it began. */
   readonly receivers: ReadonlySet<TopicReceiver>;
   /** Resolves when the server is reachable again. */
-  readonly over: Promise<void>;
+  readonly ended: Promise<void>;
   readonly end: () => void;
 }
 
@@ -75,7 +75,7 @@ export class NatsBus implements TopicBus {
       this.receivers.delete(receiver);
       if (!subscription.isClosed()) subscription.unsubscribe();
     };
-    return { ready: this.live(), end };
+    return { ready: this.confirmSubscription(), end };
   }
 
   async close(): Promise<void> {
@@ -83,9 +83,9 @@ export class NatsBus implements TopicBus {
     await this.nats.close();
   }
 
-  private async live(): Promise<void> {
+  private async confirmSubscription(): Promise<void> {
     try {
-      await inTime(this.outage?.over, this.settings.timeoutMs);
+      await inTime(this.outage?.ended, this.settings.timeoutMs);
       await this.confirmed();
     } catch (error) {
       throw unavailable("the NATS server has not confirmed the subscription", error);
@@ -123,7 +123,7 @@ export class NatsBus implements TopicBus {
     });
     const receivers = new Set(this.receivers);
     const onTimeout = (): void => this.interrupt("the NATS server is unreachable", receivers);
-    this.outage = { timer: setTimeout(onTimeout, this.settings.timeoutMs), receivers, over: ended, end };
+    this.outage = { timer: setTimeout(onTimeout, this.settings.timeoutMs), receivers, ended: ended, end };
   }
 
   private onReconnect(): void {

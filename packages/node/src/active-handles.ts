@@ -33,7 +33,7 @@ export function activeHandles(): readonly ActiveHandle[] {
  * Call it in the turn in which the object is requested, so that the stack is captured. The returned function adds the
  * object to the list once it is open, and returns a function that removes it.
  */
-export function noteOpen(kind: ActiveHandle["what"]): (target: string) => () => void {
+export function trackHandle(kind: ActiveHandle["what"]): (target: string) => () => void {
   const openedAt = debugging ? callersLine(new Error().stack) : undefined;
   return (target) => {
     const entry: ActiveHandle = { what: kind, target, since: Date.now(), openedAt };

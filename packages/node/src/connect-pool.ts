@@ -12,7 +12,7 @@ import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller } from ".
 import type { DnsTargets } from "./dns-targets.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
-import { noteOpen } from "./active-handles.js";
+import { trackHandle } from "./active-handles.js";
 import { providerFor } from "./urls.js";
 import { transportUrl } from "./urls.js";
 
@@ -36,7 +36,7 @@ export async function connectPool<Context = unknown>(
   targets: readonly (string | TargetSpec)[] | ResolveTargets | DnsTargets,
   options: ConnectPoolOptions<Context> = {},
 ): Promise<Pool> {
-  const note = noteOpen("pool");
+  const note = trackHandle("pool");
   checkOptions("connectPool()", options, OPTIONS);
   const { balance, sessionsPerTarget, subset, outliers, health, refreshMs, backoff, signal, ...connectOptions } =
     flatOptions(options);

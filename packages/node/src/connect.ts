@@ -24,7 +24,7 @@ import {
 } from "./dial.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
-import { noteOpen } from "./active-handles.js";
+import { trackHandle } from "./active-handles.js";
 
 /** Options of `connect`. `timeoutMs` applies to each attempt, and to all attempts until the first session is ready. */
 export interface ConnectOptions<Context = unknown>
@@ -89,7 +89,7 @@ export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
 ): Promise<Connection> {
-  const note = noteOpen("connection");
+  const note = trackHandle("connection");
   checkOptions("connect()", options, OPTIONS);
   const {
     reconnect,
@@ -109,7 +109,7 @@ export async function connect<Context = unknown>(
     onError: (error) => onError(error, { method: "fallback.onFallback" }),
   });
   const route = new Route({
-    own: url,
+    ownUrl: url,
     dial: (dialSignal) => strategy.dial(dialSignal),
     dialTo: (to, dialSignal) => dialSession(to, { ...usableAt(to, url, dialOptions), signal: dialSignal }),
     allowedRedirects,

@@ -17,8 +17,8 @@ import { DEFAULT_LIMITS, interceptCaller, type Interceptor, type Session, type S
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { dialQueued } from "./dial/dial-queue.js";
 import { delayEarlyCalls } from "./early-data.js";
-import { noteOpen } from "./active-handles.js";
-import { type Able, providerFor } from "./urls.js";
+import { trackHandle } from "./active-handles.js";
+import { type ProviderWith, providerFor } from "./urls.js";
 import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
 import { DEFAULT_INTERVAL_MS, QUIC_OPTIONS, type QuicOptions, withKeepAlive } from "./transport/keep-alive.js";
@@ -102,7 +102,7 @@ export function dial<Context = unknown>(
 ): Promise<Session<QuicSession>>;
 export function dial<Context = unknown>(url: string | URL, options?: DialOptions<Context>): Promise<Session>;
 export async function dial<Context = unknown>(url: string | URL, options: DialOptions<Context> = {}): Promise<Session> {
-  const note = noteOpen("session");
+  const note = trackHandle("session");
   for (const name of ["fallback", "reconnect"]) {
     if (options[name as keyof typeof options] !== undefined)
       throw new TypeError(`dial() has no option ${name}: connect() has it`);
@@ -165,7 +165,7 @@ function requireHashes(hashes: DialSettings["serverCertificateHashes"]): void {
 export function resolveTarget<Context>(
   url: string | URL,
   options: DialSettings<Context>,
-): { readonly target: URL; readonly provider: Able<"dial"> } {
+): { readonly target: URL; readonly provider: ProviderWith<"dial"> } {
   const target = reachableUrl(transportUrl(url, "dial", options.transports));
   const provider = providerFor(target.protocol, "dial", options.transports);
   requireDialable(provider, target, options);

@@ -39,7 +39,7 @@ export function fileUploads(folder: string, options: FileUploadOptions = {}): Up
 }
 
 /** Number and total size of uploads. */
-interface Amount {
+interface UploadCount {
   uploads: number;
   bytes: number;
 }
@@ -49,11 +49,11 @@ class Folder {
   private readonly maxUploads: number;
   private readonly maxBytes: number;
   /** Uploads found by the last scan, plus those added since. */
-  private readonly stored: Amount = { uploads: 0, bytes: 0 };
+  private readonly stored: UploadCount = { uploads: 0, bytes: 0 };
   /** Uploads that are being written. */
-  private readonly coming: Amount = { uploads: 0, bytes: 0 };
+  private readonly coming: UploadCount = { uploads: 0, bytes: 0 };
   /** Uploads that the current scan may have missed. */
-  private missed: Amount = { uploads: 0, bytes: 0 };
+  private missed: UploadCount = { uploads: 0, bytes: 0 };
   private looking: Promise<void> | undefined = undefined;
   private hasLooked = false;
 
@@ -64,7 +64,7 @@ class Folder {
   }
 
   /** Reserves room and calls `write`. Throws `RpcError` if there is no room. */
-  async add(amount: Amount, write: () => Promise<void>): Promise<void> {
+  async add(amount: UploadCount, write: () => Promise<void>): Promise<void> {
     if (!this.hasLooked) await this.scan(0);
     const { stored, coming, missed } = this;
     if (stored.uploads + amount.uploads > this.maxUploads) throw noRoom(`${stored.uploads} uploads are in the folder`);
@@ -80,7 +80,7 @@ class Folder {
     }
   }
 
-  remove(amount: Amount): void {
+  remove(amount: UploadCount): void {
     change(this.stored, amount, -1);
   }
 
@@ -89,14 +89,14 @@ class Folder {
    * share one scan.
    */
   scan(before: number): Promise<void> {
-    this.looking ??= this.lookAnew(before).finally(() => (this.looking = undefined));
+    this.looking ??= this.scanFolder(before).finally(() => (this.looking = undefined));
     return this.looking;
   }
 
-  private async lookAnew(before: number): Promise<void> {
+  private async scanFolder(before: number): Promise<void> {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     this.missed = { ...this.coming };
-    const counted: Amount = { uploads: 0, bytes: 0 };
+    const counted: UploadCount = { uploads: 0, bytes: 0 };
     const names = new Set(await readdir(this.path));
     for (const name of names) {
       const [id = ""] = name.split(".");
@@ -117,7 +117,7 @@ class Folder {
   }
 }
 
-function change(amount: Amount, { uploads, bytes }: Amount, sign: 1 | -1): void {
+function change(amount: UploadCount, { uploads, bytes }: UploadCount, sign: 1 | -1): void {
   amount.uploads += sign * uploads;
   amount.bytes += sign * bytes;
 }

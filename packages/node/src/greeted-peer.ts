@@ -9,7 +9,7 @@ import type { Peer } from "./peer.js";
 const FRAMING = 4096;
 
 /** A peer whose greeting is kept until the session is accepted or refused. */
-interface PeerInDecision {
+interface PeerBeforeDecision {
   readonly peer: Peer;
   /** Releases the greeting, so that credentials do not stay in memory for each session. */
   readonly releaseGreeting: () => void;
@@ -19,7 +19,11 @@ interface PeerInDecision {
  * Returns the peer of an incoming session. Its greeting is read on first use; otherwise it stays unread until the
  * session starts.
  */
-export function greetedPeer(incoming: IncomingSession, limits: Limits, prefix: Uint8Array | undefined): PeerInDecision {
+export function greetedPeer(
+  incoming: IncomingSession,
+  limits: Limits,
+  prefix: Uint8Array | undefined,
+): PeerBeforeDecision {
   const greeting = new UnreadGreeting(incoming, limits, prefix);
   return { peer: new PeerWithGreeting(incoming.peer, greeting), releaseGreeting: () => greeting.release() };
 }

@@ -37,7 +37,7 @@ import type { Peer } from "./peer.js";
 import { SERVE_OPTIONS, type ServeOptions, type ServeSettings } from "./serve-options.js";
 import { checkDrain, pacedDrain } from "./paced-drain.js";
 import type { Server, ServerDrainOptions, ServerStats } from "./server.js";
-import { noteOpen } from "./active-handles.js";
+import { trackHandle } from "./active-handles.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
 import { SHARED_VARIABLE } from "./workers/messages.js";
 import type { GroupShare } from "./workers/worker.js";
@@ -56,7 +56,7 @@ import { channel } from "node:diagnostics_channel";
  * drainOnSignal(server);
  */
 export async function serve<Context = unknown>(options: ServeOptions<Context>): Promise<Server> {
-  const note = noteOpen("server");
+  const note = trackHandle("server");
   checkOptions("serve()", options, SERVE_OPTIONS);
   if (options.routers === undefined) throw new TypeError("serve() needs routers: [createOrdersRouter(handlers)]");
   const settings: ServeSettings<Context> = flatOptions(options);

@@ -41,23 +41,23 @@ export function tuneProcess(): void {
 export class MinorCollections {
   private readonly collect: () => void;
   private readonly now: () => number;
-  private readonly later: (run: () => void) => void;
+  private readonly schedule: (run: () => void) => void;
   private planned = false;
   private notBefore = 0;
   private lastTook = 0;
 
-  /** @param later runs a function when those who receive payloads have had their turn: what they still use would be copied, and soon be old */
+  /** @param schedule runs a function after the receivers of payloads have run: a collection before that would copy what they still use into the old generation */
   constructor(collect: () => void, now: () => number, later: (run: () => void) => void) {
     this.collect = collect;
     this.now = now;
-    this.later = later;
+    this.schedule = later;
   }
 
   /** Plans a collection, unless one is planned or the last two took much of the time. */
   plan(): void {
     if (this.planned || this.now() < this.notBefore) return;
     this.planned = true;
-    this.later(() => this.run());
+    this.schedule(() => this.run());
   }
 
   private run(): void {

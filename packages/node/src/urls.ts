@@ -71,7 +71,7 @@ function describe(value: unknown): string {
 }
 
 /** A provider that can dial, or listen. */
-export type Able<What extends "dial" | "listen"> = TransportProvider & Required<Pick<TransportProvider, What>>;
+export type ProviderWith<What extends "dial" | "listen"> = TransportProvider & Required<Pick<TransportProvider, What>>;
 
 function overHttp(scheme: string, use: "dial" | "listen"): string {
   if (scheme !== "http:") return "";
@@ -87,10 +87,10 @@ export function providerFor<What extends "dial" | "listen">(
   scheme: string,
   use: What,
   transports: readonly TransportProvider[] = [],
-): Able<What> {
+): ProviderWith<What> {
   const all = [...transports, ...BUILT_IN];
   const provider = all.find(
-    (provider): provider is Able<What> => provider[use] !== undefined && provider.schemes.includes(scheme),
+    (provider): provider is ProviderWith<What> => provider[use] !== undefined && provider.schemes.includes(scheme),
   );
   if (provider !== undefined) return provider;
   const able = all.filter((provider) => provider[use] !== undefined).flatMap(({ schemes }) => schemes);

@@ -63,7 +63,7 @@ function roundRobin(): Balance {
 
 /** The one with the fewest calls in progress for its weight; of equals a random one, or all clients would choose the first. */
 function leastLoaded(): Balance {
-  const draw = new Draw();
+  const draw = new WeightedDraw();
   return (targets) => {
     const start = draw.index(targets);
     let best = targets[start] as (typeof targets)[number];
@@ -81,7 +81,7 @@ function leastLoaded(): Balance {
  * the same target.
  */
 function powerOfTwo(): Balance {
-  const draw = new Draw();
+  const draw = new WeightedDraw();
   return (targets) => {
     const first = draw.index(targets);
     const candidate = targets[first] as (typeof targets)[number];
@@ -101,7 +101,7 @@ interface Weighted {
 }
 
 /** Draws one of several at random, each as often as its weight says. The sums are kept for as long as the list is the same. */
-class Draw {
+class WeightedDraw {
   private list: readonly Weighted[] = [];
   /** Cumulative sums of the weights; undefined if all weights are equal. */
   private sums: readonly number[] | undefined = undefined;

@@ -245,7 +245,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   }
 
   private setKnown(specs: readonly Required<TargetSpec>[], before: ReadonlyMap<string, TargetSessions<S>>): void {
-    const tiers = tiersOf(specs, this.subset?.places(specs));
+    const tiers = tiersOf(specs, this.subset?.ranks(specs));
     this.known = specs.map((spec, index) => this.targetOf(spec, tiers[index] ?? 0, before.get(spec.target)));
     this.peer = namesOf(specs);
   }
@@ -282,7 +282,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     // A target whose calls fail is better than none.
     this.candidates = firstTier(ready.length > 0 ? ready : usable);
     const hasFailed = this.known.some(({ error }) => error !== undefined);
-    if (hasFailed) this.discovery?.hurry();
+    if (hasFailed) this.discovery?.resolveSoon();
     if (this.candidates.length > 0) {
       if (this.state.status !== "ready") this.set({ status: "ready" });
       this.startWaiting();

@@ -57,9 +57,9 @@ export class Discovery {
   }
 
   /** There is reason to think that the list is out of date. */
-  hurry(): void {
+  resolveSoon(): void {
     if (this.resolving !== undefined || this.failures > 0) return;
-    this.askIn(Math.max(0, this.askedAt + MIN_INTERVAL_MS - Date.now()));
+    this.scheduleResolve(Math.max(0, this.askedAt + MIN_INTERVAL_MS - Date.now()));
   }
 
   stop(): void {
@@ -84,20 +84,20 @@ export class Discovery {
         this.resolving = undefined;
         this.error = undefined;
         this.failures = 0;
-        this.askIn(this.options.refreshMs);
+        this.scheduleResolve(this.options.refreshMs);
         this.options.onTargets(targets);
       },
       (thrown: unknown) => {
         if (this.resolving !== abort) return;
         this.resolving = undefined;
         this.error = asError(thrown);
-        this.askIn(Math.max(MIN_INTERVAL_MS, backoffDelay(this.failures++, this.options.backoff)));
+        this.scheduleResolve(Math.max(MIN_INTERVAL_MS, backoffDelay(this.failures++, this.options.backoff)));
         this.options.onFailure(this.error);
       },
     );
   }
 
-  private askIn(ms: number): void {
+  private scheduleResolve(ms: number): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.resolveTargets(), ms);
   }

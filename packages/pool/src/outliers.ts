@@ -86,7 +86,7 @@ export class OutlierRecord {
  * target. Errors that the caller caused count as successes. The end of a session does not count: the target gets no
  * calls until it has another session.
  */
-export function speaksAgainst(error: unknown): boolean | undefined {
+export function isTargetFailure(error: unknown): boolean | undefined {
   if (error === undefined) return false;
   if (!(error instanceof RpcError)) return undefined;
   switch (error.code) {

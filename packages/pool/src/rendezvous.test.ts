@@ -26,7 +26,7 @@ function placed(targets: readonly Weighted[], keys: readonly string[]): string[]
 
 /** The targets that a client dials first. */
 function chosen(client: string, size: number, targets: readonly Weighted[]): Set<string> {
-  const places = new Subset({ client, size }).places(targets.map(spec));
+  const places = new Subset({ client, size }).ranks(targets.map(spec));
   return new Set([...places].flatMap(([target, place]) => (place === 0 ? [target] : [])));
 }
 
@@ -101,7 +101,7 @@ describe("a subset", () => {
 
   it("is chosen of each priority by itself", () => {
     const specs = Array.from({ length: 12 }, (_, i) => ({ ...spec(named(String(i))), priority: i % 3 }));
-    const places = new Subset({ client: "c", size: 3 }).places(specs);
+    const places = new Subset({ client: "c", size: 3 }).ranks(specs);
     for (const priority of [0, 1, 2]) {
       const own = specs.filter((each) => each.priority === priority).map(({ target }) => places.get(target));
       expect(own.filter((place) => place === 0)).toHaveLength(3);

@@ -96,16 +96,16 @@ export class Subset {
   /**
    * Returns the rank of each target. Within a priority, ranks 0 to `size - 1` are dialled first, then the next `size`.
    */
-  places(specs: readonly Required<TargetSpec>[]): ReadonlyMap<string, number> {
+  ranks(specs: readonly Required<TargetSpec>[]): ReadonlyMap<string, number> {
     const preferred = specs
       .map(({ target, priority }) => ({ target, priority, by: preference(this.client, hashOf(target)) }))
       .toSorted((a, b) => a.priority - b.priority || b.by - a.by || (a.target < b.target ? -1 : 1));
-    const places = new Map<string, number>();
+    const ranks = new Map<string, number>();
     let first = 0;
     preferred.forEach(({ target, priority }, index) => {
       if (priority !== preferred[first]?.priority) first = index;
-      places.set(target, Math.floor((index - first) / this.size));
+      ranks.set(target, Math.floor((index - first) / this.size));
     });
-    return places;
+    return ranks;
   }
 }

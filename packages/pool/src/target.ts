@@ -8,7 +8,7 @@ import {
 } from "@quicrpc/core/internal";
 import type { BalancedTarget } from "./balance.js";
 import type { HealthCheck } from "./health-watch.js";
-import { type OutlierOptions, OutlierRecord, speaksAgainst } from "./outliers.js";
+import { type OutlierOptions, OutlierRecord, isTargetFailure } from "./outliers.js";
 import type { PooledSession } from "./slot.js";
 import { Slot } from "./slot.js";
 
@@ -149,7 +149,7 @@ export class TargetSessions<S extends Session> implements PoolTarget<S> {
   private onCallOver(error: unknown): void {
     if (error === undefined) this.options.onSuccess();
     if (this.record === undefined || this.ejectedUntil !== undefined) return;
-    const failed = speaksAgainst(error);
+    const failed = isTargetFailure(error);
     if (failed === undefined || !this.record.add(failed) || !this.options.mayEject()) return;
     const ms = this.record.eject();
     this.ejectedUntil = Date.now() + ms;

@@ -12,7 +12,7 @@ export interface DatagramStats {
   readonly expiredOutgoing: number;
 }
 
-interface Waiting {
+interface WaitingDatagram {
   readonly bytes: Uint8Array;
   /** `performance.now()` at arrival. */
   readonly at: number;
@@ -27,8 +27,8 @@ interface Waiting {
 export class Datagrams {
   #engine: Engine | undefined;
   #handle = 0;
-  #incoming: Waiting[] = [];
-  #outgoing: Waiting[] = [];
+  #incoming: WaitingDatagram[] = [];
+  #outgoing: WaitingDatagram[] = [];
   #incomingMark = DATAGRAM_HIGH_WATER_MARK;
   #outgoingMark = DATAGRAM_HIGH_WATER_MARK;
   #incomingMaxAge = Number.POSITIVE_INFINITY;
@@ -198,7 +198,7 @@ export class Datagrams {
   receiveDrain(): void {
     const oldest = performance.now() - this.#outgoingMaxAge;
     while (this.#outgoing.length > 0) {
-      const next = this.#outgoing[0] as Waiting;
+      const next = this.#outgoing[0] as WaitingDatagram;
       if (next.at < oldest) this.#expiredOut++;
       else if (!this.#sent(next.bytes)) break;
       this.#outgoing.shift();

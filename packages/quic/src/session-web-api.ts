@@ -4,7 +4,7 @@ import { MAX_UNCLAIMED_STREAMS } from "./limits.js";
 import type { CloseInfo, QuicSession } from "./session.js";
 import type { QuicStream } from "./stream.js";
 
-interface Both {
+interface BidirectionalParts {
   readonly bidirectional: Incoming<QuicStream>;
   readonly unidirectional: Incoming<ReadableStream<Uint8Array>>;
 }
@@ -13,7 +13,7 @@ interface Both {
 export class SessionWebApi {
   readonly #closed = new DeferredPromise<CloseInfo>();
   readonly #session: QuicSession;
-  #incoming: Both | undefined;
+  #incoming: BidirectionalParts | undefined;
 
   constructor(session: QuicSession) {
     this.#session = session;
@@ -38,7 +38,7 @@ export class SessionWebApi {
   }
 
   /** Accepts streams of both kinds at once, because a session has one handler. */
-  #accept(): Both {
+  #accept(): BidirectionalParts {
     if (this.#incoming === undefined) {
       const bidirectional = new Incoming<QuicStream>();
       const unidirectional = new Incoming<ReadableStream<Uint8Array>>();

@@ -34,7 +34,7 @@ export interface StreamHandler {
 }
 
 /** An event kept until a handler is attached: bytes, or a function that calls the handler. */
-type Held = Uint8Array | ((handler: StreamHandler) => void);
+type QueuedEvent = Uint8Array | ((handler: StreamHandler) => void);
 
 /** A callback that sees the first bytes before the handler. */
 interface Peek {
@@ -55,7 +55,7 @@ export class QuicStream {
   #receiving = true;
   #enginePaused = false;
   /** Events kept until they can be delivered, or undefined if there never were any. */
-  #queued: Held[] | undefined;
+  #queued: QueuedEvent[] | undefined;
   #peek: Peek | undefined;
   #webApi: StreamWebApi | undefined;
 
@@ -227,7 +227,7 @@ export class QuicStream {
     return this.#queued !== undefined && this.#queued.length > 0;
   }
 
-  #hold(event: Held): void {
+  #hold(event: QueuedEvent): void {
     this.#queued ??= [];
     this.#queued.push(event);
   }
@@ -237,7 +237,7 @@ export class QuicStream {
     const handler = this.#handler;
     if (handler === undefined || this.#paused) return;
     try {
-      while (this.#holds && !this.#paused) deliver(handler, this.#queued?.shift() as Held);
+      while (this.#holds && !this.#paused) deliver(handler, this.#queued?.shift() as QueuedEvent);
     } finally {
       if (!this.#paused && !this.#flowing) this.#flow();
     }
@@ -366,7 +366,7 @@ function end(handler: StreamHandler, trailers: HeaderPairs | undefined): void {
   }
 }
 
-function deliver(handler: StreamHandler, event: Held): void {
+function deliver(handler: StreamHandler, event: QueuedEvent): void {
   if (event instanceof Uint8Array) handler.onData(event);
   else event(handler);
 }

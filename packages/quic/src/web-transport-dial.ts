@@ -54,7 +54,7 @@ class SharedConnection {
     this.#dialled.then((session) => session.closed.then(onEnd, onEnd), onEnd);
   }
 
-  async join(sessionRequest: Ask): Promise<QuicSession> {
+  async join(sessionRequest: SessionRequest): Promise<QuicSession> {
     const { signal } = sessionRequest.options;
     let onAbort = (): void => {};
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -89,7 +89,7 @@ interface Carrier {
   readonly discard?: () => void;
 }
 
-interface Ask {
+interface SessionRequest {
   readonly target: Target;
   readonly protocols: string;
   readonly fields: string;
@@ -106,7 +106,7 @@ export async function dialWebTransport(
 ): Promise<WebTransportSession> {
   const { handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
   checkHandshakeTimeout(handshakeTimeoutMs);
-  const sessionRequest: Ask = {
+  const sessionRequest: SessionRequest = {
     target: parseUrl(url),
     protocols: encodeProtocols(options.protocols),
     fields: encodeFields(options.headers),
@@ -135,7 +135,7 @@ function isUnasked(error: unknown): boolean {
 function requestSession(
   engine: Engine,
   { connection, exclusive }: Carrier,
-  sessionRequest: Ask,
+  sessionRequest: SessionRequest,
 ): Promise<WebTransportSession> {
   const { target, protocols, fields, until, options } = sessionRequest;
   const { signal } = options;
@@ -183,7 +183,10 @@ function requestSession(
   });
 }
 
-function lateError({ target, options: { handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } }: Ask): QuicError {
+function lateError({
+  target,
+  options: { handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS },
+}: SessionRequest): QuicError {
   const message = `no answer from ${target.authority} to the request for a WebTransport session within ${handshakeTimeoutMs} ms`;
   return new QuicError({ source: "session", code: "ERR_QUIC_HANDSHAKE_TIMEOUT", message });
 }
@@ -211,7 +214,7 @@ export function parseUrl(url: string | URL): Target {
 }
 
 /** Returns a connection for one session. The engine closes it when its last session ends. */
-async function connectionFor(engine: Engine, sessionRequest: Ask): Promise<Carrier> {
+async function connectionFor(engine: Engine, sessionRequest: SessionRequest): Promise<Carrier> {
   const { target, options } = sessionRequest;
   const { host, port } = target;
   const { tls, transport, serverName, signal, handshakeTimeoutMs, allowPooling = false } = options;

@@ -73,8 +73,8 @@ export class WebTransport {
     // As in browsers, unhandled rejections of these promises are not reported.
     this.ready.catch(() => {});
     this.closed.catch(() => {});
-    this.incomingBidirectionalStreams = later(this.#session, (session) => session.incomingBidirectionalStreams);
-    this.incomingUnidirectionalStreams = later(this.#session, (session) => session.incomingUnidirectionalStreams);
+    this.incomingBidirectionalStreams = streamLater(this.#session, (session) => session.incomingBidirectionalStreams);
+    this.incomingUnidirectionalStreams = streamLater(this.#session, (session) => session.incomingUnidirectionalStreams);
   }
 
   /** "pending" until `ready`. */
@@ -124,7 +124,7 @@ function toSessionError(cause: unknown): unknown {
 }
 
 /** Returns a stream that can be used before the session exists. */
-function later<T>(
+function streamLater<T>(
   session: Promise<WebTransportSession>,
   pick: (session: WebTransportSession) => ReadableStream<T>,
 ): ReadableStream<T> {

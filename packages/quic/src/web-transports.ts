@@ -15,7 +15,7 @@ import {
 import { WebTransportSession } from "./web-transport-session.js";
 
 /** A client's request in the form that the engine expects. */
-export interface Ask {
+export interface SessionRequestHandler {
   readonly authority: string;
   readonly path: string;
   readonly protocols: string;
@@ -30,7 +30,7 @@ interface Slot {
   readonly handle: number;
   session?: WebTransportSession;
   /** The client's request, until the session exists. */
-  clientRequest?: Ask | undefined;
+  clientRequest?: SessionRequestHandler | undefined;
   /** The request at the server, until the session exists. */
   request?: AskedRequest | undefined;
 }
@@ -51,7 +51,7 @@ export class WebTransports {
   }
 
   /** Client: requests a session on an HTTP/3 connection. Returns a function that aborts the attempt. */
-  requestSession(carrier: QuicSession, request: Ask): () => void {
+  requestSession(carrier: QuicSession, request: SessionRequestHandler): () => void {
     const { native } = this.#engine;
     const { authority, path, protocols, fields } = request;
     const handle = unwrap(native.askSession(carrier.handle, authority, path, protocols, fields));
@@ -141,9 +141,9 @@ export class WebTransports {
   }
 }
 
-function end({ session, clientRequest: ask, request }: Slot, error: QuicError): void {
+function end({ session, clientRequest: clientRequest, request }: Slot, error: QuicError): void {
   if (session !== undefined) session.receiveLost(error);
-  else if (ask !== undefined) ask.failed(error);
+  else if (clientRequest !== undefined) clientRequest.failed(error);
   else request?.onClientLeft(error);
 }
 

@@ -86,7 +86,7 @@ function divided(
 ): DividedAnswer {
   if (answerMs === undefined) return { wireMs: undefined, serverMs: undefined, betweenMs: undefined };
   const { decodeMs = 0, queueMs = 0, handlerMs = 0 } = served;
-  const left = Math.max(0, answerMs - decodeMs - queueMs - handlerMs);
-  const wireMs = rttMs === undefined ? undefined : Math.min(rttMs, left);
-  return { wireMs, serverMs: answerMs - (wireMs ?? 0), betweenMs: left - (wireMs ?? 0) };
+  const remainingMs = Math.max(0, answerMs - decodeMs - queueMs - handlerMs);
+  const wireMs = rttMs === undefined ? undefined : Math.min(rttMs, remainingMs);
+  return { wireMs, serverMs: answerMs - (wireMs ?? 0), betweenMs: remainingMs - (wireMs ?? 0) };
 }

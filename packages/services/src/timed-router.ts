@@ -37,7 +37,7 @@ function timed<Context>(
     handler: (input: unknown, context) => {
       const entered = performance.now();
       const box = input instanceof Received ? input : undefined;
-      const tell = (): void => {
+      const report = (): void => {
         const decodeMs = box && box.decoded - box.arrived;
         onTimings({ decodeMs, queueMs: box && entered - box.decoded, handlerMs: performance.now() - entered }, context);
       };
@@ -45,11 +45,11 @@ function timed<Context>(
       try {
         result = handler(box === undefined ? input : box.value, context);
       } catch (error) {
-        tell();
+        report();
         throw error;
       }
-      if (result instanceof Promise) return result.finally(tell);
-      tell();
+      if (result instanceof Promise) return result.finally(report);
+      report();
       return result;
     },
   };

@@ -119,7 +119,9 @@ function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings, erro
       case "unary": {
         const { input: inputBlobs, output: outputBlobs } = method.blobs?.fields ?? {};
         return passedOn(
-          caller.start(method, resent(input, inputBlobs), options).then((response) => resent(response, outputBlobs)),
+          caller
+            .start(method, withForwardedBlobs(input, inputBlobs), options)
+            .then((response) => withForwardedBlobs(response, outputBlobs)),
           errors,
         );
       }
@@ -140,7 +142,7 @@ function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings, erro
 }
 
 /** Returns a copy of `message` whose blobs are forwarded: each is read from its sender when, and as fast as, its receiver reads it. */
-function resent(message: unknown, fields: BlobFields["input"] = []): unknown {
+function withForwardedBlobs(message: unknown, fields: BlobFields["input"] = []): unknown {
   if (fields.length === 0 || typeof message !== "object" || message === null) return message;
   const sent: Record<string, unknown> = { ...message };
   for (const { name } of fields) {

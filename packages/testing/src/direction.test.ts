@@ -10,7 +10,7 @@ const UNLIMITED = Number.POSITIVE_INFINITY;
 function arrivals(partial: Partial<Conditions>, seed = 1, rate = UNLIMITED): (readonly number[])[] {
   const direction = new LinkDirection(randomNumbers(seed));
   const conditions = completeConditions(partial);
-  return Array.from({ length: 1000 }, (_, now) => direction.pass(1000, now, conditions, rate).arrivals);
+  return Array.from({ length: 1000 }, (_, now) => direction.pass(1000, now, conditions, rate).arrivalTimes);
 }
 
 describe("a direction of a link", () => {

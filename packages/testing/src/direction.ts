@@ -4,14 +4,14 @@ import type { Conditions } from "./conditions.js";
 const LATE_MS = 10;
 
 /** Fate of one packet. */
-export interface Passage {
+export interface PacketFate {
   /** Arrival times: none if the packet is lost, two if it is duplicated. */
-  readonly arrivals: readonly number[];
+  readonly arrivalTimes: readonly number[];
   /** Relative position of a flipped bit, from 0 to 1, or undefined for none. */
   readonly damage: number | undefined;
 }
 
-const LOST: Passage = { arrivals: [], damage: undefined };
+const LOST: PacketFate = { arrivalTimes: [], damage: undefined };
 
 /**
  * One direction of a link: computes when packets arrive. It has no clock; time is passed in, in milliseconds. Every
@@ -34,16 +34,16 @@ export class LinkDirection {
   }
 
   /** Returns the fate of a UDP packet. */
-  pass(size: number, now: number, conditions: Conditions, bytesPerSecond: number): Passage {
+  pass(size: number, now: number, conditions: Conditions, bytesPerSecond: number): PacketFate {
     const { random } = this;
     const [loss, corrupt, where, reorder] = [random(), random(), random(), random()] as const;
     const [duplicate, jitter, lateness] = [random(), random(), random()] as const;
     if (conditions.blackout || conditions.udpBlocked || loss < conditions.loss) return LOST;
     if (this.waiting(now, bytesPerSecond) + size > conditions.queueBytes) return LOST;
     const dueAt = this.transmit(size, now, bytesPerSecond) + conditions.delayMs + jitter * conditions.jitterMs;
-    const arrival = reorder < conditions.reorder ? dueAt + lateness * LATE_MS : this.inOrder(dueAt);
-    const arrivalTimes = duplicate < conditions.duplicate ? [arrival, arrival + lateness * LATE_MS] : [arrival];
-    return { arrivals: arrivalTimes, damage: corrupt < conditions.corrupt ? where : undefined };
+    const arrivalAt = reorder < conditions.reorder ? dueAt + lateness * LATE_MS : this.inOrder(dueAt);
+    const arrivalTimes = duplicate < conditions.duplicate ? [arrivalAt, arrivalAt + lateness * LATE_MS] : [arrivalAt];
+    return { arrivalTimes: arrivalTimes, damage: corrupt < conditions.corrupt ? where : undefined };
   }
 
   /** Returns the arrival time of TCP bytes that take `packets` packets. */

@@ -84,9 +84,11 @@ function conditionOf(word: string): Partial<Conditions> {
       if (value === "blocked") return { udpBlocked: true };
   }
   const names = Object.keys(NETWORKS).join(", ");
-  const [known, rest] = word.includes("=") ? [QUANTITIES, `=${value}`] : [[...Object.keys(NETWORKS), ...WORDS], ""];
+  const [known, remainder] = word.includes("=")
+    ? [QUANTITIES, `=${value}`]
+    : [[...Object.keys(NETWORKS), ...WORDS], ""];
   const near = nearest(name, known);
-  const suggestion = near === undefined ? "" : `: did you mean ${near}${rest}?`;
+  const suggestion = near === undefined ? "" : `: did you mean ${near}${remainder}?`;
   throw new TypeError(
     `unknown word "${word}" in the description of a network; use rtt=80, jitter=5, loss=2, duplicate=1, reorder=1, corrupt=1, down=3mbit, up=1mbit, queue=64, udp=blocked, offline 5s, or one of ${names}${suggestion}`,
   );

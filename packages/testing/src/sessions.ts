@@ -24,9 +24,9 @@ export interface SessionPairOptions<Context = unknown> {
  */
 export function createSessionPair<Context = unknown>(options: SessionPairOptions<Context>): SessionPair {
   checkOptions("createSessionPair()", options, { server: SESSION_OPTIONS, client: SESSION_OPTIONS });
-  const [near, far] = createMemoryPair();
-  const server = createSession(far, options.server);
-  const client = createSession(near, { peer: "this process", ...options.client });
+  const [clientSide, serverSide] = createMemoryPair();
+  const server = createSession(serverSide, options.server);
+  const client = createSession(clientSide, { peer: "this process", ...options.client });
   return {
     client,
     server,

@@ -93,7 +93,7 @@ class TcpDirection {
     this.stateOf = stateOf;
     this.rateOf = rateOf;
     from.on("data", (chunk) => this.pass(chunk));
-    from.on("end", () => this.later(Buffer.alloc(0), () => to.end()));
+    from.on("end", () => this.delay(Buffer.alloc(0), () => to.end()));
     from.on("error", () => {});
     from.on("close", (failed) => {
       if (failed || !to.writable) this.line.clear();
@@ -112,14 +112,14 @@ class TcpDirection {
   }
 
   private pass(chunk: Buffer): void {
-    this.later(chunk, (bytes) => {
+    this.delay(chunk, (bytes) => {
       if (this.to.writable) this.to.write(bytes);
       if (this.isFull) this.adjust();
     });
     if (this.line.bytes > 0 || this.to.writableNeedDrain) this.adjust();
   }
 
-  private later(chunk: Buffer, arrive: (bytes: Buffer) => void): void {
+  private delay(chunk: Buffer, arrive: (bytes: Buffer) => void): void {
     const conditions = this.stateOf();
     const packets = Math.ceil(chunk.length / SEGMENT);
     const rate = this.rateOf(conditions);

@@ -52,7 +52,9 @@ class UdpLink implements Link {
       // Nothing can be sent to port 0: `send` would throw for the answer.
       if (client.port === 0) return;
       const { host, port } = this.target;
-      this.pass(this.up, this.state.upBytesPerSecond, packet, (bytes) => this.farOf(client).send(bytes, port, host));
+      this.pass(this.up, this.state.upBytesPerSecond, packet, (bytes) =>
+        this.serverSocketFor(client).send(bytes, port, host),
+      );
     });
     this.clientSocket.bind(this.listen.port, this.listen.host);
     await once(this.clientSocket, "listening");
@@ -85,7 +87,7 @@ class UdpLink implements Link {
     this.move();
   }
 
-  private farOf(client: RemoteInfo): Socket {
+  private serverSocketFor(client: RemoteInfo): Socket {
     const key = `${client.address} ${client.port}`;
     const known = this.serverSockets.get(key);
     if (known !== undefined) return known;
@@ -108,10 +110,10 @@ class UdpLink implements Link {
   }
 
   private pass(direction: LinkDirection, bytesPerSecond: number, packet: Buffer, send: (packet: Buffer) => void): void {
-    const { arrivals, damage } = direction.pass(packet.length, performance.now(), this.state, bytesPerSecond);
-    if (arrivals.length === 0) return;
+    const { arrivalTimes, damage } = direction.pass(packet.length, performance.now(), this.state, bytesPerSecond);
+    if (arrivalTimes.length === 0) return;
     const bytes = damaged(packet, damage);
-    for (const at of arrivals) {
+    for (const at of arrivalTimes) {
       if (this.line.length < MAX_DELAYED) this.line.add(at, bytes.length, () => this.closed || send(bytes));
     }
   }

@@ -10,7 +10,7 @@ import { type Awaitable, type BoundMethod, checkOptions, type OptionNames } from
 import { topicName } from "./topic-pattern.js";
 import type { TopicLog } from "./bus.js";
 import { encodedOnce } from "./delivery.js";
-import { beginning, pastThenLive, logged } from "./past.js";
+import { beginning, pastThenLive, logged } from "./history.js";
 import type { Subscription } from "./subscription.js";
 import { hubOf, type TopicHub, type Topics } from "./topics.js";
 
@@ -158,7 +158,7 @@ class TopicFamily implements AnyTopic {
     const { log, codec, hub } = this;
     const name = this.nameOf(parameters);
     const subscription = hub.subscribe(name, codec, this.options.slow ?? "drop", log);
-    const position = await live(subscription);
+    const position = await untilLive(subscription);
     if (log === undefined || position === undefined) return subscription;
     return pastThenLive(
       from === undefined ? beginning(position) : logged(log, name, codec, from, hub.pace, subscription),
@@ -196,7 +196,7 @@ class TopicFamily implements AnyTopic {
 /** Response metadata of a subscription: all messages published from then on arrive. */
 const LIVE = "topic-live";
 
-async function live(subscription: Subscription): Promise<string | undefined> {
+async function untilLive(subscription: Subscription): Promise<string | undefined> {
   try {
     return await subscription.ready;
   } catch (error) {

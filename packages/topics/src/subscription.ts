@@ -68,19 +68,19 @@ export class Subscription implements ItemIterator<TopicItem> {
     this.queuedBytes += delivery.size;
     while (this.queue.length > 1 && this.isFull(limits)) {
       if (slow !== "drop") {
-        this.lose();
+        this.dropWaiting();
         return;
       }
-      this.loseOne();
+      this.dropOldest();
     }
     if (queuedTotal.bytes > limits.maxHeldBytes) queuedTotal.relieve();
   }
 
   /** Drops the older half of the waiting messages, if there are any; or drops all and ends, depending on `slow`. */
-  lose(): void {
+  dropWaiting(): void {
     const { slow, limits } = this.settings;
     if (slow === "drop") {
-      for (let count = Math.ceil(this.queue.length / 2); count > 0; count--) this.loseOne();
+      for (let count = Math.ceil(this.queue.length / 2); count > 0; count--) this.dropOldest();
       return;
     }
     this.drop();
@@ -131,7 +131,7 @@ export class Subscription implements ItemIterator<TopicItem> {
     return this.queue.length > maxQueuedMessages || this.queuedBytes > maxQueuedBytes;
   }
 
-  private loseOne(): void {
+  private dropOldest(): void {
     this.nextDelivery();
     this.dropped++;
   }

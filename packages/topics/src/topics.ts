@@ -201,7 +201,7 @@ export class TopicHub implements Topics {
     while (queuedTotal.bytes > targetBytes && behind.some(({ queuedBytes }) => queuedBytes > 0)) {
       for (const subscription of behind) {
         if (queuedTotal.bytes <= targetBytes) return;
-        subscription.lose();
+        subscription.dropWaiting();
       }
     }
   }

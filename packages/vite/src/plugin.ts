@@ -88,7 +88,7 @@ async function keepGenerated(
   const show = ({ diagnostics }: SchemaRun): void => {
     if (diagnostics.length > 0) ws.send({ type: "error", err: errorOf(diagnostics, root) });
   };
-  const once = async (): Promise<void> => {
+  const generateOnce = async (): Promise<void> => {
     const failed = last !== undefined && last.diagnostics.length > 0;
     last = await run();
     if (isClosed) return;
@@ -107,7 +107,7 @@ async function keepGenerated(
     if (running) return settle();
     running = true;
     try {
-      await once();
+      await generateOnce();
     } catch (error) {
       config.logger.error(`${PLUGIN}: ${String(error)}`, { timestamp: true });
     } finally {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 
 /** An authority's certificate in the form that tools accept. */
-export interface Trusted {
+export interface TrustedAuthority {
   readonly file: string;
   /** Common name of the subject, which identifies it in stores. */
   readonly name: string;
@@ -17,8 +17,8 @@ export interface TrustStore {
   readonly tool: string;
   /** Arguments of the tool that create an empty store, or undefined if the store exists. */
   readonly make?: readonly string[] | undefined;
-  readonly add: (authority: Trusted) => readonly string[];
-  readonly remove: (authority: Trusted) => readonly string[];
+  readonly add: (authority: TrustedAuthority) => readonly string[];
+  readonly remove: (authority: TrustedAuthority) => readonly string[];
 }
 
 /** The outcome of a change to one store. */
@@ -48,13 +48,13 @@ export const NSS_TOOLS = "libnss3-tools (Debian, Ubuntu), nss-tools (Fedora) or 
 export function storesOf(platform: NodeJS.Platform = process.platform, home: string = homedir()): TrustStore[] {
   if (platform === "darwin") {
     const keychain = join(home, "Library", "Keychains", "login.keychain-db");
-    const add = ({ file }: Trusted): string[] => ["add-trusted-cert", "-r", "trustRoot", "-k", keychain, file];
-    const remove = ({ file }: Trusted): string[] => ["remove-trusted-cert", file];
+    const add = ({ file }: TrustedAuthority): string[] => ["add-trusted-cert", "-r", "trustRoot", "-k", keychain, file];
+    const remove = ({ file }: TrustedAuthority): string[] => ["remove-trusted-cert", file];
     return [{ name: "the login keychain: Safari, Chrome, Firefox", tool: "security", add, remove }];
   }
   if (platform === "win32") {
-    const add = ({ file }: Trusted): string[] => ["-user", "-addstore", "Root", file];
-    const remove = ({ name }: Trusted): string[] => ["-user", "-delstore", "Root", name];
+    const add = ({ file }: TrustedAuthority): string[] => ["-user", "-addstore", "Root", file];
+    const remove = ({ name }: TrustedAuthority): string[] => ["-user", "-delstore", "Root", name];
     return [{ name: "this user's root certificates: Edge, Chrome, Firefox", tool: "certutil", add, remove }];
   }
   const browserStores = NSS.flatMap(([browser, path]) =>
@@ -80,7 +80,12 @@ export function nssStore(folder: string, browser?: string): TrustStore {
 }
 
 /** Adds the authority to a store, or removes it. With `show`, only returns the command. */
-export function change(store: TrustStore, action: "add" | "remove", authority: Trusted, show: boolean): StoreOutcome {
+export function change(
+  store: TrustStore,
+  action: "add" | "remove",
+  authority: TrustedAuthority,
+  show: boolean,
+): StoreOutcome {
   const { name, tool, make } = store;
   const args = store[action](authority);
   const command = [tool, ...args].map(quoted).join(" ");

@@ -90,10 +90,10 @@ function sourceOf(schema: SchemaNode, depth: number): ValueSource {
     case "map":
       return entries(node.key, node.element).map((pairs) => new Map(pairs));
     case "record": {
-      const { exactly, among = exactly, fit } = node.keys;
+      const { exactly, among: choices = exactly, fit: keySchema } = node.keys;
       // A record whose keys are an enum has all of them.
-      if (among !== undefined) return recordOf(Object.fromEntries(among.map((key) => [key, node.element])), inner);
-      return entries(fit as SchemaNode, node.element).map((pairs) => Object.fromEntries(pairs) as object);
+      if (choices !== undefined) return recordOf(Object.fromEntries(choices.map((key) => [key, node.element])), inner);
+      return entries(keySchema as SchemaNode, node.element).map((pairs) => Object.fromEntries(pairs) as object);
     }
     case "intersection":
       return fc.tuple(inner(node.left), inner(node.right)).map(([left, right]) => merged(left, right));

@@ -21,7 +21,7 @@ export interface Skipped<R> {
 export interface FallbackMemory<R> {
   readonly skipped: Skipped<R> | undefined;
   remember(skipped: Skipped<R>): void;
-  forget(): void;
+  reset(): void;
 }
 
 /** The transport that was ready first. */
@@ -81,7 +81,7 @@ export class Fallback<R> {
       return { made, index: from + index, reasons: reasons.filter((r) => r !== undefined) };
     } catch (error) {
       // The others fail as well, so the first may work just as well.
-      this.#memory.forget();
+      this.#memory.reset();
       throw error;
     }
   }
@@ -122,7 +122,7 @@ export class Fallback<R> {
   /** Notes that a session over the first transport has answered. Resolves when it ends, with whether it lasted. */
   async noteAnswer({ closed }: Pick<Session, "closed">): Promise<boolean> {
     const since = Date.now();
-    this.#memory.forget();
+    this.#memory.reset();
     await closed;
     const lasted = Date.now() - since >= STABLE_MS;
     if (lasted) this.#attempts = 0;
@@ -133,7 +133,7 @@ export class Fallback<R> {
   hurry(): void {
     this.#attempts = 0;
     this.#skipNext = undefined;
-    this.#memory.forget();
+    this.#memory.reset();
     this.#endPause();
   }
 

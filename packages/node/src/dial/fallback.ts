@@ -50,7 +50,7 @@ export async function dialFirst(
   });
   const [loss] = losses;
   const lateCount = loss?.late === true ? 1 : 0;
-  const reason = loss && (loss.late ? new NoAnswer(afterMs) : (loss.error as Error));
+  const reason = loss && (loss.late ? new NoAnswerError(afterMs) : (loss.error as Error));
   return { made, index, reason, late: lateCount };
 }
 
@@ -74,12 +74,12 @@ export class FallbackTimer implements FallbackMemory<Error> {
     this.until = performance.now() + this.rememberMs;
   }
 
-  forget(): void {
+  reset(): void {
     this.until = 0;
   }
 }
 
-class NoAnswer extends Error {
+class NoAnswerError extends Error {
   constructor(afterMs: number) {
     super(`no answer within ${afterMs} ms: UDP may be blocked`);
   }

@@ -67,7 +67,7 @@ class Fleet {
 
   connect(allowedRedirects: TrustedAddresses = [A, B, C], own: string = A): Connection {
     const route = new Route<Session>({
-      own,
+      ownUrl: own,
       dial: (signal) => this.dial(own, signal),
       dialTo: (address, signal) => this.dial(address, signal),
       allowedRedirects,

@@ -31,7 +31,7 @@ interface RouteErrorCodes {
 /** Options of a route. */
 export interface RouteOptions<S extends Session> {
   /** The address that the connection was made with. */
-  readonly own: string | URL;
+  readonly ownUrl: string | URL;
   /** Makes a session with it. Settles in bounded time, as `dialTo` does. */
   readonly dial: (signal: AbortSignal) => Promise<S>;
   /** Makes a session with another address. */
@@ -49,7 +49,7 @@ export interface RouteOptions<S extends Session> {
  */
 export class Route<S extends Session> {
   private readonly options: RouteOptions<S>;
-  private readonly own: string;
+  private readonly ownUrl: string;
   private readonly allowedRedirects: (url: string) => boolean;
   /** The address that the last goaway named; undefined for the connection's own address. */
   private lead: string | undefined = undefined;
@@ -60,113 +60,113 @@ export class Route<S extends Session> {
   /** The last session whose goaway was followed. */
   private followed: S | undefined = undefined;
   /** Addresses that were left in a row, of sessions that did not last. */
-  private passed: Set<string> | undefined = undefined;
-  private told: Set<string> | undefined = undefined;
+  private leftAddresses: Set<string> | undefined = undefined;
+  private reported: Set<string> | undefined = undefined;
 
   constructor(options: RouteOptions<S>) {
-    const { own, allowedRedirects = nowhere } = options;
+    const { ownUrl, allowedRedirects = trustsNone } = options;
     this.options = options;
-    this.own = addressOf(own) ?? String(own);
+    this.ownUrl = addressOf(ownUrl) ?? String(ownUrl);
     this.allowedRedirects = typeof allowedRedirects === "function" ? allowedRedirects : isListed(allowedRedirects);
   }
 
-  /** @param left the draining session that the new one replaces; undefined if a session was lost */
-  async dial(signal: AbortSignal, left: S | undefined): Promise<S> {
-    if (left === undefined) {
-      if (!this.lasted) this.lead = undefined;
-    } else if (left !== this.followed) {
-      this.followed = left;
-      this.follow(left);
+  /** @param draining the draining session that the new one replaces; undefined if a session was lost */
+  async dial(signal: AbortSignal, draining: S | undefined): Promise<S> {
+    if (draining === undefined) {
+      if (!this.hasLasted) this.lead = undefined;
+    } else if (draining !== this.followed) {
+      this.followed = draining;
+      this.followGoaway(draining);
     }
     const { lead, circles } = this;
     if (lead === undefined || circles) {
       try {
-        return await this.dialOwn(signal);
+        return await this.dialOwnUrl(signal);
       } catch (error) {
         if (lead === undefined || signal.aborted) throw error;
-        return this.dialLead(lead, signal);
+        return this.dialRedirect(lead, signal);
       }
     }
     try {
-      return await this.dialLead(lead, signal);
+      return await this.dialRedirect(lead, signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      this.tell("ERR_GOAWAY_UNREACHABLE", lead, `it could not be reached: ${(error as Error).message}`, {
+      this.reportOnce("ERR_GOAWAY_UNREACHABLE", lead, `it could not be reached: ${(error as Error).message}`, {
         cause: error,
       });
-      return this.dialOwn(signal);
+      return this.dialOwnUrl(signal);
     }
   }
 
-  private async dialOwn(signal: AbortSignal): Promise<S> {
+  private async dialOwnUrl(signal: AbortSignal): Promise<S> {
     const session = await this.options.dial(signal);
     this.lead = undefined;
-    return this.made(session);
+    return this.onDialled(session);
   }
 
-  private async dialLead(lead: string, signal: AbortSignal): Promise<S> {
-    return this.made(await this.options.dialTo(lead, signal));
+  private async dialRedirect(lead: string, signal: AbortSignal): Promise<S> {
+    return this.onDialled(await this.options.dialTo(lead, signal));
   }
 
-  private get lasted(): boolean {
+  private get hasLasted(): boolean {
     return Date.now() - this.madeAt >= LASTING_MS;
   }
 
-  private made(session: S): S {
+  private onDialled(session: S): S {
     this.madeAt = Date.now();
     this.circles = false;
     return session;
   }
 
-  private follow({ departure }: S): void {
-    const at = this.lead ?? this.own;
-    const { lasted } = this;
-    if (lasted) this.passed = undefined;
-    const passed = (this.passed ??= new Set());
-    passed.add(at);
+  private followGoaway({ departure }: S): void {
+    const at = this.lead ?? this.ownUrl;
+    const { hasLasted } = this;
+    if (hasLasted) this.leftAddresses = undefined;
+    const leftAddresses = (this.leftAddresses ??= new Set());
+    leftAddresses.add(at);
     const to = departure?.to;
     const url = to === undefined ? at : addressOf(to);
     // Another server may answer at the same address, but only a limited number of times.
-    if (url === at && lasted) return;
+    if (url === at && hasLasted) return;
     this.lead = undefined;
-    if (url === undefined) this.tell("ERR_GOAWAY_ADDRESS", "", "it is no URL");
-    else if (url === at || url === this.own) return;
+    if (url === undefined) this.reportOnce("ERR_GOAWAY_ADDRESS", "", "it is no URL");
+    else if (url === at || url === this.ownUrl) return;
     else if (!this.allowedRedirects(url))
-      this.tell("ERR_GOAWAY_UNTRUSTED", url, "this client was not told to trust it", {
+      this.reportOnce("ERR_GOAWAY_UNTRUSTED", url, "this client was not told to trust it", {
         hint: "name it in the option allowedRedirects",
       });
     else {
       this.lead = url;
-      this.circles = passed.has(url) || passed.size >= MAX_ADDRESSES;
-      if (this.circles) this.tell("ERR_GOAWAY_LOOP", url, "servers that drain send this client round in a loop");
+      this.circles = leftAddresses.has(url) || leftAddresses.size >= MAX_ADDRESSES;
+      if (this.circles) this.reportOnce("ERR_GOAWAY_LOOP", url, "servers that drain send this client round in a loop");
     }
   }
 
-  private tell(
+  private reportOnce(
     code: keyof RouteErrorCodes,
     url: string,
-    why: string,
+    cause: string,
     more: { hint?: string; cause?: unknown } = {},
   ): void {
     const key = `${code} ${url}`;
-    const told = (this.told ??= new Set());
-    if (told.has(key) || told.size >= MAX_ADDRESSES) return;
-    told.add(key);
+    const reported = (this.reported ??= new Set());
+    if (reported.has(key) || reported.size >= MAX_ADDRESSES) return;
+    reported.add(key);
     const named = url === "" ? "" : publicUrl(new URL(url));
-    const message = `the server drains and sends its clients ${named === "" ? "elsewhere" : `to ${named}`}, which is not followed: ${why}`;
+    const message = `the server drains and sends its clients ${named === "" ? "elsewhere" : `to ${named}`}, which is not followed: ${cause}`;
     this.options.onError(new TransportError({ code, url: named, message, ...more }));
   }
 }
 
-function nowhere(): boolean {
+function trustsNone(): boolean {
   return false;
 }
 
 function isListed(addresses: readonly (string | URL)[]): (url: string) => boolean {
   const listed = new Set(
-    addresses.map((each) => {
-      const url = addressOf(each);
-      if (url === undefined) throw new TypeError(`allowedRedirects takes URLs, not ${JSON.stringify(each)}`);
+    addresses.map((address) => {
+      const url = addressOf(address);
+      if (url === undefined) throw new TypeError(`allowedRedirects takes URLs, not ${JSON.stringify(address)}`);
       return url;
     }),
   );

@@ -18,14 +18,14 @@ export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): Hel
   // oxlint-disable-next-line typescript/unbound-method -- it is called on the stream, and put back as it was
   const original = stream.push;
   const push = (chunk: Uint8Array | null): boolean => original.call(stream, chunk);
-  const held = new Gathered();
+  const gathered = new Gathered();
   let allowed = 0;
   let hasEnded = false;
   /** Delivers the bytes that may pass and keeps the rest. Returns true if more may follow. */
   const deliverAllowed = (bytes: Uint8Array): boolean => {
     const passing = bytes.subarray(0, allowed);
     allowed -= passing.length;
-    held.append(bytes.subarray(passing.length));
+    gathered.append(bytes.subarray(passing.length));
     onHeld?.(bytes.length - passing.length);
     const wantsMore = passing.length === 0 || push(passing);
     return wantsMore && allowed > 0;
@@ -34,18 +34,18 @@ export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): Hel
     if (chunk !== null) return deliverAllowed(chunk);
     hasEnded = true;
     // The reader of the allowed bytes must see their end.
-    if (allowed > 0 && held.isEmpty) push(null);
+    if (allowed > 0 && gathered.isEmpty) push(null);
     return false;
   };
   return {
     pass(bytes) {
       allowed += bytes;
-      if (!held.isEmpty) deliverAllowed(held.takeAll());
+      if (!gathered.isEmpty) deliverAllowed(gathered.takeAll());
       if (!hasEnded && allowed > 0 && !stream.destroyed) stream.read(0);
     },
     release() {
       stream.push = original;
-      const bytes = held.takeAll();
+      const bytes = gathered.takeAll();
       if (bytes.length > 0) push(bytes);
       if (hasEnded) push(null);
       // Reading from the system was stopped, and a flowing stream does not start it again automatically.

@@ -1,5 +1,5 @@
 import { hostOf } from "../transport/dialling.js";
-import { type Able, providerFor } from "../urls.js";
+import { type ProviderWith, providerFor } from "../urls.js";
 import type { TransportProvider } from "../transport/provider.js";
 import { DEFAULT_PORT } from "../protocol.js";
 import type { ServeSettings } from "../serve-options.js";
@@ -19,7 +19,7 @@ const LOOPBACK = { host: "127.0.0.1", otherHost: "::1" } as const;
 /** A target and the provider that listens on it. */
 export interface ProvidedTarget extends ListenTarget {
   readonly scheme: string;
-  readonly provider: Able<"listen">;
+  readonly provider: ProviderWith<"listen">;
   /** Another address to listen on, at the same port, if the machine has it. */
   readonly otherHost?: string;
 }

@@ -34,13 +34,13 @@ export async function listenWithTcp(
 
 /** Starts two listeners on ports with the same number. */
 async function listenTwice(
-  one: Listen,
+  listen: Listen,
   other: Listen,
   ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
   // A worker's UDP port is the group's: only who has bound that can choose another.
   return retryTaken(target.port === 0 && target.member === undefined, async () => {
-    const first = await one(target, settings, onIncoming);
+    const first = await listen(target, settings, onIncoming);
     try {
       const { port } = first.address ?? target;
       const tcpTarget = { ...target, port, path: target.path || "/", sharesPortWithHttp3: first.takesHttp3 === true };

@@ -21,19 +21,19 @@ const PAGE_BYTES = 65_536;
 const MODULE =
   "AGFzbQEAAAABBgFgAn9/AAMCAQAFBAEBAQEHCQIBbQIAAXgAAAotASsCAXsBfyAB/REhAgNAIAMgA/0ABAAgAv1R/QsEACADQRBqIgMgAEkNAAsL";
 
-interface Vectors {
+interface MaskVectors {
   readonly memory: Uint8Array;
   readonly mask: (end: number, key: number) => void;
 }
 
 /** Created for the first large frame. Null if this process cannot run the module. */
-let vectors: Vectors | null | undefined;
+let vectors: MaskVectors | null | undefined;
 
 /** Returns null without WebAssembly (`--jitless`), without vector instructions, or if too little address space is left (`ulimit -v`). */
-function makeVectors(): Vectors | null {
+function makeVectors(): MaskVectors | null {
   try {
     const { m, x } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(MODULE, "base64"))).exports;
-    return { memory: new Uint8Array((m as WebAssembly.Memory).buffer), mask: x as Vectors["mask"] };
+    return { memory: new Uint8Array((m as WebAssembly.Memory).buffer), mask: x as MaskVectors["mask"] };
   } catch {
     return null;
   }

@@ -9,7 +9,7 @@ import type { FromWorker, ToWorker } from "./messages.js";
 const MAX_WAITING = 16 * 1024 * 1024;
 
 /** A worker, and the topics that have subscribers there. */
-interface Member {
+interface WorkerMember {
   readonly worker: Worker;
   readonly topics: Set<string>;
   waiting: number;
@@ -49,7 +49,7 @@ class RelayBus implements TopicBus {
 
 /** Carries topic messages between the workers of a group and within the main process. */
 class TopicRelay {
-  private readonly members: Map<string, Set<Member>> = new Map();
+  private readonly members: Map<string, Set<WorkerMember>> = new Map();
   private readonly buses: Set<RelayBus> = new Set();
 
   /** Creates the bus of one `Topics` in this process. */
@@ -67,7 +67,7 @@ class TopicRelay {
 
   /** Relays what a worker publishes and subscribes to, until it exits. */
   attach(worker: Worker): void {
-    const member: Member = { worker, topics: new Set(), waiting: 0, behind: false };
+    const member: WorkerMember = { worker, topics: new Set(), waiting: 0, behind: false };
     worker.on("message", (message: FromWorker | null) => {
       if (message?.quicrpc === "topic") {
         if (message.subscribed) this.add(member, message.name);
@@ -94,7 +94,7 @@ class TopicRelay {
     }
   }
 
-  private send(member: Member, message: ToWorker, size: number): void {
+  private send(member: WorkerMember, message: ToWorker, size: number): void {
     const { worker } = member;
     if (!worker.isConnected()) return;
     member.waiting += size;
@@ -106,13 +106,13 @@ class TopicRelay {
     });
   }
 
-  private add(member: Member, topic: string): void {
+  private add(member: WorkerMember, topic: string): void {
     member.topics.add(topic);
     const members = this.members.get(topic) ?? new Set();
     this.members.set(topic, members.add(member));
   }
 
-  private remove(member: Member, topic: string): void {
+  private remove(member: WorkerMember, topic: string): void {
     member.topics.delete(topic);
     const members = this.members.get(topic);
     members?.delete(member);

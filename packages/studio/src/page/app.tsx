@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { loadCatalog, type ShownService } from "./catalog.js";
 import { Header } from "./header.js";
 import type { KeptRequest } from "./history.js";
-import { locationHash, locationOf } from "./place.js";
+import { locationHash, locationOf } from "./location.js";
 import { RequestView } from "./request-view.js";
 import { keyLabel, SHORTCUTS } from "./shortcuts.js";
 import { Sidebar } from "./sidebar.js";

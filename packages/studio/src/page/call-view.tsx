@@ -71,7 +71,7 @@ function Outcome({ call }: { readonly call: RunningCall }): JSX.Element {
     ...(method.streamsOutput ? [`${messages.received} received`] : []),
     ...(messages.forgotten > 0 ? [`the last ${messages.length} are kept`] : []),
     ...(method.streamsInput ? [`${sent} sent`] : []),
-    ...(outbox.held > 0 ? [`${outbox.held} held back by the server`] : []),
+    ...(outbox.queuedCount > 0 ? [`${outbox.queuedCount} held back by the server`] : []),
   ];
   return (
     <div class={`outcome ${status}`}>

@@ -3,7 +3,7 @@ import { useCallback, useRef, useState } from "preact/hooks";
 import type { ChosenFiles } from "./blob-inputs.js";
 import type { ShownMethod } from "./catalog.js";
 import { asCommand, asCurl, asTypeScript, type Copyable } from "./copy-as.js";
-import { locationHash } from "./place.js";
+import { locationHash } from "./location.js";
 import { type CallSettings, metadataFieldsOf } from "./settings.js";
 import { useShortcut } from "./shortcuts.js";
 import type { ServerTarget } from "./target.js";

@@ -18,7 +18,7 @@ import { toBase64 } from "@quicrpc/core/internal";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { MAX_FILE, fileTooLarge } from "./form/bytes-field.js";
-import { misfitsOf } from "./schema/check.js";
+import { mismatchesOf } from "./schema/check.js";
 import { proposalsAt } from "./schema/complete.js";
 import { type JsonNode, jsonTree } from "./schema/json-tree.js";
 
@@ -116,7 +116,12 @@ function problemsOf(view: EditorView, schema: JsonSchema | undefined): Diagnosti
   if (problems.length > 0 || schema === undefined) return problems;
   const root = rootOf(view.state, syntaxTree(view.state));
   if (root === undefined) return [];
-  return misfitsOf(root, schema, schema).map(({ from, to, message }) => ({ from, to, message, severity: "warning" }));
+  return mismatchesOf(root, schema, schema).map(({ from, to, message }) => ({
+    from,
+    to,
+    message,
+    severity: "warning",
+  }));
 }
 
 function completions(

@@ -1,7 +1,7 @@
 import { type JSX, render } from "preact";
 import type { PageSettings } from "../assets.js";
 import { App } from "./app.js";
-import { takeToken } from "./place.js";
+import { takeToken } from "./location.js";
 import { listenToKeys } from "./shortcuts.js";
 import { ServerTarget } from "./target.js";
 

@@ -6,7 +6,7 @@ export class OutgoingMessages implements AsyncIterable<unknown> {
   private wakeReader: () => void = () => {};
 
   /** Number of messages that the call has not read, because the peer applies backpressure. */
-  get held(): number {
+  get queuedCount(): number {
     return this.waiting.length;
   }
 

@@ -34,7 +34,7 @@ export function RequestView({
   method,
   target,
   nonce,
-  prefilled: given,
+  prefilled: prefilledRequest,
   onKept,
   served,
 }: RequestViewProps): JSX.Element {
@@ -42,18 +42,18 @@ export function RequestView({
     () => (method.input === undefined ? "null" : JSON.stringify(exampleOf(method.input, method.input), undefined, 2)),
     [method],
   );
-  const [text, setText] = useState(given?.input ?? example);
-  const [settings, setSettings] = useState<CallSettings>(() => settingsOf(given));
+  const [text, setText] = useState(prefilledRequest?.input ?? example);
+  const [settings, setSettings] = useState<CallSettings>(() => settingsOf(prefilledRequest));
   const [file, setFile] = useState<File>();
   const [files, setFiles] = useState<ChosenFiles>({});
   const [problem, setProblem] = useState<string>();
   const [call, setCall] = useState<RunningCall>();
 
   useEffect(() => {
-    if (given?.input === undefined) return;
-    setText(given.input);
-    if (given.at !== undefined) setSettings(settingsOf(given));
-  }, [given]);
+    if (prefilledRequest?.input === undefined) return;
+    setText(prefilledRequest.input);
+    if (prefilledRequest.at !== undefined) setSettings(settingsOf(prefilledRequest));
+  }, [prefilledRequest]);
   // A call ends with the component that shows it.
   useEffect(() => () => call?.cancel(), [call]);
 

@@ -52,7 +52,7 @@ export class RunningCall extends Observed {
   paused = false;
   private readonly began = performance.now();
   private readonly abort = new AbortController();
-  private goOn: () => void = () => {};
+  private continueReading: () => void = () => {};
 
   constructor(caller: Caller, method: ShownMethod, request: CallRequest) {
     super();
@@ -99,7 +99,7 @@ export class RunningCall extends Observed {
 
   resume(): void {
     this.paused = false;
-    this.goOn();
+    this.continueReading();
     this.changed();
   }
 
@@ -159,7 +159,7 @@ export class RunningCall extends Observed {
         return this.takeAll(measured.start(method, input, options));
       case "duplex": {
         const { readable, writable } = measured.start(method, undefined, options);
-        const sending = this.pour(writable);
+        const sending = this.writeMessages(writable);
         await this.takeAll(readable);
         await sending;
       }
@@ -177,7 +177,7 @@ export class RunningCall extends Observed {
       }
       if (this.paused) {
         await new Promise<void>((resolve) => {
-          this.goOn = resolve;
+          this.continueReading = resolve;
         });
       }
     }
@@ -197,9 +197,9 @@ export class RunningCall extends Observed {
   }
 
   private takeAnswer(value: unknown): void {
-    const { shown, blobs } = withoutBlobs(value);
+    const { printed, blobs } = withoutBlobs(value);
     for (const [field, blob] of blobs) this.transfers.push(download(field, blob));
-    this.receive(shown);
+    this.receive(printed);
   }
 
   private receive(value: unknown): void {
@@ -218,7 +218,7 @@ export class RunningCall extends Observed {
   }
 
   /** Writes messages to the call. The call reports a failure too. */
-  private async pour(writable: WritableStream<unknown>): Promise<void> {
+  private async writeMessages(writable: WritableStream<unknown>): Promise<void> {
     const writer = writable.getWriter();
     try {
       for await (const message of this.counted()) await writer.write(message);

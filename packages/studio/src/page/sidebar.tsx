@@ -3,7 +3,7 @@ import { useCallback, useRef, useState } from "preact/hooks";
 import { matching, type ShownMethod, type ShownService } from "./catalog.js";
 import type { KeptRequest } from "./history.js";
 import { HistoryView, KeptView } from "./kept-view.js";
-import { locationHash } from "./place.js";
+import { locationHash } from "./location.js";
 import { useShortcut } from "./shortcuts.js";
 import { Tabs } from "./tabs.js";
 

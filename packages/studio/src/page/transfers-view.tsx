@@ -8,9 +8,9 @@ export function TransfersView({ call }: { readonly call: RunningCall }): JSX.Ele
   return (
     <ul class="transfers" aria-label="Files">
       {call.transfers.map((transfer) => (
-        <li key={`${transfer.way} ${transfer.field}`}>
+        <li key={`${transfer.direction} ${transfer.field}`}>
           <span>
-            {transfer.way === "up" ? "↑" : "↓"} {transfer.field}: {transfer.name}
+            {transfer.direction === "up" ? "↑" : "↓"} {transfer.field}: {transfer.name}
           </span>
           <progress
             aria-label={`${transfer.field}, transferred`}
@@ -18,12 +18,12 @@ export function TransfersView({ call }: { readonly call: RunningCall }): JSX.Ele
             value={transfer.length === undefined && transfer.status === "running" ? undefined : shareOf(transfer)}
           />
           <span class="dim">{textOf(transfer)}</span>
-          {transfer.way === "down" && transfer.status !== "running" && (
+          {transfer.direction === "down" && transfer.status !== "running" && (
             <button type="button" onClick={() => call.download(transfer)}>
               {`Download ${transfer.field}`}
             </button>
           )}
-          {transfer.way === "down" && transfer.status === "running" && (
+          {transfer.direction === "down" && transfer.status === "running" && (
             <button type="button" onClick={() => transfer.stop?.abort()}>
               {`Cancel ${transfer.field}`}
             </button>

@@ -15,7 +15,7 @@ interface ShownBlob {
 export interface Transfer {
   readonly field: string;
   readonly name: string;
-  readonly way: "up" | "down";
+  readonly direction: "up" | "down";
   readonly length: number | undefined;
   bytes: number;
   status: "waiting" | "running" | "done" | "failed";
@@ -28,33 +28,38 @@ export interface Transfer {
 
 /** Returns the transfer of a file that a call sends. */
 export function upload(field: string, file: File): Transfer {
-  return { ...fresh(field, "up", file.name, file.size), blob: undefined };
+  return { ...newTransfer(field, "up", file.name, file.size), blob: undefined };
 }
 
 /** Returns the transfer of a response's blob, which starts on request. */
 export function download(field: string, blob: ReceivedBlob): Transfer {
-  return { ...fresh(field, "down", fileName(blob.name) || field, blob.length), blob };
+  return { ...newTransfer(field, "down", fileName(blob.name) || field, blob.length), blob };
 }
 
-function fresh(field: string, way: Transfer["way"], name: string, length: number | undefined): Omit<Transfer, "blob"> {
-  return { field, name, way, length, bytes: 0, status: "waiting", problem: undefined, stop: undefined };
+function newTransfer(
+  field: string,
+  direction: Transfer["direction"],
+  name: string,
+  length: number | undefined,
+): Omit<Transfer, "blob"> {
+  return { field, name, direction, length, bytes: 0, status: "waiting", problem: undefined, stop: undefined };
 }
 
 /** Returns `response` with descriptions in place of its blobs, and those blobs. */
 export function withoutBlobs(response: unknown): {
-  readonly shown: unknown;
+  readonly printed: unknown;
   readonly blobs: readonly [field: string, blob: ReceivedBlob][];
 } {
-  if (typeof response !== "object" || response === null) return { shown: response, blobs: [] };
+  if (typeof response !== "object" || response === null) return { printed: response, blobs: [] };
   const blobs = Object.entries(response).filter(
     (entry): entry is [string, ReceivedBlob] => entry[1] instanceof ReceivedBlob,
   );
-  if (blobs.length === 0) return { shown: response, blobs };
+  if (blobs.length === 0) return { printed: response, blobs };
   const described = blobs.map(([field, { length, type, name }]) => [
     field,
     { bytes: length, type, name } satisfies ShownBlob,
   ]);
-  return { shown: { ...response, ...Object.fromEntries(described) }, blobs };
+  return { printed: { ...response, ...Object.fromEntries(described) }, blobs };
 }
 
 /** Downloads a response's blob to a file. Never rejects: the outcome is stored in the transfer. */
@@ -75,7 +80,7 @@ export async function save(transfer: Transfer, changed: () => void): Promise<voi
     if (isLong && picker !== undefined) {
       const file = await picker({ suggestedName: transfer.name });
       await blob.stream(options).pipeTo(await file.createWritable());
-    } else hand(await collected(blob, options), transfer.name);
+    } else downloadBlob(await collected(blob, options), transfer.name);
     transfer.status = "done";
   } catch (error) {
     transfer.status = "failed";
@@ -105,7 +110,7 @@ async function collected(blob: ReceivedBlob, options: Parameters<ReceivedBlob["c
   return new Blob(parts, { type: "application/octet-stream" });
 }
 
-function hand(blob: Blob, name: string): void {
+function downloadBlob(blob: Blob, name: string): void {
   const href = URL.createObjectURL(blob);
   const link = Object.assign(document.createElement("a"), { href, download: name });
   link.click();

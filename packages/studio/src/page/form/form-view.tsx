@@ -2,7 +2,7 @@ import { parser } from "@lezer/json";
 import type { JsonSchema } from "@quicrpc/services";
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { misfitsOf } from "../schema/check.js";
+import { mismatchesOf } from "../schema/check.js";
 import { edited } from "../schema/edit.js";
 import { type JsonNode, jsonTree } from "../schema/json-tree.js";
 import { FieldView } from "./field-view.js";
@@ -90,7 +90,7 @@ function rootOf(text: string): JsonNode | undefined {
 function problemsOf(root: JsonNode | undefined, schema: JsonSchema): ReadonlyMap<number, readonly string[]> {
   const problems = new Map<number, string[]>();
   if (root === undefined) return problems;
-  for (const { from, message } of misfitsOf(root, schema, schema)) {
+  for (const { from, message } of mismatchesOf(root, schema, schema)) {
     const problemsHere = problems.get(from);
     if (problemsHere === undefined) problems.set(from, [message]);
     else problemsHere.push(message);

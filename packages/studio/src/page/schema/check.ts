@@ -15,25 +15,25 @@ import {
 } from "@quicrpc/services/json-schema";
 
 /** A place of a JSON text that does not match its schema. */
-export interface Misfit {
+export interface SchemaMismatch {
   readonly from: number;
   readonly to: number;
   readonly message: string;
 }
 
-const MAX_MISFITS = 50;
+const MAX_MISMATCHES = 50;
 const MAX_DEPTH = 100;
 
 /** Compares a JSON text with the schema of a method's input. */
-export function misfitsOf(node: JsonNode, schema: unknown, root: JsonSchema): readonly Misfit[] {
-  const found: Misfit[] = [];
-  check(node, schema, { root, found, depth: 0 });
-  return found;
+export function mismatchesOf(node: JsonNode, schema: unknown, root: JsonSchema): readonly SchemaMismatch[] {
+  const mismatches: SchemaMismatch[] = [];
+  check(node, schema, { root, mismatches, depth: 0 });
+  return mismatches;
 }
 
 interface Search {
   readonly root: JsonSchema;
-  readonly found: Misfit[];
+  readonly mismatches: SchemaMismatch[];
   readonly depth: number;
   /** True if the schema is one of several parts that each name some of the members. */
   readonly isPart?: boolean;
@@ -41,10 +41,10 @@ interface Search {
 
 function check(node: JsonNode, schema: unknown, search: Search): void {
   const resolvedSchema = resolved(schema, search.root);
-  if (resolvedSchema === undefined || search.depth > MAX_DEPTH || search.found.length >= MAX_MISFITS) return;
-  const inner = { root: search.root, found: search.found, depth: search.depth + 1 };
+  if (resolvedSchema === undefined || search.depth > MAX_DEPTH || search.mismatches.length >= MAX_MISMATCHES) return;
+  const inner = { root: search.root, mismatches: search.mismatches, depth: search.depth + 1 };
   const report = (message: string, { from, to }: { from: number; to: number } = node): void =>
-    void search.found.push({ from, to, message });
+    void search.mismatches.push({ from, to, message });
   const { not } = resolvedSchema;
   if (isObject(not) && Object.keys(not).length === 0) return report("It takes nothing.");
   const choices = choicesOf(resolvedSchema);
@@ -72,36 +72,36 @@ function check(node: JsonNode, schema: unknown, search: Search): void {
 
 /** Reports the problems of the choice with the fewest; for a discriminated union, of the one whose discriminator matches. */
 function checkChoices(node: JsonNode, choices: readonly unknown[], search: Search): void {
-  search.found.push(...bestOf(node, choices, search).misfits);
+  search.mismatches.push(...bestOf(node, choices, search).mismatches);
 }
 
 /** Returns the index of the choice that a value matches, or matches best. */
 export function meantChoice(node: JsonNode, choices: readonly unknown[], root: JsonSchema): number {
-  return bestOf(node, choices, { root, found: [], depth: 0 }).index;
+  return bestOf(node, choices, { root, mismatches: [], depth: 0 }).index;
 }
 
 interface BestChoice {
   readonly index: number;
-  readonly misfits: readonly Misfit[];
+  readonly mismatches: readonly SchemaMismatch[];
   readonly cost: number;
 }
 
 function bestOf(node: JsonNode, choices: readonly unknown[], search: Search): BestChoice {
-  let bestChoice: BestChoice = { index: 0, misfits: [], cost: Number.POSITIVE_INFINITY };
+  let bestChoice: BestChoice = { index: 0, mismatches: [], cost: Number.POSITIVE_INFINITY };
   for (const [index, choice] of choices.entries()) {
-    const misfits: Misfit[] = [];
-    check(node, choice, { ...search, found: misfits });
-    const isOther = misfits.some(({ from, message }) => from === node.from || message.startsWith("It is "));
-    const cost = misfits.length + (isOther ? 1000 : 0);
-    if (cost < bestChoice.cost) bestChoice = { index, misfits, cost };
+    const mismatches: SchemaMismatch[] = [];
+    check(node, choice, { ...search, mismatches: mismatches });
+    const isOther = mismatches.some(({ from, message }) => from === node.from || message.startsWith("It is "));
+    const cost = mismatches.length + (isOther ? 1000 : 0);
+    if (cost < bestChoice.cost) bestChoice = { index, mismatches, cost };
     if (cost === 0) break;
   }
   return bestChoice;
 }
 
-type Say = (message: string, at?: { from: number; to: number }) => void;
+type ReportMismatch = (message: string, at?: { from: number; to: number }) => void;
 
-function checkMembers(node: JsonNode, schema: JsonSchema, search: Search, report: Say): void {
+function checkMembers(node: JsonNode, schema: JsonSchema, search: Search, report: ReportMismatch): void {
   const { names, required } = membersOf(schema);
   const present = new Set(node.properties.map(({ name }) => name));
   const missing = required.filter((name) => !present.has(name));
@@ -114,7 +114,7 @@ function checkMembers(node: JsonNode, schema: JsonSchema, search: Search, report
   const isClosed =
     search.isPart !== true &&
     (otherMembers === false || (otherMembers === undefined && markOf(schema) === undefined && names.length > 0));
-  const inner = { root: search.root, found: search.found, depth: search.depth };
+  const inner = { root: search.root, mismatches: search.mismatches, depth: search.depth };
   const key = resolved(keyOf(schema), search.root);
   const before = new Set<string>();
   for (const property of node.properties) {
@@ -144,7 +144,7 @@ function checkKey(name: string, schema: JsonSchema, report: (message: string) =>
   } else checkScalar(name, schema, report);
 }
 
-function checkItems(node: JsonNode, schema: JsonSchema, search: Search, report: Say): void {
+function checkItems(node: JsonNode, schema: JsonSchema, search: Search, report: ReportMismatch): void {
   const { least: min, most: max } = lengthOf(schema);
   const count = node.items.length;
   if (count < min) report(`It takes ${min} items or more.`);
@@ -159,7 +159,7 @@ function checkItems(node: JsonNode, schema: JsonSchema, search: Search, report: 
   }
 }
 
-function checkScalar(value: unknown, schema: JsonSchema, report: Say): void {
+function checkScalar(value: unknown, schema: JsonSchema, report: ReportMismatch): void {
   const { minLength, maxLength, pattern, format } = schema;
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
   if (typeof value === "string") {

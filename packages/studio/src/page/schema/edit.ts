@@ -56,8 +56,8 @@ function placesOf({ properties, items }: JsonNode): readonly { readonly from: nu
 
 /** Returns the range of text to remove with a member or an item, including one comma. */
 function gapOf(parent: JsonNode, index: number): readonly [from: number, to: number] {
-  const places = placesOf(parent);
-  const [before, current, after] = [places[index - 1], places[index], places[index + 1]];
+  const ranges = placesOf(parent);
+  const [before, current, after] = [ranges[index - 1], ranges[index], ranges[index + 1]];
   if (current === undefined) return [parent.to, parent.to];
   if (before !== undefined) return [before.to, current.to];
   return after === undefined ? [parent.from + 1, parent.to - 1] : [current.from, after.from];

@@ -1,7 +1,7 @@
 import { parser } from "@lezer/json";
 import type { JsonSchema } from "@quicrpc/services";
 import { describe, expect, it } from "vitest";
-import { meantChoice, misfitsOf } from "./check.js";
+import { meantChoice, mismatchesOf } from "./check.js";
 import { proposalsAt } from "./complete.js";
 import { exampleOf } from "./example.js";
 import { type JsonNode, jsonTree } from "./json-tree.js";
@@ -62,14 +62,14 @@ describe("an example", () => {
 
   it("fits its own schema", () => {
     for (const schema of [order, payment, object({ bytes, list: { type: "array", minItems: 2, items: date } })]) {
-      expect(misfitsOf(read(JSON.stringify(exampleOf(schema, schema))), schema, schema)).toEqual([]);
+      expect(mismatchesOf(read(JSON.stringify(exampleOf(schema, schema))), schema, schema)).toEqual([]);
     }
   });
 });
 
 describe("a text", () => {
   const at = (text: string, schema = order): string[] =>
-    misfitsOf(read(text), schema, schema).map(({ from, to, message }) => `${text.slice(from, to)} ${message}`);
+    mismatchesOf(read(text), schema, schema).map(({ from, to, message }) => `${text.slice(from, to)} ${message}`);
 
   it.each([
     [
@@ -137,7 +137,7 @@ describe("a text", () => {
     ],
     ["a record", { type: "object", propertyNames: { minLength: 2 } }, '{"a":1}', ["It takes 2 characters or more."]],
   ])("%s: %j, %s", (_, schema, text, expected) => {
-    expect(misfitsOf(read(text), schema, schema).map(({ message }) => message)).toEqual(expected);
+    expect(mismatchesOf(read(text), schema, schema).map(({ message }) => message)).toEqual(expected);
   });
 
   it("is of the choice that it fits best", () => {

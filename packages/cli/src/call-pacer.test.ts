@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { Pace } from "./pace.js";
+import { CallPacer } from "./call-pacer.js";
 
 it("gives turns at even times, and those who are late the time that was meant", async () => {
   let now = 1000;
-  const pace = new Pace(100, () => now++);
+  const pace = new CallPacer(100, () => now++);
   const turns = [await pace.next(), await pace.next(), await pace.next()];
   expect(turns).toEqual([1000, 1010, 1020]);
   now += 500;
@@ -11,7 +11,7 @@ it("gives turns at even times, and those who are late the time that was meant", 
 });
 
 it("has nobody wait once it is over", async () => {
-  const pace = new Pace(1 / 3600);
+  const pace = new CallPacer(1 / 3600);
   await pace.next();
   const turn = pace.next();
   pace.end();

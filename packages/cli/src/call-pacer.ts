@@ -6,7 +6,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 const TIMER_MS = 2;
 
 /** Evenly spaced start times of calls. A caller that is late learns when its call should have started. */
-export class Pace {
+export class CallPacer {
   private readonly intervalMs: number;
   private readonly now: () => number;
   private readonly waiting: ((dueMs: number) => void)[] = [];

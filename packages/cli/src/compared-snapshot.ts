@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { parseSnapshot, type SchemaSnapshot, SNAPSHOT_FILE } from "@quicrpc/codegen";
 
 /** The version to compare with cannot be read. The message is for the user. */
-export class AgainstError extends Error {
+export class SnapshotError extends Error {
   /** Remedy for the user. */
   readonly help: string | undefined;
 
@@ -16,7 +16,7 @@ export class AgainstError extends Error {
 
 /**
  * Reads the version that `reference` names: a file (or a directory that contains one), else a git revision, whose
- * snapshot is next to `lockFile`. Throws `AgainstError`.
+ * snapshot is next to `lockFile`. Throws `SnapshotError`.
  */
 export function readAgainst(reference: string, cwd: string, lockFile: string): SchemaSnapshot {
   const path = resolve(cwd, reference);
@@ -25,14 +25,14 @@ export function readAgainst(reference: string, cwd: string, lockFile: string): S
   try {
     git(["rev-parse", "--verify", "--quiet", `${reference}^{commit}`], dirname(lockFile));
   } catch {
-    throw new AgainstError(`${reference} is neither a file nor a git revision.`);
+    throw new SnapshotError(`${reference} is neither a file nor a git revision.`);
   }
   let text: string;
   try {
     // "./" makes git look from the directory it runs in.
     text = git(["show", `${reference}:./${SNAPSHOT_FILE}`], dirname(lockFile));
   } catch {
-    throw new AgainstError(
+    throw new SnapshotError(
       `${snapshotFile} is not in ${reference}: commit it, with the lock file, to compare with it later.`,
     );
   }
@@ -49,7 +49,7 @@ function parse(text: string, name: string): SchemaSnapshot {
   try {
     return parseSnapshot(text);
   } catch (error) {
-    throw new AgainstError(
+    throw new SnapshotError(
       `${name} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
       "Run quicrpc gen of this version at the old commit, and compare with the file that it writes.",
     );

@@ -5,7 +5,7 @@ import { type BaseCaller, isEndOfSession, scheduleAttempt } from "@quicrpc/core/
 export type BlobCaller = Pick<BaseCaller, "begin" | "resumption">;
 
 /** Counts the lost sessions of one transfer and decides whether to try again. */
-export class Losses {
+export class TransferRetries {
   private readonly caller: BlobCaller;
   private readonly forMs: number;
   private failures = 0;

@@ -41,7 +41,7 @@ export function parseInputArgument(text: string): InputArgument {
 }
 
 /** Input of a call on the command line: an argument and fields. */
-export class GivenInput {
+export class InputArguments {
   private readonly argument: InputArgument | undefined;
   private readonly fields: readonly DataField[];
 
@@ -109,7 +109,7 @@ function noItems({ name }: RemoteMethod["method"]): RpcError {
 
 /** Converts an input of `load`, which many calls use: a message, or the items of a stream. */
 export function inputOf(remote: RemoteMethod, argument: InputArgument | undefined): unknown {
-  const input = new GivenInput(argument);
+  const input = new InputArguments(argument);
   if (!takesItems(remote.method)) return input.message(remote);
   const items = input.items(remote);
   if (items === undefined) throw noItems(remote.method);
