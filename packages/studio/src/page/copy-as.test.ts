@@ -130,7 +130,7 @@ it("bytes come in by stdin, or from the file that was chosen", () => {
 });
 
 it("by curl, what HTTP cannot say is refused with the reason", () => {
-  expect(() => asCurl({ ...given, method: { ...method, kind: "duplex" } })).toThrow("calls that stream");
+  expect(() => asCurl({ ...given, method: { ...method, kind: "duplex" } })).toThrow("streaming calls");
 });
 
 it("is copied with the names of its files, and where its answer's go", () => {
