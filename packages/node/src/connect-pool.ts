@@ -13,8 +13,7 @@ import type { DnsTargets } from "./dns-targets.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
 import { trackHandle } from "./active-handles.js";
-import { providerFor } from "./urls.js";
-import { transportUrl } from "./urls.js";
+import { providerFor, transportUrl } from "./urls.js";
 
 /**
  * Options of `connectPool`. `timeoutMs` applies to each attempt, and to all attempts until the first target is ready.

@@ -18,13 +18,12 @@ import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@qui
 import { dialQueued } from "./dial/dial-queue.js";
 import { delayEarlyCalls } from "./early-data.js";
 import { trackHandle } from "./active-handles.js";
-import { type ProviderWith, providerFor } from "./urls.js";
+import { type ProviderWith, providerFor, reachableUrl, transportUrl } from "./urls.js";
 import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
 import { DEFAULT_INTERVAL_MS, QUIC_OPTIONS, type QuicOptions, withKeepAlive } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";
 import { requireDialable } from "./transport/refuse.js";
-import { reachableUrl, transportUrl } from "./urls.js";
 
 /** Options of `dial`. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown>

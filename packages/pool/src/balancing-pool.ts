@@ -22,12 +22,11 @@ import {
   withResuming,
 } from "@quicrpc/core/internal";
 import { type Balance, balancer } from "./balance.js";
-import { isKeyed } from "./rendezvous.js";
+import { isKeyed, Subset } from "./rendezvous.js";
 import { Discovery, type ResolveTargets, targetSpecs, type TargetSpec } from "./discovery.js";
 import { DEFAULT_OUTLIERS } from "./outliers.js";
 import type { Pool, PoolOptions } from "./pool.js";
 import type { PooledSession } from "./slot.js";
-import { Subset } from "./rendezvous.js";
 import { TargetSessions, type TargetSessionsOptions } from "./target.js";
 
 const DEFAULT_REFRESH_MS = 30_000;

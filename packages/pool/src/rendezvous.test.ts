@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AnyMethod, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import type { TargetSpec } from "./discovery.js";
-import { hash } from "./rendezvous.js";
-import { Subset } from "./rendezvous.js";
+import { hash, Subset } from "./rendezvous.js";
 
 const text = uncheckedCodec<string>();
 const method = defineMethod({ name: "test.v1.Keys", id: 79 }, "unary", "of", { id: 1, input: text, output: text });

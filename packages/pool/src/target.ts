@@ -9,8 +9,7 @@ import {
 import type { BalancedTarget } from "./balance.js";
 import type { HealthCheck } from "./health-watch.js";
 import { type OutlierOptions, OutlierRecord, isTargetFailure } from "./outliers.js";
-import type { PooledSession } from "./slot.js";
-import { Slot } from "./slot.js";
+import { type PooledSession, Slot } from "./slot.js";
 
 /** One target of a pool, and how it is. */
 export interface PoolTarget<S extends Session = Session> extends BalancedTarget {

@@ -141,7 +141,7 @@ export class WebTransports {
   }
 }
 
-function end({ session, clientRequest: clientRequest, request }: Slot, error: QuicError): void {
+function end({ session, clientRequest, request }: Slot, error: QuicError): void {
   if (session !== undefined) session.receiveLost(error);
   else if (clientRequest !== undefined) clientRequest.failed(error);
   else request?.onClientLeft(error);

@@ -7,8 +7,7 @@ import {
   RpcError,
 } from "@quicrpc/core";
 import { checkOptions, fullName } from "@quicrpc/core/internal";
-import { type RecordedJson, toJson } from "./recording.js";
-import type { RecordedField, RecordedCall, Step } from "./recording.js";
+import { type RecordedJson, toJson, type RecordedField, type RecordedCall, type Step } from "./recording.js";
 
 /** Options of `recordCalls`. */
 export interface RecordOptions {

@@ -8,8 +8,16 @@ import {
   RpcError,
 } from "@quicrpc/core";
 import { fullName, onAbort, streamsOutput } from "@quicrpc/core/internal";
-import { fromJson, canonicalText, toJson } from "./recording.js";
-import type { RecordedField, RecordedCall, RecordedError, Recording, Step } from "./recording.js";
+import {
+  fromJson,
+  canonicalText,
+  toJson,
+  type RecordedField,
+  type RecordedCall,
+  type RecordedError,
+  type Recording,
+  type Step,
+} from "./recording.js";
 
 /** Maximum length of a message shown in an error, in characters. */
 const MAX_SHOWN = 200;

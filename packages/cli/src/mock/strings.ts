@@ -10,7 +10,7 @@ const HOSTS = ["example.org", "shop.example", "www.example.com"];
 const word = fc.constantFrom(...WORDS);
 const hex = (length: number): fc.Arbitrary<string> => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`));
 const digits = (min: number, max: number, width = 2): fc.Arbitrary<string> =>
-  fc.integer({ min: min, max: max }).map((value) => String(value).padStart(width, "0"));
+  fc.integer({ min, max }).map((value) => String(value).padStart(width, "0"));
 const date = fc.tuple(digits(1, 12), digits(1, 28)).map(([month, day]) => `2026-${month}-${day}`);
 const time = fc.tuple(digits(0, 23), digits(0, 59), digits(0, 59)).map((parts) => parts.join(":"));
 const base64 = fc.uint8Array({ minLength: 3, maxLength: 12 }).map((bytes) => Buffer.from(bytes));

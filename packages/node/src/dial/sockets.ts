@@ -3,9 +3,8 @@ import type { TLSSocket } from "node:tls";
 import type { DirectSession } from "@quicrpc/core/transport";
 import { ALPN, DEFAULT_PORT } from "../protocol.js";
 import { socketTransport } from "../stream/node-stream.js";
-import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
+import { attempt, hostOf, type TransportDialOptions, selfConnection } from "../transport/dialling.js";
 import type { NodeErrorCodes } from "../transport/failure.js";
-import { selfConnection } from "../transport/dialling.js";
 import { connectTrusted } from "./tls.js";
 
 /** Dials `tcp://host[:port]`, without encryption. */

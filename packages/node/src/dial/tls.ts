@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
-import { hostOf, type TransportDialOptions } from "../transport/dialling.js";
+import { hostOf, type TransportDialOptions, selfConnection } from "../transport/dialling.js";
 import type { NodeErrorCodes } from "../transport/failure.js";
-import { selfConnection } from "../transport/dialling.js";
 
 /** Converts the options to options of Node's `tls`. */
 function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {

@@ -1,9 +1,8 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import type { DirectSession } from "@quicrpc/core/transport";
-import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
+import { attempt, hostOf, type TransportDialOptions, selfConnection } from "../transport/dialling.js";
 import { requestWebSocket } from "../web-socket/handshake.js";
 import { webSocketOn } from "../web-socket/transport.js";
-import { selfConnection } from "../transport/dialling.js";
 import { connectTrusted } from "./tls.js";
 
 /** Dials `ws://` and `wss://`. */

@@ -1,9 +1,8 @@
 import { hostOf } from "../transport/dialling.js";
-import { type ProviderWith, providerFor } from "../urls.js";
+import { type ProviderWith, providerFor, transportUrl } from "../urls.js";
 import type { TransportProvider } from "../transport/provider.js";
 import { DEFAULT_PORT } from "../protocol.js";
 import type { ServeSettings } from "../serve-options.js";
-import { transportUrl } from "../urls.js";
 import type { ListenTarget } from "./listener.js";
 import { listenQuic, listenWebTransport } from "./quic.js";
 import { type PassedSocket, passedPorts } from "./systemd.js";

@@ -2,7 +2,14 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { divert } from "./socket-server.js";
+import {
+  divert,
+  listeningPlaceOf,
+  type AcceptedSocket,
+  AcceptedSockets,
+  socketListener,
+  startServer,
+} from "./socket-server.js";
 import { ConnectionLimiter, connectionLimits } from "./connection-limiter.js";
 import type { Listen } from "./with-tcp.js";
 import {
@@ -15,13 +22,6 @@ import {
 } from "./http-requests.js";
 import type { Http2Requests } from "./http2-connections.js";
 import type { Listener, WebOffer } from "./listener.js";
-import {
-  listeningPlaceOf,
-  type AcceptedSocket,
-  AcceptedSockets,
-  socketListener,
-  startServer,
-} from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
 import { reportRefusal } from "../refusals.js";
 import { VERSION_FIELDS } from "../web-socket/handshake.js";
