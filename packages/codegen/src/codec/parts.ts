@@ -46,6 +46,8 @@ function findGiven(node: SchemaNode): SchemaNode | undefined {
       return findGiven(node.inner);
     case "pipe":
       return node.from;
+    case "success":
+      return node.inner;
     case "record":
       return { ...node, keys: {} };
     case "union":

@@ -59,3 +59,11 @@ test("what a sender accepts its receiver accepts", async () => {
     });
   }
 });
+
+test("z.success gets the value that was sent", async () => {
+  const source = "z.success(z.map(z.string(), z.bigint()))";
+  const [sample] = await compileSamples(workspace, "success.service.ts", [
+    { source, valid: fc.constant(undefined), lossy: false },
+  ]);
+  expect(viaSession(sample?.codec as SessionCodec, new Map([["a", 1n]]))).toBe(true);
+});
