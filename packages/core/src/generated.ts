@@ -117,7 +117,6 @@ export {
   CONTAINERS,
   type Form,
   LISTS,
-  OBJECTS,
   partAt,
   partsOf,
   type Place,

@@ -160,8 +160,6 @@ export function placesOf<Part>(form: Form<Part, unknown>): Place<Part>[] {
   return places as Place<Part>[];
 }
 
-/** Kinds whose values are objects in JSON. */
-export const OBJECTS: ReadonlySet<string> = /* @__PURE__ */ new Set(["object", "record", "map"]);
 /** Kinds whose values are arrays in JSON. */
 export const LISTS: ReadonlySet<string> = /* @__PURE__ */ new Set(["array", "set", "tuple"]);
 /** Kinds whose values consist of other values. */
@@ -175,11 +173,15 @@ export const CONTAINERS: ReadonlySet<string> = /* @__PURE__ */ new Set([
 ]);
 
 /** Returns the schema for the item or property `key` of a value; undefined if there is none. */
-export function partAt<Part>(form: Form<Part, unknown>, key: string | number): Part | undefined {
+export function partAt<Part>(form: Form<Part, unknown>, key: PropertyKey): Part | undefined {
   if (form.kind === "tuple") return form.items[Number(key)] ?? form.rest;
   if (form.kind === "object") {
     const { others } = form;
-    return Object.hasOwn(form.fields, key) ? form.fields[key] : typeof others === "object" ? others : undefined;
+    return Object.hasOwn(form.fields, key)
+      ? form.fields[key as string]
+      : typeof others === "object"
+        ? others
+        : undefined;
   }
   return form.kind !== "map" && "element" in form ? form.element : undefined;
 }

@@ -1,6 +1,6 @@
-import { CONTAINERS, type Form, LISTS, OBJECTS, partsOf, readIsoDate } from "@quicrpc/core/generated";
+import { CONTAINERS, type Form, LISTS, partAt, readIsoDate } from "@quicrpc/core/generated";
 import { bigintOf, bytesOf } from "./conversions.js";
-import { basesOf, type Describe, isPart, unwrapped } from "./own-forms.js";
+import { basesOf, type Describe, unwrapped } from "./own-forms.js";
 
 /** Names two of `options` with the same form in JSON; returns undefined if all can be distinguished. */
 export function confusable<Part>(options: readonly Part[], describe: Describe<Part>): string | undefined {
@@ -62,38 +62,29 @@ class Comparison<Part> {
   }
 
   #ofBases(a: Form<Part, unknown>, b: Form<Part, unknown>): string | undefined {
-    if (a.kind === "tuple" && b.kind === "tuple") {
-      const most = Math.max(a.items.length, b.items.length);
-      for (let i = 0; i <= most; i++) {
-        const [left, right] = [a.items[i] ?? a.rest, b.items[i] ?? b.rest];
-        const reason = left && right && this.#between(left, right);
-        if (reason !== undefined) return reason;
-      }
-      return undefined;
-    }
-    if (LISTS.has(a.kind) && LISTS.has(b.kind)) return this.#ofParts(partsOf(a), partsOf(b));
     if (!CONTAINERS.has(a.kind)) return this.#reason(a, b);
-    if (!OBJECTS.has(a.kind) || !OBJECTS.has(b.kind) || areDisjoint(a, b, this.#describe)) return undefined;
-    const [left, right] = [fieldsOf(a), fieldsOf(b)];
-    for (const [name, part] of Object.entries(left.fields)) {
-      const other = right.fields[name] ?? right.others;
-      const reason = other === undefined ? undefined : this.#between(part, other);
+    if (!CONTAINERS.has(b.kind) || LISTS.has(a.kind) !== LISTS.has(b.kind)) return undefined;
+    if (areDisjoint(a, b, this.#describe)) return undefined;
+    for (const key of new Set([...keysOf(a), ...keysOf(b)])) {
+      const [left, right] = [partFor(a, key), partFor(b, key)];
+      const reason = left && right && this.#between(left, right);
       if (reason !== undefined) return reason;
-    }
-    return left.others === undefined || right.others === undefined
-      ? undefined
-      : this.#between(left.others, right.others);
-  }
-
-  #ofParts(left: readonly Part[], right: readonly Part[]): string | undefined {
-    for (const a of left) {
-      for (const b of right) {
-        const reason = this.#between(a, b);
-        if (reason !== undefined) return reason;
-      }
     }
     return undefined;
   }
+}
+
+/** Stands for the keys of an object that its schema does not declare. */
+const UNDECLARED = Symbol("undeclared");
+
+/** Returns a key for each part that a container may have. */
+function keysOf(form: Form<unknown, unknown>): PropertyKey[] {
+  if (LISTS.has(form.kind)) return [...("items" in form ? form.items : []).keys(), Infinity];
+  return [...("fields" in form ? Object.keys(form.fields) : []), UNDECLARED];
+}
+
+function partFor<Part>(form: Form<Part, unknown>, key: PropertyKey): Part | undefined {
+  return form.kind === "map" ? form.element : partAt(form, key);
 }
 
 function viewReason(a: Form<unknown, unknown>, b: Form<unknown, unknown>): string | undefined {
@@ -179,16 +170,4 @@ function literalReason(values: readonly unknown[], other: Form<unknown, unknown>
   const bigints = new Set(values.filter((value) => typeof value === "bigint").map(String));
   const isSame = other.values.some((value) => typeof value !== "bigint" && bigints.has(String(value)));
   return isSame ? "a bigint and the same as text or number" : undefined;
-}
-
-interface Fields<Part> {
-  readonly fields: Readonly<Record<string, Part>>;
-  /** The schema for values of undeclared keys. */
-  readonly others?: Part;
-}
-
-function fieldsOf<Part>(form: Form<Part, unknown>): Fields<Part> {
-  if (form.kind === "record" || form.kind === "map") return { fields: {}, others: form.element };
-  if (form.kind !== "object") return { fields: {} };
-  return isPart(form.others) ? { fields: form.fields, others: form.others } : { fields: form.fields };
 }

@@ -290,6 +290,8 @@ describe("messages that plain JSON does not say all of are refused", () => {
       wire.object({ k: wire.literal(null, 1), v: wire.string() }),
     ),
     wire.union(wire.tuple([wire.number(), wire.date()]), wire.tuple([wire.string(), wire.date()], wire.date())),
+    wire.union(wire.tuple([wire.string(), wire.date()]), wire.array(wire.number())),
+    wire.union(wire.object({ toString: wire.date() }), wire.object({ a: wire.string() })),
     wire.external(z.url(), "json"),
     wire.external(z.xor([z.string(), z.object({ a: z.number() })]), "json"),
   ])("%#: others are not", (shape) => {

@@ -9,7 +9,7 @@ export interface Described<Part> {
 /** Returns the description of `part`. */
 export type Describe<Part> = (part: Part) => Described<Part>;
 
-export function isPart<Part>(others: "strip" | "strict" | Part): others is Part {
+function isPart<Part>(others: "strip" | "strict" | Part): others is Part {
   return others !== "strip" && others !== "strict";
 }
 
