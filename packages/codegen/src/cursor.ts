@@ -1,6 +1,6 @@
 import { type CursorOption, itemCursor } from "@quicrpc/core/generated";
 import type { GeneratedKind } from "./model.js";
-import { ownStructure, partsOf, type SchemaNode } from "./schema/node.js";
+import { ownStructure, ownValue, partsOf, type SchemaNode } from "./schema/node.js";
 import { nodeOf } from "./schema/read.js";
 import { isZodSchema } from "./types/zod.js";
 
@@ -59,6 +59,6 @@ function shapesOf(item: SchemaNode): Readonly<Record<string, SchemaNode>>[] {
 }
 
 function isCursor(shape: Readonly<Record<string, SchemaNode>>, field: string): boolean {
-  const node = Object.hasOwn(shape, field) ? shape[field] : undefined;
+  const node = ownValue(shape, field);
   return node !== undefined && CURSOR_KINDS.has(ownStructure(node).kind);
 }

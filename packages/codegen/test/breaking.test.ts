@@ -48,6 +48,20 @@ const messages: readonly MessagePair[] = [
     ["safe field-added-required output.b"],
   ],
   [
+    "field removed whose name every object inherits",
+    "z.object({ a: z.int(), constructor: z.int() })",
+    "z.object({ a: z.int() })",
+    ["source field-removed-required input.constructor"],
+    ["wire field-removed-required output.constructor"],
+  ],
+  [
+    "such a field in an intersection",
+    "z.object({ a: z.int(), constructor: z.int() })",
+    "z.intersection(z.object({ a: z.int() }), z.object({ constructor: z.int() }))",
+    [],
+    [],
+  ],
+  [
     "optional field added",
     "z.object({ a: z.int() })",
     "z.object({ a: z.int(), b: z.int().optional() })",

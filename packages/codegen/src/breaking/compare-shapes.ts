@@ -1,3 +1,4 @@
+import { ownValue } from "../schema/node.js";
 import {
   isPartial,
   keysOf,
@@ -143,7 +144,7 @@ class ShapeComparison {
   #object(before: ShapeOf<"object">, after: ShapeOf<"object">, path: string): void {
     for (const [name, field] of Object.entries(before.fields)) {
       const at = `${path}.${name}`;
-      const now = after.fields[name];
+      const now = ownValue(after.fields, name);
       if (now === undefined) {
         this.#report(
           field.optional === true ? "field-removed-optional" : "field-removed-required",

@@ -1,4 +1,5 @@
 import type { ItemCursor } from "@quicrpc/core/generated";
+import { ownValue } from "../schema/node.js";
 import { CanonicalText } from "../shape/canonical.js";
 import { lastPart, payloadName } from "../proto/model.js";
 import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape, ShapeTypes } from "../shape/shape.js";
@@ -75,7 +76,7 @@ function compareServices(
       ([other, { id }]) => id === old.id && !Object.hasOwn(before.methods, other),
     );
     const method = Object.hasOwn(after.methods, name) ? name : (renamed?.[0] ?? name);
-    const now = after.methods[method];
+    const now = ownValue(after.methods, method);
     if (now === undefined) {
       changes.push(change("method-removed", { service, method }, "the method is gone"));
       continue;
@@ -247,7 +248,7 @@ function compareErrors(at: Place, before: VersionedMethod, after: VersionedMetho
   const [old, now] = [before.method.errors ?? {}, after.method.errors ?? {}];
   for (const [reason, { code, details }] of Object.entries(old)) {
     const path = `errors.${reason}`;
-    const other = now[reason];
+    const other = ownValue(now, reason);
     if (other === undefined) {
       changes.push(change("error-removed", { ...at, path }, "the error is gone"));
       continue;

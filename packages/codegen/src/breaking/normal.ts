@@ -1,4 +1,5 @@
 import { CONTAINERS } from "@quicrpc/core/generated";
+import { ownValue } from "../schema/node.js";
 import { mergeChecks } from "../shape/checks.js";
 import {
   type Checks,
@@ -64,7 +65,7 @@ function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ShapeOf<"obje
     if (only?.shape.kind !== "object" || others.length > 0 || only.shape.others !== undefined) return undefined;
     if (only.shape.checks !== undefined) checks = mergeChecks(checks, only.shape.checks);
     for (const [name, field] of Object.entries(only.shape.fields)) {
-      const known = fields[name];
+      const known = ownValue(fields, name);
       fields[name] = known === undefined ? field : intersect(known, field, types);
     }
   }

@@ -1,6 +1,15 @@
 import { dropsKeys } from "./parts.js";
 import { mayBeUndefined } from "../schema/optional.js";
-import { factOf, type NodeOf, partsInside, partsOf, reaching, type SchemaNode, unwrapped } from "../schema/node.js";
+import {
+  factOf,
+  type NodeOf,
+  ownValue,
+  partsInside,
+  partsOf,
+  reaching,
+  type SchemaNode,
+  unwrapped,
+} from "../schema/node.js";
 
 /** The kind of a value as far as it is known without decoding it: by `wire.kindOf` from a JavaScript value, by `wire.kindAt` from its first byte in MessagePack. */
 export type ValueKind = "string" | "number" | "bigint" | "boolean" | "null" | "array" | "object" | "bytes" | "date";
@@ -103,7 +112,7 @@ function mayMistake(earlier: SchemaNode, later: SchemaNode, compared: ComparedPa
   if (a.kind === "array" && b.kind === "array") return mayMistake(a.element, b.element, compared);
   if (a.kind !== "object" || b.kind !== "object" || a.others !== "strip") return true;
   return Object.entries(a.fields).some(([name, field]) => {
-    const other = b.fields[name];
+    const other = ownValue(b.fields, name);
     return other === undefined ? b.others === "strip" : mayMistake(field, other, compared);
   });
 }
@@ -129,7 +138,7 @@ function areDisjoint(earlier: SchemaNode, later: SchemaNode, compared: ComparedP
   if (a.kind !== "object" || b.kind !== "object") return false;
   return Object.entries(a.fields).some(([name, field]) => {
     if (field.optin !== undefined || mayBeUndefined(field) || bare(field).kind === "any") return false;
-    const other = b.fields[name];
+    const other = ownValue(b.fields, name);
     return other === undefined ? typeof b.others === "string" && hasKinds(field) : areDisjoint(field, other, compared);
   });
 }

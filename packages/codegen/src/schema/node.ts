@@ -168,6 +168,11 @@ export function partsInside(kinds: ReadonlySet<string>): (node: SchemaNode) => r
   return (node) => (kinds.has(node.kind) ? partsOf(node) : []);
 }
 
+/** Returns the value of `key`, which may be a name that every object inherits, such as `constructor`. */
+export function ownValue<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
 /** Returns the fields of an object, in order. */
 export function fieldsOf({ fields }: NodeOf<"object">): FieldNode[] {
   return Object.entries(fields).map(([name, node]) => ({ name, node }));
