@@ -9,16 +9,19 @@ import {
 } from "@quicrpc/core/internal";
 
 /**
- * Decompressed messages of up to 1 KiB after which streams with further ones wait for another turn of the event loop. A
- * message costs 15 to 30 µs however small it is, because each needs a decompressor of its own.
+ * Number of messages that are decompressed in one turn of the event loop, if each has up to 1 KiB; further ones wait
+ * for the next turn. Each message needs its own decompressor, which costs 15 to 30 µs.
  */
 const TURN_MESSAGES = 500;
 const NOTHING = new Uint8Array(0);
 
-/** Shared by all sessions of a process. */
+/** Counts the work of the current turn of the event loop, for all sessions of the process. */
 const pace: TurnPace = new TurnPace(TURN_MESSAGES);
 
-/** Returns the algorithm with a limit on the bytes that all sessions of a process decompress in one turn of the event loop. */
+/**
+ * Returns `algorithm` with a limit on the bytes that all sessions of the process decompress in one turn of the event
+ * loop.
+ */
 export function pacedCompression(algorithm: Compression): PacedCompression {
   return {
     name: algorithm.name,
@@ -38,13 +41,14 @@ export function pacedCompression(algorithm: Compression): PacedCompression {
 }
 
 /**
- * Leaves the rest of a chunk for another turn of the event loop if much was decompressed in this one. The rest is dropped
- * if its session ends meanwhile, so this side's own streams, which bring answers, are read at once.
+ * Reads frames, and leaves the rest of a chunk for the next turn of the event loop if much was decompressed in this
+ * one. Streams that this side opened are always read at once: they carry responses, which would be lost if the session
+ * ended meanwhile.
  */
 class PacedReader extends FrameReader {
   readonly #stream: PausedStream;
   readonly #memory: MemoryBudget;
-  /** The rest; undefined unless the reader waits for another turn. */
+  /** Bytes that are read in the next turn; undefined if the reader is not waiting. */
   #rest: Uint8Array | undefined = undefined;
 
   constructor(budget: MemoryBudget, stream: PausedStream) {

@@ -1,27 +1,27 @@
 import { Fifo } from "../fifo.js";
 
-/** Size of one piece in bytes, which is the most memory held beyond the bytes themselves. */
+/** Size of one piece in bytes. The queue uses at most this much memory in addition to the bytes in it. */
 const PIECE = 16 * 1024;
 
 /**
- * A queue of bytes that have arrived and are not yet read. They are copied into pieces of equal size: if the peer sent
- * single bytes, a queue of chunks would take a hundred times their size and would keep the packets in memory.
+ * A queue of received bytes that are not read yet. They are copied into pieces of equal size: if the peer sent single
+ * bytes, a queue of chunks would use a hundred times as much memory and keep the received packets alive.
  */
 export class ByteQueue {
-  /** Bytes held. */
+  /** Number of bytes in the queue. */
   bytes = 0;
   private readonly pieces: Fifo<Uint8Array> = new Fifo();
-  /** The newest piece, while there is room in it. */
+  /** The newest piece, if it is not full. */
   private last: Uint8Array | undefined = undefined;
   private filled = 0;
   private readonly most: number;
 
-  /** @param most bytes that are held at once */
+  /** @param most maximum bytes in the queue */
   constructor(most: number = Number.POSITIVE_INFINITY) {
     this.most = most;
   }
 
-  /** Appends the chunk. Throws if the queue would exceed its limit. */
+  /** Appends a copy of `chunk`. Throws if the queue would exceed its limit. */
   push(chunk: Uint8Array): void {
     if (this.bytes + chunk.length > this.most) {
       throw new Error(`the peer sent more than ${this.most} unread bytes (maxHeldBytes)`);

@@ -14,68 +14,84 @@ import type {
 import * as ResetCode from "./close-codes.js";
 import { codeNumber } from "../codes.js";
 
-/** A duplex, ordered and reliable stream of bytes: a socket, a pipe, a port. Methods after its end do nothing. */
+/**
+ * A duplex, ordered and reliable stream of bytes, such as a socket, a pipe or a port. Calling a method after the stream
+ * has ended has no effect.
+ */
 export interface ByteStream {
   /**
-   * Starts delivery to `handler`, beginning with the bytes that have already arrived. Delivers nothing before it
-   * returns. Called once.
+   * Starts delivery to `handler`, beginning with the bytes that have already arrived. Does not call the handler before
+   * it returns. Called once.
    */
   attach(handler: ByteStreamHandler): void;
   /**
-   * Sends `bytes`, which are copied or sent before it returns. Returns false above the high-water mark; `onDrain` follows
-   * once below it again.
+   * Sends `bytes`. They are copied or sent before it returns. Returns false if the amount of unsent data exceeds the
+   * high-water mark; the handler's `onDrain` is called when it no longer does.
    */
   write(bytes: Uint8Array): boolean;
-  /** Written bytes that wait to be sent. */
+  /** Returns the number of written bytes that are not sent yet. */
   pendingBytes(): number;
-  /** Ends the sending side after the written data. */
+  /** Ends the sending side after the written data has been sent. */
   end(): void;
-  /** Releases the stream at once, in both directions. */
+  /** Closes the stream at once, in both directions. */
   destroy(): void;
-  /** Stops delivery and, if the transport supports it, holds the peer back. */
+  /** Stops delivery and, if the transport supports backpressure, stops the peer from sending. */
   pause(): void;
   resume(): void;
 }
 
 /** Receives the events of a byte stream. */
 export interface ByteStreamHandler {
-  /** Bytes in order; the chunk belongs to the handler and is never written again, unless it `borrows`. */
+  /** Called with received bytes, in order. The handler may keep the chunk, unless its `borrows` is true. */
   onData(chunk: Uint8Array): void;
   /**
-   * True if the handler does not use a chunk after `onData` has returned, so that its memory can be reused for the next
-   * one. It may change between chunks.
+   * True if the handler does not use a chunk after `onData` has returned, so that the stream can reuse its memory. The
+   * value may change between chunks.
    */
   readonly borrows?: boolean;
   onDrain(): void;
-  /** The peer ended its sending side. */
+  /** Called when the peer has ended its sending side. */
   onEnd(): void;
-  /** The stream is over. The last call, and the only one that may come without `onEnd` before it. */
+  /**
+   * Called once, as the last event, when both sides of the stream have ended or it has failed. `error` is the failure.
+   */
   onClosed(error: Error | undefined): void;
 }
 
-/** The end of a byte stream that a session is: the side that dialled is the client. Both sides may call and serve. */
+/**
+ * Which side of a byte stream this process is: the client opened the connection. Both sides may make and serve calls.
+ */
 export type Role = "client" | "server";
 
 /** Options of a transport over a byte stream. */
 export interface ByteStreamOptions {
-  /** Milliseconds that a close waits for the peer to end its side. Default: `DEFAULT_LIMITS.maxCloseMs`. */
+  /**
+   * Milliseconds that closing a session waits for the peer to end its side of the stream. Default:
+   * `DEFAULT_LIMITS.maxCloseMs`.
+   */
   readonly closeTimeoutMs?: number;
   /**
-   * Maximum bytes that have arrived and are not yet read. It applies to transports that cannot hold the peer back: a
-   * `MessagePort`, a browser's WebSocket. If the peer sends more, its session is lost. Default: 40 MiB, the sum of
-   * `DEFAULT_LIMITS.maxSessionBytes` and two frames of the largest size.
+   * Maximum bytes that have arrived and are not read yet, for transports without backpressure: a `MessagePort` and a
+   * browser's WebSocket. If the peer sends more, its session is lost. Default: 40 MiB, which is
+   * `DEFAULT_LIMITS.maxSessionBytes` plus two frames of the maximum size.
    */
   readonly maxHeldBytes?: number;
-  /** Called once the peer has greeted, and so has shown that it speaks this protocol. Default: none. */
+  /** Called when the peer's first frame shows that it speaks this protocol. Default: none. */
   readonly onGreeted?: () => void;
-  /** Keying material of the underlying TLS connection, to which a client's proof can be bound. Default: none. */
+  /**
+   * Exports keying material of the underlying TLS connection, to which a client's key proof can be bound. Default:
+   * none.
+   */
   readonly exportKeyingMaterial?: KeyingMaterialExporter["exportKeyingMaterial"];
 }
 
-/** Default of `maxHeldBytes`: more than the memory that a peer's own session lets wait. */
+/** Default of `maxHeldBytes`, in bytes: more than a peer's own session allows to be waiting. */
 export const MAX_HELD_BYTES: number = DEFAULT_LIMITS.maxSessionBytes + 2 * DEFAULT_LIMITS.maxFrameBytes;
 
-/** A transport over one byte stream, for one session: all calls, of both peers, share one lane (docs/protocol.md §8). */
+/**
+ * Creates a transport for one session over a byte stream. All calls, of both peers, share one lane (docs/protocol.md
+ * §8).
+ */
 export function byteStreamTransport(stream: ByteStream, role: Role, options: ByteStreamOptions = {}): DirectSession {
   return new ByteStreamSession(stream, role, options);
 }
@@ -88,11 +104,11 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   private readonly onGreeted: (() => void) | undefined;
   private handler: DirectSessionHandler | undefined = undefined;
   private streamHandler: DirectStreamHandler | undefined = undefined;
-  /** How the session ends, from the moment that is known. */
+  /** How the session ends; undefined until this side or the peer has closed it, or it is lost. */
   private ending: { info: CloseInfo; error: Error | undefined } | undefined = undefined;
   private told = false;
   private attached = false;
-  /** Bytes that were read before there was a handler, and are still to be delivered. */
+  /** Bytes that arrived before a handler was attached and are not delivered yet. */
   private held: Uint8Array | undefined = undefined;
   private peek: { look: (bytes: Uint8Array) => boolean; onOver: () => void } | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
@@ -115,20 +131,22 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     throw new Error("a byte stream carries one lane and no other streams");
   }
 
-  /** Sends the reason for the end of the session, and waits for the peer's end before the owner is notified. */
+  /**
+   * Sends the reason for closing, ends this side, and reports the end to the handler when the peer has ended its side.
+   */
   close({ closeCode = 0, reason = "" }: CloseInfo = {}): void {
     if (this.ending !== undefined) return;
     this.ending = { info: { closeCode, reason }, error: closeError({ closeCode, reason }) };
     this.streamHandler?.onClosed(this.ending.error);
     this.bytes.write(closeFrame(closeCode, reason));
     this.bytes.end();
-    // The peer's end comes after its data, so the data must be read and dropped.
+    // The peer ends its side after its data, so that data must be read and dropped.
     this.bytes.resume();
     this.timer = setTimeout(() => this.over(), this.closeTimeoutMs);
     this.start();
   }
 
-  /** Bytes that are held are copies. */
+  /** True while received bytes are buffered, because the buffer contains copies. */
   get borrows(): boolean {
     return this.held !== undefined || this.streamHandler === undefined || this.streamHandler.borrows === true;
   }
@@ -139,7 +157,10 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     else this.hold(chunk);
   }
 
-  /** Buffers data that arrives before the handler, and passes it to `look` if there is one. */
+  /**
+   * Buffers data that arrives before a handler is attached, and passes it to the `look` callback of `peek`, if there is
+   * one.
+   */
   private hold(chunk: Uint8Array): void {
     this.held = this.held === undefined ? chunk.slice() : joined(this.held, chunk);
     if (this.peek === undefined || this.peek.look(this.held)) return;
@@ -147,9 +168,10 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     this.bytes.pause();
   }
 
-  /** Delivers the buffered data, and new data from then on. */
+  /** Delivers the buffered data to the handler that was attached; later data is delivered directly. */
   private deliverHeld(): void {
-    // First, because the handler may pause the stream. Bytes that this delivers at once are buffered behind the others.
+    // `resume` comes first, because the handler may pause the stream again. Data that it delivers at once is appended
+    // to the buffer.
     this.bytes.resume();
     const { held } = this;
     this.held = undefined;
@@ -190,7 +212,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
         }
         this.peek = { look, onOver };
         this.start();
-        // Bytes left by an earlier `peek`, which has paused the stream.
+        // An earlier `peek` left these bytes and paused the stream.
         if (this.held === undefined) return;
         if (look(this.held)) this.bytes.resume();
         else this.peek = undefined;
@@ -238,7 +260,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   }
 }
 
-/** Returns the reason for closing a session over a byte stream in cases in which other sessions would only reset one stream. */
+/** Returns the close reason for an error code that other transports would use to reset a single stream. */
 function closeReason(code: number): string {
   if (code === ResetCode.ProtocolError) return "protocol error";
   if (code === ResetCode.UnknownKind) return "the peer does not speak quicrpc";

@@ -10,56 +10,56 @@ import type { SessionCompression } from "./compression.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import * as ResetCode from "./close-codes.js";
 
-/** Number of written bytes after which the transport is asked how many of them wait. */
+/** Written bytes after which the channel asks the transport how many of them are still unsent. */
 const MEASURE_AT = 4096;
 
-/** Written bytes that are sent at once, without waiting for the end of the turn. */
+/** Number of written bytes at which the channel sends them without waiting for the end of the event loop turn. */
 const FLUSH_AT = 64 * 1024;
 
-/** One buffer serves every channel that sends each frame at once: `write` has taken the bytes when it returns. */
+/** Buffer shared by all channels that send each frame at once. It can be reused when the stream's `write` returns. */
 const shared: FrameWriter = new FrameWriter(16 * 1024);
 
-/** Receives the events of a channel. After `onFailed` or `onClosed` nothing follows. */
+/** Receives the events of a channel. No event follows `onFailed` or `onClosed`. */
 export interface FrameHandler extends FrameReceiver {
-  /** Throws `ProtocolError` to abort the channel. */
+  /** Called with each received frame. Throws `ProtocolError` to abort the channel. */
   onFrame(frame: Frame): void;
-  /** FIN, after whole frames. */
+  /** Called when the peer has ended its sending side (FIN) after a complete frame. */
   onEnd(): void;
   onReset(code: number): void;
   onStopSending(code: number): void;
-  /** Called when this side has aborted the stream because the peer violated the protocol. */
+  /** Called after this side has aborted the stream because the peer violated the protocol. */
   onFailed(error: ProtocolError): void;
-  /** The session ended. */
+  /** Called when the session has ended. */
   onClosed(error: Error | undefined): void;
 }
 
-/** Counters of all channels of a session. */
+/** Counters that all channels of a session share. */
 export interface Traffic {
-  /** Bytes of credit that streams of messages on lanes have beyond their first. */
+  /** Bytes of credit granted to message streams on lanes beyond their initial credit. */
   extraCredit: number;
 }
 
 /** Settings and state that the channels of a session share. */
 export interface ChannelSettings {
   readonly limits: ClientLimits;
-  /** Bytes that every stream begins with, before its kind. */
+  /** Bytes at the beginning of every stream, before the number of its kind. */
   readonly prefix: Uint8Array;
-  /** Undefined if nothing is compressed. */
+  /** Compression of messages; undefined if the session has none. */
   readonly compression: SessionCompression | undefined;
-  /** Budget for the memory that the peer makes this side hold. */
+  /** Budget for the memory that data from the peer, and data that it does not read, occupies on this side. */
   readonly budget: MemoryBudget;
   readonly traffic: Traffic;
 }
 
-/** One stream as frames, both ways. */
+/** Sends and receives frames over one stream. */
 export class Channel implements DirectStreamHandler, Measured {
   readonly stream: DirectStream;
   readonly compression: SessionCompression | undefined;
-  /** The contents of a frame are copied when it is decoded. */
+  /** True because decoding a frame copies its contents. */
   readonly borrows: boolean = true;
-  /** False above the transport's high-water mark. */
+  /** False while the amount of unsent data exceeds the transport's high-water mark. */
   writable = true;
-  /** Grows with every sign of the peer: bytes that arrive, and room for more. */
+  /** Counter that grows whenever the peer shows activity: it sends bytes, or reads enough for `onDrain`. */
   signsOfLife = 0;
   readonly traffic: Traffic;
   private readonly reader: FrameReader;
@@ -67,19 +67,24 @@ export class Channel implements DirectStreamHandler, Measured {
   readonly budget: MemoryBudget;
   private handler: FrameHandler | undefined = undefined;
   private readonly prefix: Uint8Array;
-  /** Goes out, after the prefix, before the first frame; undefined once it has. */
+  /**
+   * Number of the stream's kind, which is sent after the prefix and before the first frame; undefined once it has been
+   * sent.
+   */
   private kindToSend: number | undefined = undefined;
   private writer: FrameWriter = shared;
-  /** Undefined while each frame is sent at once. */
+  /** Collects the frames of one turn of the event loop; undefined while each frame is sent at once. */
   private gathering: Gathering | undefined = undefined;
   private sendingOver = false;
-  /** Whether the peer opened the stream: if it does not read our responses, its requests are not read either. */
+  /**
+   * True if the peer opened the stream. If the peer then does not read responses, this side does not read its requests.
+   */
   accepted = false;
   private pauses = 0;
   private heldBack = false;
-  /** Bytes that waited in the transport when it was last asked, as charged to the budget. */
+  /** Unsent bytes at the transport's last report, which are charged to the memory budget. */
   private unsentBytes = 0;
-  /** Bytes handed over since then. */
+  /** Bytes written since the transport last reported its unsent bytes. */
   private unmeasured = 0;
   private waiting: (() => void)[] | undefined = undefined;
 
@@ -93,7 +98,7 @@ export class Channel implements DirectStreamHandler, Measured {
     this.reader = compression?.reader(budget, this) ?? new FrameReader(limits.maxFrameBytes, budget);
   }
 
-  /** A stream this side opened; its kind goes out with the first frame. */
+  /** Creates the channel of a stream that this side opened. The stream's kind is sent with the first frame. */
   static open(stream: DirectStream, kind: number, handler: FrameHandler, settings: ChannelSettings): Channel {
     const channel = new Channel(stream, settings);
     channel.handler = handler;
@@ -103,8 +108,8 @@ export class Channel implements DirectStreamHandler, Measured {
   }
 
   /**
-   * Takes over a stream that the peer opened, after its kind was read. The owner of the stream's handler forwards
-   * events to the channel.
+   * Creates the channel of a stream that the peer opened, after its kind has been read. The handler attached to the
+   * stream forwards events to the channel.
    */
   static accept(stream: DirectStream, handler: (channel: Channel) => FrameHandler, settings: ChannelSettings): Channel {
     const channel = new Channel(stream, settings);
@@ -117,33 +122,33 @@ export class Channel implements DirectStreamHandler, Measured {
     return this.gathering !== undefined;
   }
 
-  /** Frames are gathered from now on. */
+  /** Collects frames in `gathering` from now on, instead of sending each at once. */
   gather(gathering: Gathering): void {
     this.gathering = gathering;
     this.writer = gathering.writer;
   }
 
-  /** Throws `RpcError` if the peer does not read and the unsent bytes are over the limit. */
+  /** Throws `RpcError` if unsent bytes exceed the memory budget because the peer does not read them. */
   requireRoom(): void {
     if (this.unsentBytes === 0 || this.budget.room >= 0) return;
     this.measure();
     if (this.unsentBytes > 0 && this.budget.room < 0) throw this.budget.refusal("what the peer does not read");
   }
 
-  /** Asks the transport how many of the bytes that it was given are still unsent. */
+  /** Asks the transport how many written bytes are still unsent, and charges them to the memory budget. */
   measure(): boolean {
     this.unmeasured = 0;
     return this.chargeUnsent(this.stream.pendingBytes());
   }
 
-  /** The buffer that frames are appended to. */
+  /** The writer to which frames are appended. */
   get out(): FrameWriter {
     return this.writer;
   }
 
   /**
-   * Sends one frame, whose body `write` appends, and returns its bytes. With `end`, it is this side's last frame and FIN follows. If
-   * `write` throws, so does this, and nothing of the frame is sent.
+   * Sends one frame and returns its size in bytes. `write` appends the body; if it throws, nothing is sent and the
+   * error is rethrown. If `end` is true, this side's sending ends (FIN) after the frame.
    */
   frame(
     typeAndFlags: number,
@@ -159,8 +164,8 @@ export class Channel implements DirectStreamHandler, Measured {
   }
 
   /**
-   * Writes the bytes that precede the first frame; returns the position to which a frame is rolled back. Call
-   * `committed` after the frame.
+   * Writes the bytes that precede the first frame of the stream. Returns the position to which the writer returns if
+   * the frame fails. The caller then writes one frame and calls `committed`.
    */
   begin(): number {
     const { writer, prefix, kindToSend } = this;
@@ -173,7 +178,10 @@ export class Channel implements DirectStreamHandler, Measured {
     return start;
   }
 
-  /** Sends the frame that has been written, now or at the end of the turn; with `end`, FIN follows. */
+  /**
+   * Sends a complete frame at once or at the end of the event loop turn. If `end` is true, this side's sending ends
+   * (FIN) after it.
+   */
   committed(end: boolean): void {
     const { writer, gathering } = this;
     this.kindToSend = undefined;
@@ -181,23 +189,26 @@ export class Channel implements DirectStreamHandler, Measured {
     else if (!gathering.scheduled) gathering.schedule();
   }
 
-  /** Runs `write` now, or after the frame that is being encoded: user code called from an encoder may lead here. */
+  /**
+   * Runs `write` now, or after the frame that is being encoded, because an encoder may call application code that makes
+   * a call.
+   */
   whenIdle(write: () => void): void {
     if (this.writer.idle) write();
     else queueMicrotask(write);
   }
 
-  /** Ends this side with FIN, without a further frame. */
+  /** Ends this side's sending (FIN) without a further frame. */
   finish(): void {
     this.flush(true);
   }
 
-  /** Sends what waits for the end of the turn. */
+  /** Sends the frames that were to be sent at the end of the event loop turn. */
   flushNow(): void {
     this.flush(false);
   }
 
-  /** Abandons the sending side, unless it has ended. */
+  /** Resets the sending side with an application error code, unless it has ended. */
   stopSending(code: number): void {
     if (this.sendingOver) return;
     this.sendingOver = true;
@@ -205,13 +216,16 @@ export class Channel implements DirectStreamHandler, Measured {
     this.measureUnsent();
   }
 
-  /** Stops reading, for good: nothing more is delivered. */
+  /**
+   * Stops reading for good, and asks the peer to stop sending with an application error code. No further frame is
+   * delivered.
+   */
   refuseMore(code: number): void {
     this.reader.stop();
     this.stream.stopSending(code);
   }
 
-  /** Gives both directions up with an application error code. */
+  /** Aborts both directions of the stream with an application error code. */
   reset(code: number): void {
     this.stopReading();
     this.sendingOver = true;
@@ -220,7 +234,7 @@ export class Channel implements DirectStreamHandler, Measured {
     this.measureUnsent();
   }
 
-  /** Stops reading until `resume` has been called as often. */
+  /** Stops reading until `resume` has been called as many times as `pause`. */
   pause(): void {
     if (this.pauses++ === 0) this.stream.pause();
   }
@@ -229,7 +243,7 @@ export class Channel implements DirectStreamHandler, Measured {
     if (--this.pauses === 0) this.stream.resume();
   }
 
-  /** Calls `resume` once, when `writable` is true again. Never calls it if the stream ends before. */
+  /** Calls `resume` once, when `writable` is true again. Does not call it if the stream ends before that. */
   whenWritable(resume: () => void): void {
     this.waiting ??= [];
     this.waiting.push(resume);
@@ -247,7 +261,7 @@ export class Channel implements DirectStreamHandler, Measured {
   onData(chunk: Uint8Array, from: number = 0): void {
     this.signsOfLife++;
     const { handler } = this;
-    // The frames have no receiver any more.
+    // The channel has ended, so frames have no receiver.
     if (handler === undefined) return;
     try {
       this.reader.push(chunk, from, handler);
@@ -257,7 +271,7 @@ export class Channel implements DirectStreamHandler, Measured {
       else this.fail(new ProtocolError(asError(error).message, { cause: error }));
       return;
     }
-    // Answers that are ready leave now; `shared` never holds any between turns.
+    // Responses that are complete are sent now. Unlike `gathering`, the shared writer is always empty between turns.
     if (this.gathering !== undefined) this.flush(false);
   }
 
@@ -308,7 +322,7 @@ export class Channel implements DirectStreamHandler, Measured {
 
   private flush(end: boolean): void {
     const { writer } = this;
-    // The whole frame leaves when it is committed.
+    // A frame is sent when it is complete.
     if (!writer.idle || (writer.position === 0 && !end)) return;
     const bytes = writer.written();
     const isOpen = !this.sendingOver;
@@ -321,7 +335,7 @@ export class Channel implements DirectStreamHandler, Measured {
       this.onClosed(asError(error));
       return;
     } finally {
-      // In any case, because the buffer may be shared.
+      // The writer is cleared even if the stream has ended, because its buffer may be shared.
       writer.clear();
     }
     if (!isOpen) return;
@@ -329,7 +343,8 @@ export class Channel implements DirectStreamHandler, Measured {
     const fits = this.writable && this.unmeasured < MEASURE_AT ? true : this.measure();
     if (end) this.letGo();
     else if (!this.writable) this.holdBack();
-    // A refusal is answered, and the answer adds to the bytes that wait; the peer may have sent more before it received one.
+    // The budget may be exceeded by the size of one frame, because a refused request adds an error response to the
+    // unsent bytes, and the peer may have sent more requests before it received one.
     if (!fits && this.unsentBytes > 0 && this.budget.room < -this.limits.maxFrameBytes)
       this.refuse(this.budget.refusal("what the peer does not read"));
   }
@@ -344,14 +359,14 @@ export class Channel implements DirectStreamHandler, Measured {
     this.resume();
   }
 
-  /** Stops reading requests of a peer that does not read its responses. */
+  /** Stops reading requests from a peer that does not read its responses. */
   private holdBack(): void {
     if (!this.accepted || this.heldBack) return;
     this.heldBack = true;
     this.pause();
   }
 
-  /** Charges the memory budget for unsent bytes. */
+  /** Charges `bytes` unsent bytes to the memory budget. Returns false if they exceed it. */
   private chargeUnsent(bytes: number): boolean {
     const { budget, unsentBytes } = this;
     if (bytes === unsentBytes) return true;

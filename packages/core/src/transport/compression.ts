@@ -6,7 +6,7 @@ import { FLAG_COMPRESSED } from "../wire/frame.js";
 import type { FrameReader } from "../wire/reader.js";
 import type { FrameWriter } from "../wire/writer.js";
 
-/** Messages of fewer bytes gain little. */
+/** Minimum bytes of a message that is compressed by default. Smaller messages gain little. */
 const MIN_BYTES = 1024;
 /**
  * A message may decompress to at most `FREE_BYTES` plus `MAX_RATIO` times its compressed size, so that the cost of
@@ -16,19 +16,21 @@ const FREE_BYTES = 4096;
 const MAX_RATIO = 100;
 
 /**
- * Compression of one session, in both directions. A compressed message is written into its frame as the number of the
- * algorithm (1 byte), followed by the algorithm's output.
+ * Compresses and decompresses the messages of one session. A compressed message consists of the number of the algorithm
+ * (1 byte) and the algorithm's output.
  */
 export class SessionCompression {
-  /** Numbers of the algorithms that this side reads. */
+  /** Numbers of the algorithms that this side can decompress. */
   readonly numbers: readonly number[];
   readonly #algorithms: readonly Compression[];
   readonly #minBytes: number;
   readonly #maxBytes: number;
-  /** An algorithm that the peer reads; undefined until its hello has arrived. */
+  /**
+   * The algorithm with which this side compresses; undefined if the peer supports none, or has not sent its hello yet.
+   */
   #chosen: Compression | undefined = undefined;
 
-  /** @param maxBytes of a message that was compressed: `limits.maxDecompressedBytes` */
+  /** @param maxBytes maximum bytes of a decompressed message: `limits.maxDecompressedBytes` */
   constructor({ algorithms, minBytes = MIN_BYTES }: CompressionOptions, maxBytes: number) {
     this.#algorithms = algorithms;
     this.numbers = algorithms.map(({ name }) => COMPRESSION_NUMBERS[name]);
@@ -36,16 +38,16 @@ export class SessionCompression {
     this.#maxBytes = maxBytes;
   }
 
-  /** The peer reads the algorithms of these numbers. */
+  /** Called with the numbers of the algorithms that the peer can decompress, when its hello has arrived. */
   onPeer(numbers: Uint8Array): void {
     this.#chosen = this.#algorithms.find(({ name }) => numbers.includes(COMPRESSION_NUMBERS[name]));
   }
 
   /**
-   * Compresses the part of the frame started at `mark` from `start` on, if the peer supports that and the result is
+   * Compresses the part from `start` of the frame that begins at `mark`, if the peer supports that and the result is
    * shorter.
    *
-   * @param wanted true: whatever its length; false: never; undefined: decided by length
+   * @param wanted true to compress regardless of the length, false not to compress; undefined to decide by length
    */
   shrink(out: FrameWriter, mark: number, start: number, wanted: boolean | undefined): void {
     const chosen = this.#chosen;
@@ -59,7 +61,7 @@ export class SessionCompression {
     out.flag(mark, FLAG_COMPRESSED);
   }
 
-  /** Decompresses `bytes[start, end)`. Throws `RpcError` when it cannot be read, or is too large. */
+  /** Decompresses `bytes[start, end)`. Throws `RpcError` if the data is invalid or the result is too large. */
   expand(bytes: Uint8Array, start: number, end: number): Uint8Array {
     const algorithm = this.#algorithms.find(({ name }) => COMPRESSION_NUMBERS[name] === bytes[start]);
     if (algorithm === undefined) throw unknownCompression(bytes, start, end);
@@ -76,22 +78,22 @@ export class SessionCompression {
     }
   }
 
-  /** Creates the reader of a stream, if algorithms need one of their own. */
+  /** Creates a stream's frame reader if an algorithm needs a special one; returns undefined otherwise. */
   reader(budget: MemoryBudget, stream: PausedStream): FrameReader | undefined {
     return this.#algorithms.find(isPaced)?.createReader(budget, stream);
   }
 }
 
-/** Most bytes that a message of `length` compressed bytes may have when it is decompressed. */
+/** Returns the maximum decompressed size, in bytes, of a message of `length` compressed bytes. */
 function mostOf(length: number): number {
   return FREE_BYTES + length * MAX_RATIO;
 }
 
-/** A stream whose reader may pause it: a channel. */
+/** A stream that its frame reader may pause. Channels implement this interface. */
 export interface PausedStream {
-  /** Whether the peer opened it. */
+  /** True if the peer opened the stream. */
   readonly accepted: boolean;
-  /** The same for all streams of a session. */
+  /** Compression of the session, the same object for all of its streams. */
   readonly compression: SessionCompression | undefined;
   readonly limits: { readonly maxFrameBytes: number };
   onData(chunk: Uint8Array): void;
@@ -99,7 +101,10 @@ export interface PausedStream {
   resume(): void;
 }
 
-/** An algorithm whose streams need a reader of their own. */
+/**
+ * A compression algorithm that provides its own frame reader, which spreads decompression over several turns of the
+ * event loop.
+ */
 export interface PacedCompression extends Compression {
   createReader(budget: MemoryBudget, stream: PausedStream): FrameReader;
 }

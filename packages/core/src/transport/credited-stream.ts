@@ -5,28 +5,28 @@ import type { ByteStream, ByteStreamHandler } from "./byte-stream.js";
 import { ByteQueue } from "./byte-queue.js";
 import type { WebTransportStream } from "./session.js";
 
-/** Bytes sent and not yet taken by the peer, at most. */
+/** Maximum bytes that this side sends before the peer has read them. */
 const WINDOW = 1024 * 1024;
-/** Bytes taken that make an acknowledgement worth its while. */
+/** Number of bytes that this side reads before it acknowledges them. */
 const ACK_STEP = WINDOW / 4;
-/** Most bytes of a chunk that this side sends. */
+/** Maximum bytes of a chunk that this side sends. */
 const MAX_CHUNK = 32 * 1024;
 
 /**
  * A byte stream over a pair of WHATWG streams whose transport has no backpressure. The receiver provides it: it reports
- * how many bytes it has read. Both directions are
+ * how many bytes it has read. The data in each direction consists of
  *
  *     length (varint, not 0) | bytes          a chunk
  *     0 | count (varint, not 0)               `count` bytes of the peer's chunks were read
  *
- * At most 1 MiB is sent and not yet read (docs/protocol.md §8). Reading begins at once, so this also bounds the data
- * that is buffered before `attach` or while delivery is paused.
+ * A side sends at most 1 MiB that the peer has not read (docs/protocol.md §8). Reading begins at once, so this also
+ * limits the data that is buffered before `attach` or while delivery is paused.
  */
 export class CreditedStream implements ByteStream {
   private readonly release: () => void;
   private handler: ByteStreamHandler | undefined = undefined;
   private writer: WritableStreamDefaultWriter<Uint8Array> | undefined = undefined;
-  /** Chunks, with their length fields, that wait for the window. */
+  /** Chunks, including their length fields, that cannot be sent until the peer has read earlier ones. */
   private readonly queue: Fifo<{ readonly message: Uint8Array; readonly size: number }> = new Fifo();
   private queued = 0;
   private untaken = 0;
@@ -36,21 +36,21 @@ export class CreditedStream implements ByteStream {
   private peerEnded = false;
   /** Data that arrived before a handler was attached, or while delivery is paused. */
   private readonly held: ByteQueue = new ByteQueue();
-  /** The peer's end has arrived after `held` and is not yet delivered. */
+  /** True if the peer has ended its side, and that event is delivered after the bytes in `held`. */
   private endHeld = false;
   private paused = false;
-  /** Bytes taken since the last acknowledgement. */
+  /** Number of bytes read by the handler since the last acknowledgement. */
   private taken = 0;
-  /** Bytes that have arrived and were not acknowledged. */
+  /** Number of bytes that have arrived and are not acknowledged yet. */
   private unacknowledged = 0;
-  /** Bytes of the present chunk still to come. */
+  /** Number of bytes of the current chunk that have not arrived yet. */
   private remaining = 0;
   private isAcknowledgement = false;
   private readonly varint: Uint8Array = new Uint8Array(8);
   private varintBytes = 0;
   private over: { readonly error: Error | undefined } | undefined = undefined;
 
-  /** @param release releases the owner of the stream */
+  /** @param release called when the stream has ended, to release the session that owns it */
   constructor(opened: Promise<WebTransportStream>, release: () => void) {
     this.release = release;
     opened.then(
@@ -107,7 +107,7 @@ export class CreditedStream implements ByteStream {
     this.deliver();
   }
 
-  /** Called when the stream, or its owner, has ended. */
+  /** Called when the stream, or the session that owns it, has ended. */
   lost(error: unknown): void {
     if (this.over !== undefined) return;
     const reason = asError(error);
@@ -205,7 +205,7 @@ export class CreditedStream implements ByteStream {
 
   private ended(): void {
     if (this.remaining > 0 || this.varintBytes > 0) throw new ProtocolError("the stream ends within a chunk");
-    // A peer that has ended reads no more, so waiting data would wait forever.
+    // After the peer has ended its side, it acknowledges nothing, so queued chunks would never be sent.
     this.peerEnded = true;
     this.queue.clear();
     this.queued = 0;
@@ -246,7 +246,7 @@ export class CreditedStream implements ByteStream {
     const message = new Uint8Array(1 + varintLength(taken));
     writeVarint(message, 1, taken);
     this.unacknowledged -= taken;
-    // After this side's end the peer has nothing to wait for.
+    // After this side has ended, the peer waits for no acknowledgement.
     if (!this.finished) this.writer?.write(message).catch(() => {});
   }
 }

@@ -6,19 +6,22 @@ interface Expander {
   expand(bytes: Uint8Array, start: number, end: number): Uint8Array;
 }
 
-/** Decompresses for a session that may have no compression. */
+/** Decompresses `bytes[start, end)`. Throws `RpcError` if the session has no compression or the data is invalid. */
 export function expand(compression: Expander | undefined, bytes: Uint8Array, start: number, end: number): Uint8Array {
   if (compression === undefined) throw unknownCompression(bytes, start, end);
   return compression.expand(bytes, start, end);
 }
 
-/** Decompresses what `cursor` has not read of a frame. Returns a cursor over the result. */
+/** Decompresses the unread rest of a frame, and returns a cursor over the result. */
 export function expanded(compression: Expander | undefined, { bytes, position, end }: Cursor): Cursor {
   const message = expand(compression, bytes, position, end);
   return new Cursor(message, 0, message.length);
 }
 
-/** Makes the error of a message that is compressed as this side cannot read. Throws `ProtocolError` for one of no bytes. */
+/**
+ * Returns the error for a message compressed by an algorithm that this side does not support. Throws `ProtocolError` if
+ * the message is empty.
+ */
 export function unknownCompression(bytes: Uint8Array, start: number, end: number): RpcError {
   if (start >= end) throw new ProtocolError("a compressed message of no bytes");
   const number = bytes[start] as number;

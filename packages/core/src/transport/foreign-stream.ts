@@ -3,7 +3,9 @@ import { codeNumber } from "../codes.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import type { ForeignStreams } from "./stream-sorter.js";
 
-/** Gives streams of other protocols to `take`. One over which it throws is refused, and `report` receives the exception. */
+/**
+ * Passes streams of other protocols to `take`. If it throws, the stream is refused and `report` receives the exception.
+ */
 export function foreignStreams(
   take: (stream: DirectStream) => void,
   report: (thrown: unknown) => void,
@@ -21,17 +23,20 @@ export function foreignStreams(
   };
 }
 
-/** An event that happened before the application attached its handler. */
+/** A stream event that is delivered when the application attaches its handler. */
 type Held = (handler: DirectStreamHandler) => void;
 
-/** A stream of another protocol whose first bytes were inspected. It passes them, and all that follow, to the application. */
+/**
+ * A stream of another protocol whose first bytes this library has read to identify it. It passes all bytes, including
+ * those, to the application.
+ */
 class ForeignStream implements DirectStream, DirectStreamHandler {
   private readonly stream: DirectStream;
   private held: Fifo<Held> | undefined = new Fifo();
   private handler: DirectStreamHandler | undefined = undefined;
   private paused = false;
 
-  /** @param first the bytes that were read already */
+  /** @param first bytes that this library has already read from the stream */
   constructor(stream: DirectStream, first: Uint8Array) {
     this.stream = stream;
     if (first.length > 0) this.held?.push((handler) => handler.onData(first));

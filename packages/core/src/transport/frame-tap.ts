@@ -17,30 +17,30 @@ import { readRequest } from "../wire/request.js";
 import { readGoaway } from "../wire/session-frames.js";
 import { readClose } from "../wire/close-frame.js";
 
-/** One frame, as it passes. */
+/** A frame that `tapFrames` reports. */
 export interface TappedFrame {
   readonly direction: "sent" | "received";
   /** Number of the stream within the session, counted in the order of first use. */
   readonly stream: number;
-  /** Valid during the call only, its bytes as well. */
+  /** The frame. It and its bytes are valid only during the call. */
   readonly frame: Frame;
 }
 
 /** Options of `tapFrames`. */
 export interface TapOptions {
-  /** Prefix of the session that runs over the transport. Default: none. */
+  /** Value of the session's option `prefix`: bytes at the beginning of each stream. Default: none. */
   readonly prefix?: Uint8Array;
 }
 
-/** Kinds of streams that consist of frames: a call's own, and a lane. */
+/** Kinds of streams that consist of frames: 1 carries a single call, 2 is a lane. */
 const KINDS: ReadonlySet<number> = new Set([1, 2]);
-/** Most bytes of a frame that is decoded completely; of a larger one, only the beginning is. */
+/** Maximum bytes of a frame that is reported completely. Of a larger frame, only the beginning is reported. */
 const MAX_FRAME = 4 * 1024 * 1024;
 
 /**
- * Reports the frames of a session as they are sent and received: `createSession(tapFrames(transport, show))`. It copies
- * no data and changes nothing. An error thrown by `onFrame` only ends the tap of that stream. Sessions without a tap
- * have no extra cost.
+ * Returns a transport that reports the frames of a session as they are sent and received:
+ * `createSession(tapFrames(transport, onFrame))`. Copies no data and does not change the session. If `onFrame` throws,
+ * the frames of that stream are no longer reported.
  */
 export function tapFrames(
   session: DirectSession,
@@ -84,7 +84,9 @@ function tappedStream<S extends DirectStream>(stream: S, sent: FrameSplitter, re
   }) as S;
 }
 
-/** `target` with other members; all else, private fields included, is its own. */
+/**
+ * Returns an object that behaves like `target`, including its private fields, except that it has the given `members`.
+ */
 function changed<T extends object>(target: T, members: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {
@@ -97,14 +99,17 @@ function changed<T extends object>(target: T, members: Partial<T>): T {
   });
 }
 
-/** Splits one direction of a stream into frames, for as long as it consists of them. */
+/** Splits the data of one direction of a stream into frames, and stops at data that is not a frame. */
 class FrameSplitter {
   private readonly reader: FrameReader = new FrameReader(
     MAX_FRAME,
     new MemoryBudget(2 * MAX_FRAME, "the tap of frames"),
   );
   private readonly to: FrameReceiver;
-  /** Bytes before the stream's kind; undefined once it has been read, and on the side that does not send it. */
+  /**
+   * Number of bytes before the stream's kind; undefined once the kind has been read, and in the direction that has no
+   * kind.
+   */
   private before: number | undefined;
   private first: Uint8Array = new Uint8Array(0);
   private isOver = false;
@@ -138,14 +143,14 @@ class FrameSplitter {
   }
 }
 
-/** A frame in words. */
+/** A readable description of a frame. */
 export interface FrameDescription {
-  /** "Request", "Item" and so on; "type 17" for an unknown one. */
+  /** Name of the frame's type, such as "Request" or "Item"; "type 17" for an unknown one. */
   readonly type: string;
   readonly callId: number;
-  /** Bytes of the whole frame. */
+  /** Size of the whole frame in bytes. */
   readonly size: number;
-  /** Its fields by their names in docs/protocol.md; of a payload, the number of its bytes. */
+  /** Values of the frame's fields by their names in docs/protocol.md. The value of a payload is its size in bytes. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -153,7 +158,10 @@ const NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(FrameType as Readonly<Record<string, number>>).map(([name, type]) => [type, name]),
 );
 
-/** Describes the fields of a frame. Never throws: for an invalid frame, `fields.broken` states the problem. */
+/**
+ * Returns a description of a frame and its fields. Never throws: for an invalid frame, `fields.broken` states the
+ * problem.
+ */
 export function describeFrame(frame: Frame): FrameDescription {
   const { type, callId, size, flags } = frame;
   const compressed = (flags & FLAG_COMPRESSED) === 0 ? {} : { compressed: true };
@@ -213,7 +221,7 @@ function headOf(frame: Frame, cursor: Cursor): Record<string, unknown> {
   return head === undefined ? {} : fieldsOfHead(head);
 }
 
-/** The fields that were sent. */
+/** Returns the fields that are present, without those that are undefined. */
 function saidOf(fields: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== false));
 }

@@ -1,26 +1,26 @@
 import { FrameWriter } from "../wire/writer.js";
 import { young } from "../young.js";
 
-/** Microtasks that a flush waits for a further frame: a step of an asynchronous source takes about three. */
+/** Microtasks that a flush waits for the next frame. One step of an asynchronous generator takes about three. */
 const LINGER = 4;
 
-/** A reaction to it costs less than `queueMicrotask` in Node. */
+/** A resolved promise: its `then` schedules a microtask faster than `queueMicrotask` does in Node. */
 const settled: Promise<void> = /* @__PURE__ */ Promise.resolve();
 
-/** A channel, which sends frames. */
+/** The members of a channel that `Gathering` uses. */
 interface Gathered {
-  /** Whether its frames are gathered already. */
+  /** True if the channel already sends the frames of one turn together. */
   readonly gathers: boolean;
   gather(gathering: Gathering): void;
   flushNow(): void;
 }
 
-/** Gathers the frames that a channel sends in one turn of the event loop, so that they leave in one write. */
+/** Collects the frames that a channel sends in one turn of the event loop, and sends them in one write. */
 export class Gathering {
   readonly writer: FrameWriter = new FrameWriter();
   private readonly channel: Gathered;
   scheduled = false;
-  /** Number of microtasks still to wait. */
+  /** Number of microtasks to wait for further frames. */
   private patience = 0;
   private heldBytes = 0;
   private readonly flushLater: () => void = young(() => {
@@ -36,14 +36,14 @@ export class Gathering {
     this.channel = channel;
   }
 
-  /** Sends the written data at the end of the turn. */
+  /** Sends the written frames at the end of the current turn of the event loop. */
   schedule(): void {
     this.scheduled = true;
     this.heldBytes = 0;
     void settled.then(this.flushLater);
   }
 
-  /** Whether frames have been added of late. */
+  /** Returns true if frames were added within the last `LINGER` microtasks, so that it is worth waiting for more. */
   private isFilling(): boolean {
     const { position } = this.writer;
     if (position === 0) return false;
@@ -55,7 +55,7 @@ export class Gathering {
   }
 }
 
-/** From now on, frames of one turn of the event loop leave `channel` in one write. */
+/** Makes `channel` send the frames of each turn of the event loop in one write. */
 export function gatherFrames(channel: Gathered): void {
   if (!channel.gathers) channel.gather(new Gathering(channel));
 }

@@ -10,21 +10,24 @@ import type { Frame } from "../wire/frame.js";
 import { FrameReader } from "../wire/reader.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 
-/** Greeting of a client: information about itself, sent before any call. */
+/** A client's greeting: credentials and metadata that it sends before any call. */
 export interface Greeting {
-  /** The client's option `credentials`; undefined if it sent none. */
+  /** Value of the client's option `credentials`; undefined if it sent none. */
   readonly credentials: string | undefined;
-  /** The client's option `metadata`, unverified; empty if it sent none. */
+  /** Value of the client's option `metadata`, which nobody has verified; empty if it sent none. */
   readonly metadata: Metadata;
 }
 
 /** Options of `receiveGreeting`. */
 export interface GreetingOptions {
-  /** Bytes that each stream of calls begins with, as the option `prefix` of the session. Default: none. */
+  /** Value of the session's option `prefix`: bytes at the beginning of each stream. Default: none. */
   readonly prefix?: Uint8Array;
-  /** Limits: `maxGreetingBytes`, and `maxHandshakeMs`, half of which the client may use. Default: `DEFAULT_LIMITS`. */
+  /** Limits. Uses `maxGreetingBytes` and `maxHandshakeMs`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
-  /** Milliseconds after which a client that has said nothing is taken for one without a greeting. Default: half of `maxHandshakeMs`. */
+  /**
+   * Milliseconds to wait for the client's first data. After that, `receiveGreeting` resolves with an empty greeting.
+   * Default: half of `limits.maxHandshakeMs`.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -65,18 +68,18 @@ export function receiveGreeting(
   });
 }
 
-/** A look at the first lane of a client, before there is a session. */
+/** Callbacks for inspecting the first lane of a client before a session is created. */
 export interface LaneLook {
   /**
-   * Called with all bytes of the lane that have arrived, and again with more, until it returns false. Exceptions go to
-   * `onFailed`.
+   * Called with all bytes of the lane that have arrived, and again with more, until it returns false. If it throws,
+   * `onFailed` receives the exception.
    *
    * @param start position of the lane's first frame
    */
   look(bytes: Uint8Array, start: number, stream: DirectStream): boolean;
-  /** Called if the first stream is not a lane. */
+  /** Called if the client's first stream is not a lane. */
   onOther(): void;
-  /** The peer is gone, the transport cannot be read, or the look has failed. */
+  /** Called if the peer has disconnected, the transport does not support inspection, or `look` has thrown. */
   onFailed(error: RpcError): void;
 }
 
@@ -103,17 +106,17 @@ export function lookAtFirstLane(transport: TransportSession, prefix: Uint8Array,
     stream.peek(onBytes, onGone);
   };
   if (!("openStream" in transport)) look.onFailed(unable());
-  // One byte stream has no prefix.
+  // A session over one byte stream uses no prefix.
   else if (transport.sole !== undefined) onStream(transport.sole, new Uint8Array(0));
   else if (transport.firstStream === undefined) look.onFailed(unable());
   else transport.firstStream((stream) => onStream(stream, prefix));
 }
 
 /**
- * Reads the frame that begins at `start`; undefined while more bytes are needed. Throws `RpcError` for one of more than `maxBytes`, which
- * is `limits.maxGreetingBytes`.
+ * Reads the frame that begins at `start`, and returns the result of `use`; undefined if more bytes are needed. Throws
+ * `RpcError` if the frame is larger than `maxBytes`, which is the value of `limits.maxGreetingBytes`.
  *
- * @param use receives the frame, whose bytes are lent
+ * @param use called with the frame, whose bytes are valid only during the call
  */
 export function frameAt<Result>(
   bytes: Uint8Array,
@@ -138,7 +141,7 @@ export function frameAt<Result>(
   return { result: results[0] as Result, end };
 }
 
-/** Returns the position of a lane's first frame: -1 if the stream is not a lane, undefined if more bytes are needed. */
+/** Returns the position of a lane's first frame; -1 if the stream is not a lane, undefined if more bytes are needed. */
 function laneStart(bytes: Uint8Array, prefix: Uint8Array): number | undefined {
   const known = Math.min(prefix.length, bytes.length);
   for (let at = 0; at < known; at++) if (bytes[at] !== prefix[at]) return -1;

@@ -10,18 +10,21 @@ import type {
   DirectStreamHandler,
 } from "./session.js";
 
-/** Bytes sent and not yet delivered above which `write` returns false. */
+/** Number of written bytes that are not delivered yet above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
-/** Bytes of the largest datagram: what fits a packet of QUIC on any path (RFC 9000 §14.1). */
+/** Maximum bytes of a datagram: the size that fits into a QUIC packet on any network path (RFC 9000 §14.1). */
 const MAX_DATAGRAM = 1200;
-/** Bytes delivered in microtasks before a delivery waits for a macrotask, so that a busy pair starves neither timers nor I/O. */
+/**
+ * Bytes delivered in microtasks before a delivery waits for a macrotask, so that a busy pair of sessions does not block
+ * timers and I/O.
+ */
 const MICROTASK_BYTES = 1024 * 1024;
-/** Bytes that a delivery counts in addition to its data. */
+/** Number of bytes that a delivery counts as, in addition to its data. */
 const DELIVERY_BYTES = 1024;
 
 let delivered = 0;
 
-/** Runs `deliver` soon: in a microtask as a rule. */
+/** Runs `deliver` in a microtask, or in a macrotask if many bytes were delivered since the last one. */
 function soon(deliver: () => void, bytes: number): void {
   delivered += DELIVERY_BYTES + bytes;
   if (delivered < MICROTASK_BYTES) {
@@ -33,8 +36,8 @@ function soon(deliver: () => void, bytes: number): void {
 }
 
 /**
- * Two connected in-process sessions: what one sends, the other receives, a little later and without I/O. The calls run through
- * the whole protocol, so they serve for tests and for services that share a process.
+ * Returns two connected in-process sessions. Each receives what the other sends, asynchronously and without I/O. Calls
+ * run through the whole protocol, so the pair is useful for tests and for services that share a process.
  */
 export function createMemoryPair(): [DirectSession, DirectSession] {
   const a = new MemorySession();
@@ -122,7 +125,7 @@ class MemorySession implements DirectSession {
   }
 }
 
-/** An event on its way to a stream: bytes, or the end of its receiving side. */
+/** An event to be delivered to a stream: received bytes, the end of the peer's data, or a reset with its code. */
 type Event = Uint8Array | "end" | { readonly reset: number };
 
 class MemoryStream implements DirectStream {
@@ -136,7 +139,7 @@ class MemoryStream implements DirectStream {
   private receiving = true;
   private sending = true;
   private drainWanted = false;
-  /** Code of the peer's stop-sending, until the handler was notified. */
+  /** Code of the peer's request to stop sending, until the handler has received it. */
   private stopped: number | undefined = undefined;
   private peeking: { look: (bytes: Uint8Array) => boolean; onOver: () => void; seen: Uint8Array } | undefined =
     undefined;
@@ -156,7 +159,7 @@ class MemoryStream implements DirectStream {
     this.showArrived();
   }
 
-  /** Reports what arrived before there was a handler. */
+  /** Delivers the events that happened before the handler was attached. */
   private showArrived(): void {
     const events: Event[] = [];
     for (let event = this.arrived.shift(); event !== undefined; event = this.arrived.shift()) events.push(event);
@@ -166,7 +169,7 @@ class MemoryStream implements DirectStream {
     }
   }
 
-  /** Passes bytes to a `peek` callback before a handler is attached. */
+  /** Passes received bytes to the callback of `peek`, before a handler is attached. */
   private show(event: Event): void {
     const { peeking } = this;
     if (peeking === undefined) return;

@@ -10,7 +10,10 @@ import {
 import { ByteQueue } from "./byte-queue.js";
 import type { DirectSession } from "./session.js";
 
-/** The part of the standard `MessagePort` that is used; a dedicated `Worker`, and a worker's own scope, have it too. */
+/**
+ * The part of the standard `MessagePort` that the transport uses. A dedicated `Worker` and a worker's global scope have
+ * it too.
+ */
 export interface MessagePortLike {
   postMessage(message: unknown, transfer: ArrayBuffer[]): void;
   addEventListener(type: "message" | "messageerror" | "close", listener: (event: Event) => void): void;
@@ -18,20 +21,24 @@ export interface MessagePortLike {
   close?(): void;
 }
 
-/** Bytes sent and not yet taken by the peer above which `write` returns false. */
+/** Number of sent bytes that the peer has not read above which `write` returns false. */
 const HIGH_WATER = 1024 * 1024;
-/** Bytes taken that make an acknowledgement worth a message. */
+/** Number of bytes that this side reads before it acknowledges them in a message. */
 const ACK_STEP = HIGH_WATER / 4;
 
 /**
- * A transport over a `MessagePort`, to a worker, a frame or another realm (HTML §9.4). Bytes are copied once and then
- * transferred. A port buffers without bound, so the receiver acknowledges what it has taken: that holds the sender back.
+ * Creates a transport over a `MessagePort`, to a worker, a frame or another realm (HTML §9.4). Bytes are copied once
+ * and then transferred. A port buffers without limit, so the receiver acknowledges the bytes that it has read, and the
+ * sender waits for that.
  */
 export function messagePortTransport(port: MessagePortLike, role: Role, options?: ByteStreamOptions): DirectSession {
   return byteStreamTransport(new PortByteStream(port, options?.maxHeldBytes), role, options);
 }
 
-/** A message: bytes, a number (count of the peer's bytes that were read), or null (end of the sender's data). */
+/**
+ * A message on the port: bytes, a number (of the peer's bytes that the sender has read), or null (the end of the
+ * sender's data).
+ */
 type Message = Uint8Array | number | null;
 
 class PortByteStream implements ByteStream {
@@ -43,7 +50,7 @@ class PortByteStream implements ByteStream {
   private paused = false;
   /** Data that arrived before a handler was attached, or while delivery is paused. */
   private readonly held: ByteQueue;
-  /** The peer's end has arrived after `held` and is not yet delivered. */
+  /** True if the peer has ended its side, and that event is delivered after the bytes in `held`. */
   private endHeld = false;
   private sending = true;
   private over = false;

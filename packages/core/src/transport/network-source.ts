@@ -1,6 +1,6 @@
 /**
- * Returns the key for limits per source: an IPv4 address, or the /64 network of an IPv6 address, which usually belongs
- * to one host or site.
+ * Returns the key by which limits per source count an address: an IPv4 address, or the /64 network of an IPv6 address,
+ * which usually belongs to one host or site.
  */
 export function sourceOf(address: string): string {
   if (!address.includes(":")) return address;

@@ -5,17 +5,20 @@ import type { WebTransportSession } from "./session.js";
  * connection with more than 1,000 such frames, including its own.
  */
 const MAX_UNACKNOWLEDGED = 400;
-/** Aborts after which it is found out whether they were acknowledged. */
+/** Number of aborts after which a probe is sent to find out whether the peer has acknowledged them. */
 const PROBED_AFTER = 100;
-/** Milliseconds after which aborts count as acknowledged if the peer allows no probe or does not answer one. */
+/**
+ * Milliseconds after which aborts count as acknowledged if the peer does not allow the probe (this constant) or does
+ * not answer it (the next).
+ */
 const REFUSED_MS = 250;
 const UNANSWERED_MS = 10_000;
 
-/** Sends the resets and stop-sendings of a session's streams, not too many at once. */
+/** Sends the resets and stop-sendings of a session's streams, and limits how many are unacknowledged at a time. */
 export interface PacedAborts {
-  /** Calls `abort`, which sends at most one frame: now, or after enough earlier ones were acknowledged. */
+  /** Calls `abort`, which sends at most one frame, at once or after enough earlier frames were acknowledged. */
   send(abort: () => void): void;
-  /** The session has ended: what waits is not sent. */
+  /** Called when the session has ended. Drops the aborts that are still waiting. */
   end(): void;
 }
 
@@ -59,12 +62,12 @@ export function pacedAborts(session: WebTransportSession): PacedAborts {
   const probe = (): Promise<void> => Promise.race([acknowledged(), passed(UNANSWERED_MS)]);
   const acknowledged = async (): Promise<void> => {
     const stream = await session.createUnidirectionalStream?.().catch(() => undefined);
-    // A peer that refuses it tells as much.
+    // If the peer does not allow the stream, waiting for a short time must do.
     await (stream === undefined ? passed(REFUSED_MS) : stream.close().catch(() => {}));
   };
   return {
     send(abort) {
-      // No browser's.
+      // Browsers always have this method; other implementations may need no limit.
       if (session.createUnidirectionalStream === undefined) {
         abort();
         return;

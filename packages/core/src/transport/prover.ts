@@ -3,42 +3,46 @@ import type { ClientLimits } from "../client-limits.js";
 import type { Frame } from "../wire/frame.js";
 import type { FrameWriter } from "../wire/writer.js";
 
-/** The session, as far as the proof of its client's key needs it. */
+/** The members of a client's session that a key proof uses. */
 export interface ProvingHost {
   readonly transport: TransportSession;
-  /** The server's URL, if it is known. */
+  /** The server's URL; undefined if it is not known. */
   readonly peer: string | undefined;
   readonly limits: ClientLimits;
   readonly closed: Promise<unknown>;
   close(info: CloseInfo): unknown;
-  /** A lane to send on; undefined when the session has ended. */
+  /** Returns a lane for sending credentials frames; undefined if the session has ended. */
   openLane(): { sendCredentials(write: (out: FrameWriter) => void): void } | undefined;
 }
 
-/** The side of a client that answers its server's questions about it. */
+/** The part of a client that handles its server's requests for credentials or for a proof of its key. */
 export interface ClientSide {
-  /** A credentials frame of the server, whose bytes are lent. */
+  /** Called with a credentials frame from the server. Its bytes are valid only during the call. */
   onFrame(frame: Frame): void;
-  /** The server has let the session in. */
+  /** Called when the server has accepted the session. */
   onHello?(): void;
-  /** A call has failed since its caller is not authenticated. */
+  /** Called when a call has failed with `unauthenticated`. */
   onUnauthenticated(): void;
-  /** The session has ended. */
+  /** Called when the session has ended. */
   stop(): void;
 }
 
-/** Proves that a client has its key: `prover` of `@quicrpc/core/proof` makes one. It serves any number of sessions. */
+/**
+ * Proves to servers that a client has a private key. Created by `prover` of `@quicrpc/core/proof`; usable for any
+ * number of sessions.
+ */
 export interface Prover {
-  /** Encoded field for the session's hello, which announces that this client proves a key. */
+  /** Encoded field for the hello, which announces that this client can prove possession of a key. */
   readonly fields: Uint8Array;
   /**
-   * Answers the server's challenges at the beginning of a session.
+   * Answers the server's challenges in a session, beginning with its first.
    *
-   * @param renewal receives challenges about credentials if they are renewed
+   * @param renewal receives the server's other notices about credentials; undefined if the client does not renew them
    */
   follow(session: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined): ClientSide;
   /**
-   * Returns the encoded field that proves new credentials in a session; undefined if the server has not asked for one.
+   * Returns the encoded field that proves possession of the key when a session's credentials are renewed; undefined if
+   * the server has not sent a challenge.
    */
   prove(session: object, credentials: string): Promise<Uint8Array | undefined>;
   /**

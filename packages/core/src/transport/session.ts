@@ -1,11 +1,11 @@
 import type { UnsharedBytes } from "../platform-types.js";
 
 /**
- * Interfaces that a transport implements: the W3C WebTransport shape or, for speed, the direct interface. A session
- * with `openStream` is direct; any other is driven through its WHATWG streams.
+ * Interfaces for transports. A transport implements the W3C WebTransport interface or, for speed, the direct interface.
+ * A session that has `openStream` is direct; any other is used through its WHATWG streams.
  */
 
-/** How a session ended or shall end (W3C WebTransport §6.9 `WebTransportCloseInfo`). */
+/** How a session ended or is to end (W3C WebTransport §6.9 `WebTransportCloseInfo`). */
 export interface CloseInfo {
   /** Application error code, 0 to 2^32-1. Default 0. */
   closeCode?: number;
@@ -16,23 +16,26 @@ export interface CloseInfo {
 /** The part of the W3C `WebTransport` interface that core uses (W3C WebTransport §6). */
 export interface WebTransportSession extends KeyingMaterialExporter {
   readonly ready: Promise<unknown>;
-  /** Fulfils on a clean close from either side, rejects when the session is lost. */
+  /** Fulfils when either side has closed the session; rejects if the session is lost. */
   readonly closed: Promise<CloseInfo | undefined | void>;
   close(info?: CloseInfo): void;
   createBidirectionalStream(): Promise<WebTransportStream>;
-  /** Only used for empty streams, which tell when the peer has acknowledged all data sent before them. */
+  /** Opens a stream, which stays empty: its `close` fulfils when the peer has acknowledged all data sent before it. */
   createUnidirectionalStream?(): Promise<WritableStream>;
   readonly incomingBidirectionalStreams: ReadableStream<WebTransportStream>;
-  /** Used unless the application has locked it. */
+  /** The session's datagrams. They are not used if the application has locked their streams. */
   readonly datagrams?: WebTransportDatagrams | undefined;
 }
 
 /**
- * Exports keying material: bytes that both ends of a TLS connection can compute, and no third party (RFC 8446 §7.5; W3C
+ * Exports keying material: bytes that both peers of a TLS connection can compute, and nobody else (RFC 8446 §7.5; W3C
  * WebTransport §6.4).
  */
 export interface KeyingMaterialExporter {
-  /** Returns `length` bytes. Absent if there is no TLS or the platform does not expose it; it may also reject. */
+  /**
+   * Returns `length` bytes of keying material, or rejects. Absent if there is no TLS or the platform does not expose
+   * it.
+   */
   exportKeyingMaterial?(
     label: UnsharedBytes,
     context: UnsharedBytes,
@@ -43,7 +46,7 @@ export interface KeyingMaterialExporter {
 /** The part of a W3C `WebTransportDatagramDuplexStream` that core uses (W3C WebTransport §5). */
 export interface WebTransportDatagrams {
   readonly readable: ReadableStream<Uint8Array>;
-  /** The W3C member that `createWritable` replaced. */
+  /** The writable stream of platforms without `createWritable`, which has replaced it in W3C WebTransport. */
   readonly writable?: WritableStream<Uint8Array>;
   createWritable?(): WritableStream<Uint8Array>;
   readonly maxDatagramSize: number;
@@ -55,30 +58,36 @@ export interface WebTransportStream {
   readonly writable: WritableStream<Uint8Array>;
 }
 
-/** A session whose streams offer the direct interface. Every call is synchronous, on the JavaScript thread. */
+/**
+ * A session whose streams have the direct interface. All its methods and events are synchronous, on the JavaScript
+ * thread.
+ */
 export interface DirectSession extends KeyingMaterialExporter {
-  /** Starts delivery to `handler`, beginning with the events that have already arrived. Called once. */
+  /** Starts delivery to `handler`, beginning with the events that have already happened. Called once. */
   attach(handler: DirectSessionHandler): void;
   /**
    * Opens a bidirectional stream. If the peer's stream limit is reached, the stream keeps written data until the peer
-   * allows it. Throws if the session has closed.
+   * allows a further stream. Throws if the session has ended.
    */
   openStream(): DirectStream;
   close(info?: CloseInfo): void;
-  /** Measurements of the connection; absent if the transport has none. */
+  /** Returns measurements of the connection. Absent if the transport has none. */
   stats?(): SessionStats;
-  /** Unreliable messages (RFC 9221); absent or undefined if the transport has none. */
+  /** Unreliable messages (RFC 9221); undefined if the transport has none. */
   readonly datagrams?: Datagrams | undefined;
   /**
-   * Calls `onStream` with the first stream that the peer opens, for a look at its first bytes (`DirectStream.peek`). The handler
-   * that is attached later receives the stream, and all its bytes.
+   * Calls `onStream` with the first stream that the peer opens, so that its first bytes can be inspected
+   * (`DirectStream.peek`). The handler that is attached later receives the stream and all its bytes.
    */
   firstStream?(onStream: (stream: DirectStream) => void): void;
-  /** Present if the session is a single byte stream: all calls share one lane on it, and `openStream` throws. */
+  /**
+   * The session's only stream, if it consists of a single byte stream. All calls then share one lane, and `openStream`
+   * throws.
+   */
   readonly sole?: SoleStream;
 }
 
-/** Counters of a session, since its start. */
+/** Measurements of a session's connection; counters begin at 0 with the session. */
 export interface SessionStats {
   /** Smoothed round-trip time in milliseconds. */
   readonly rttMs: number;
@@ -88,86 +97,105 @@ export interface SessionStats {
 
 /** The sending side of a session's datagrams. */
 export interface Datagrams {
-  /** Bytes of the largest datagram, at this time. */
+  /** Maximum bytes of a datagram. It may change during the session. */
   readonly maxSize: number;
-  /** Sends a copy of `bytes`. False when they were dropped at once: too many, or too much waits to be sent. */
+  /**
+   * Sends a copy of `bytes`. Returns false if the datagram was dropped, because it is too large or too many are
+   * waiting.
+   */
   send(bytes: Uint8Array): boolean;
 }
 
-/** The one stream of a session that is a byte stream. Resetting it ends the session with that code. */
+/**
+ * The only stream of a session that consists of a single byte stream. Resetting it ends the session with the same code.
+ */
 export interface SoleStream extends DirectStream {
-  /** Whether this side opened the session, so that it states the kind of the stream. */
+  /** True if this side opened the session and therefore sends the kind of the stream. */
   readonly opener: boolean;
-  /** The peer has said, in its hello, that it speaks this protocol. */
+  /** Called when the peer's hello has arrived, which shows that the peer speaks this protocol. */
   greeted(): void;
-  /** The peer has said, in a close frame, how the session ends. */
+  /** Called when a close frame of the peer has arrived. It states how the session ends. */
   closedByPeer(info: CloseInfo): void;
-  /** The session is lost, as the protocol finds out: no hello, no sign of life. */
+  /** Called when the protocol finds that the session is lost: the peer sends no hello, or has stopped answering. */
   lose(error: Error): void;
 }
 
-/** Receives the events of a direct session. Its members are called as methods of it: who wraps one passes them on, each by a call. */
+/**
+ * Receives the events of a direct session. A wrapper must forward each event by calling the method on the wrapped
+ * handler.
+ */
 export interface DirectSessionHandler {
-  /** The peer opened a stream. */
+  /** Called when the peer has opened a stream. */
   onStream(stream: DirectStream): void;
-  /** A datagram has arrived; the bytes belong to the handler. Without it none are read. */
+  /**
+   * Called when a datagram has arrived. The handler may keep its bytes. If this method is absent, the transport reads
+   * no datagrams.
+   */
   onDatagram?(bytes: Uint8Array): void;
-  /** Called if the peer has been silent for a while. Returns true if calls wait, so that the peer should be asked for a sign of life. */
+  /**
+   * Called if the peer has been silent for a while. Returns true if calls are waiting for it, so that the transport
+   * should check whether it is still there.
+   */
   waits?(): boolean;
-  /** The session ended; `error` is undefined after a clean close (code 0) by either side. Called once, after every stream's `onClosed`. */
+  /**
+   * Called once when the session has ended, after every stream's `onClosed`. `error` is undefined after a close with
+   * code 0 by either side.
+   */
   onClosed(info: CloseInfo, error: Error | undefined): void;
 }
 
-/** One bidirectional stream of a direct session. Methods after the stream's end do nothing. */
+/** One bidirectional stream of a direct session. Calling a method after the stream has ended has no effect. */
 export interface DirectStream {
   /**
-   * Starts delivery to `handler`, beginning with the data that has already arrived. Delivers nothing before it returns.
-   * Called once.
+   * Starts delivery to `handler`, beginning with the data that has already arrived. Does not call the handler before it
+   * returns. Called once.
    */
   attach(handler: DirectStreamHandler): void;
   /**
-   * Sends `bytes`, and FIN after them when `end` is true. The bytes are copied or sent before it returns, so the
-   * caller may reuse the buffer. Returns false above the high-water mark; `onDrain` follows once below it again.
+   * Sends `bytes` and, if `end` is true, FIN after them. The bytes are copied or sent before it returns, so the caller
+   * may reuse the buffer. Returns false if the amount of unsent data exceeds the high-water mark; the handler's
+   * `onDrain` is called when it no longer does.
    */
   write(bytes: Uint8Array, end?: boolean): boolean;
-  /** Written bytes that wait to be sent. */
+  /** Returns the number of written bytes that are not sent yet. */
   pendingBytes(): number;
-  /** Abandons the sending side (RESET_STREAM, RFC 9000 §19.4). */
+  /** Aborts the sending side with an application error code (RESET_STREAM, RFC 9000 §19.4). */
   reset(code: number): void;
-  /** Asks the peer to stop sending (STOP_SENDING, RFC 9000 §19.5); nothing more is delivered. */
+  /** Asks the peer to stop sending (STOP_SENDING, RFC 9000 §19.5). No further data is delivered. */
   stopSending(code: number): void;
-  /** Stops delivery, so that flow control stalls the peer (RFC 9000 §4.1). */
+  /** Stops delivery, so that flow control stops the peer (RFC 9000 §4.1). */
   pause(): void;
   resume(): void;
   /**
    * Inspects data before `attach`: calls `look` with all bytes that have arrived, and again with more, until it returns
-   * false. Then the peer is held back until a handler is attached, which receives all bytes again. Calls `onOver` if
-   * the stream ends first.
+   * false. Then no more data is read until a handler is attached, which receives all bytes again. Calls `onOver` if the
+   * stream ends first.
    */
   peek?(look: (bytes: Uint8Array) => boolean, onOver: () => void): void;
   /**
-   * Sets the priority. When the connection is the bottleneck, streams with a higher number are sent first. Default 0.
+   * Sets the priority of the stream's data. If the connection is the bottleneck, streams with higher numbers are sent
+   * first. Default 0.
    */
   setPriority?(priority: number): void;
 }
 
-/** Receives the events of a direct stream. `onEnd` or `onReset` is the last event of the receiving side. */
+/** Receives the events of a direct stream. No data follows `onEnd` or `onReset`. */
 export interface DirectStreamHandler {
-  /** Bytes in order; the chunk belongs to the handler and is never written again, unless it `borrows`. */
+  /** Called with received bytes, in order. The handler may keep the chunk, unless its `borrows` is true. */
   onData(chunk: Uint8Array): void;
-  /** True if the handler does not use a chunk after `onData` has returned, so that its memory can be reused for the next one. */
+  /** True if the handler does not use a chunk after `onData` has returned, so that the stream can reuse its memory. */
   readonly borrows?: boolean;
-  /** The peer sent FIN. */
+  /** Called when the peer has ended its sending side (FIN). */
   onEnd(): void;
-  /** The peer reset its sending side. */
+  /** Called when the peer has reset its sending side, with its application error code. */
   onReset(code: number): void;
-  /** The peer asked this side to stop sending; writes are dropped from now on. */
+  /** Called when the peer has asked this side to stop sending. Data written from now on is dropped. */
   onStopSending(code: number): void;
-  /** The send buffer is below its high-water mark again. */
+  /** Called when the amount of unsent data is below the high-water mark again. */
   onDrain(): void;
-  /** The session ended before the stream did. The last call. */
+  /** Called as the last event if the session ends before the stream does. */
   onClosed(error: Error | undefined): void;
 }
 
-/** Either shape of session. */
+/** A session with either of the two interfaces. */
 export type TransportSession = DirectSession | WebTransportSession;

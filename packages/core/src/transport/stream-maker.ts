@@ -1,28 +1,37 @@
 import { deferred, type Deferred } from "../deferred.js";
 import type { WebTransportStream } from "./session.js";
 
-/** Streams that are being made at once; more wait here. A browser makes pipes for each, and fails when it runs out of them. */
+/**
+ * Maximum number of streams that are being created at the same time; others wait. A browser allocates pipes for each
+ * one, and fails if it has none left.
+ */
 const MAX_CREATING = 32;
-/** Milliseconds until a stream that the peer's limit did not allow is tried again, at first and at most: nothing tells when. */
+/**
+ * Milliseconds until a stream that exceeded the peer's limit is tried again; doubled up to `MAX_RETRY_MS`. No event
+ * reports that the limit has grown.
+ */
 const RETRY_MS = 4;
 const MAX_RETRY_MS = 100;
 
-/** A stream that was asked for. */
+/** A requested stream, as a promise of the created stream. */
 export interface WantedStream extends Deferred<WebTransportStream> {
-  /** Whether the stream is no longer needed; its promise then never settles. */
+  /** True if the stream is no longer needed. If it is not being created yet, its promise never settles. */
   dropped: boolean;
 }
 
-/** Makes the streams of a W3C session. */
+/** Creates the streams that this side opens in a W3C session. */
 export interface StreamMaker {
   make(): WantedStream;
   /** Called when the session has ended. Waiting streams are not created, and their promises never settle. */
   end(): void;
 }
 
-/** Creates streams in the order of requests. Requests beyond the peer's limit wait; one at a time is then retried. */
+/**
+ * Returns an object that creates streams in the order of requests. If the peer's stream limit is reached, further
+ * requests wait, and one at a time is retried.
+ */
 export function streamMaker(create: () => Promise<WebTransportStream>): StreamMaker {
-  /** Wanted streams that are not made, in order; true: is being made. */
+  /** Requested streams that do not exist yet, in order. The value is true while the stream is being created. */
   const wanted = new Map<WantedStream, boolean>();
   let creating = 0;
   let mayCreate = MAX_CREATING;
@@ -86,7 +95,10 @@ export function streamMaker(create: () => Promise<WebTransportStream>): StreamMa
   };
 }
 
-/** Whether a stream was not made since the peer's limit is reached: such fail at once (W3C WebTransport §6.4), and not by one name. */
+/**
+ * Returns true if creating a stream failed because the peer's limit is reached. Browsers report that with different
+ * error names (W3C WebTransport §6.4).
+ */
 function isExhausted(error: unknown): boolean {
   return error instanceof Error && /^(QuotaExceeded|Network|Operation)Error$/.test(error.name);
 }

@@ -6,34 +6,34 @@ import { joined } from "./joined.js";
 import * as ResetCode from "./close-codes.js";
 
 /**
- * Takes over a stream of another protocol. `first` are the bytes that were already read. The data that follows goes to
- * the returned handler.
+ * Takes over a stream of another protocol. `first` contains the bytes that were already read. Later data goes to the
+ * returned handler.
  */
 export type ForeignStreams = (stream: DirectStream, first: Uint8Array) => DirectStreamHandler;
 
-/** Decides what becomes of a stream that the peer opened. */
+/** The session's settings and callbacks for streams that the peer opens. */
 export interface StreamOwner {
-  /** Bytes that every stream of this protocol begins with, before its kind. */
+  /** Bytes at the beginning of every stream of this protocol, before the number of its kind. */
   readonly prefix: Uint8Array;
-  /** The channel of a stream of this protocol, by its kind; undefined for a kind that is unknown. */
+  /** Creates the channel for a stream of this protocol. Returns undefined if its kind is unknown. */
   readonly channelOf: (kind: number, stream: DirectStream) => Channel | undefined;
-  /** Takes a stream of another protocol; without it such streams are refused. */
+  /** Takes over a stream of another protocol. If undefined, such streams are refused. */
   readonly onForeign: ForeignStreams | undefined;
-  /** The stream is not of this protocol, or ended before that was known. */
+  /** Called if a stream was refused, or ended before it could be identified. */
   readonly onUnclaimed: () => void;
-  /** A channel that writes before the stream's kind has come. */
+  /** Channel that may send on the stream before the stream's kind has arrived. */
   readonly early?: Channel;
 }
 
-/** Finds out by its first bytes whose a stream is that the peer opened, and passes it on. */
+/** Identifies a stream that the peer opened by its first bytes, and passes it to the code that handles it. */
 export class StreamSorter implements DirectStreamHandler {
   readonly #stream: DirectStream;
-  /** Undefined once the stream has an owner, or was left unclaimed. */
+  /** The session that handles the stream; undefined once the stream has been identified or refused. */
   #owner: StreamOwner | undefined;
   #channel: Channel | undefined = undefined;
   #foreign: DirectStreamHandler | undefined = undefined;
   #first: Uint8Array | undefined = undefined;
-  /** The code of a STOP_SENDING that came before it was known whose the stream is. */
+  /** Code of a STOP_SENDING that arrived before the stream was identified. */
   #stopped: number | undefined = undefined;
 
   private constructor(stream: DirectStream, owner: StreamOwner) {
@@ -69,7 +69,7 @@ export class StreamSorter implements DirectStreamHandler {
 
   onStopSending(code: number): void {
     if (this.#owner === undefined) this.#target?.onStopSending(code);
-    // Nothing is left to do for a call or a lane; a stream of another protocol may still be sent on.
+    // A call or a lane needs no further handling, but this side may still send on a stream of another protocol.
     else if (this.#owner.onForeign === undefined) this.#refuse(this.#owner, code);
     else this.#stopped = code;
   }
@@ -108,7 +108,7 @@ export class StreamSorter implements DirectStreamHandler {
     try {
       kind = readVarint(bytes, owner.prefix.length);
     } catch (error) {
-      // Outside the numbers of this protocol.
+      // The varint is larger than any number of this protocol.
       if (!(error instanceof ProtocolError)) throw error;
     }
     this.#channel = owner.channelOf(kind, this.#stream);

@@ -8,7 +8,10 @@ import {
 } from "./byte-stream.js";
 import type { DirectSession, WebTransportStream } from "./session.js";
 
-/** A transport over a pair of WHATWG byte streams, for example of one WebTransport stream or of a serial port. */
+/**
+ * Creates a transport over a pair of WHATWG byte streams, for example those of a WebTransport stream or of a serial
+ * port.
+ */
 export function webStreamTransport(
   streams: WebTransportStream,
   role: Role,

@@ -15,12 +15,15 @@ import type {
 } from "./session.js";
 import { streamMaker, type WantedStream } from "./stream-maker.js";
 
-/** The direct interface of W3C datagrams; undefined if the session has none or the application has locked them. */
+/**
+ * Wraps W3C datagrams in the direct interface. Returns undefined if the session has none or the application has locked
+ * them.
+ */
 function webDatagrams(given: WebTransportDatagrams | undefined): Datagrams | undefined {
   const writable = given?.createWritable?.() ?? given?.writable;
   if (given === undefined || writable === undefined || writable.locked) return undefined;
   const writer = writable.getWriter();
-  // Its end is the session's, which is reported there.
+  // The writer closes with the session, which reports the end elsewhere.
   writer.closed.catch(() => {});
   return {
     get maxSize() {
@@ -36,14 +39,14 @@ function webDatagrams(given: WebTransportDatagrams | undefined): Datagrams | und
 
 const made = new WeakMap<WebTransportDatagrams, Datagrams | undefined>();
 
-/** The direct interface of either kind of datagrams; of W3C ones there is one writer. */
+/** Returns datagrams with the direct interface. W3C datagrams are wrapped once, since they have only one writer. */
 export function directDatagrams(given: Datagrams | WebTransportDatagrams | undefined): Datagrams | undefined {
   if (given === undefined || "send" in given) return given;
   if (!made.has(given)) made.set(given, webDatagrams(given));
   return made.get(given);
 }
 
-/** Passes on received datagrams, until the session ends. */
+/** Passes received datagrams to the handler until the session ends. */
 async function readDatagrams(
   { readable }: WebTransportDatagrams,
   onDatagram: (bytes: Uint8Array) => void,
@@ -58,12 +61,14 @@ async function readDatagrams(
 }
 
 /**
- * Milliseconds to wait for a session's end after a stream has ended without a reason. This project's servers leave 250
- * ms between the two.
+ * Milliseconds to wait for the end of a session after one of its streams has ended without a reason. quicrpc servers
+ * leave 250 ms between the two.
  */
 const END_FOLLOWS_MS = 600;
 
-/** The direct interface of any session: its own, or one laid over its WHATWG streams. */
+/**
+ * Returns a session with the direct interface: `session` itself if it has one, or a wrapper around its WHATWG streams.
+ */
 export function directSession(session: TransportSession): DirectSession {
   return "openStream" in session ? session : webSession(session);
 }
@@ -85,8 +90,8 @@ function webSession(session: WebTransportSession): DirectSession {
     for (;;) {
       // A rejection means that the session has ended; `closed` reports how.
       const { value } = await reader.read();
-      // Implementations may still deliver streams that arrived before the session ended; such a stream would never be
-      // told of the end.
+      // Implementations may deliver streams after the session has ended; such a stream would not be notified of the
+      // end.
       if (value === undefined || ended) return;
       handler.onStream(add(Promise.resolve(value)));
     }
@@ -102,7 +107,7 @@ function webSession(session: WebTransportSession): DirectSession {
         aborts.end();
         handler.onClosed(info, error);
       };
-      // At once: this throws if the application is reading the streams.
+      // The reader is created at once, because that throws if the application is reading the streams.
       accept(session.incomingBidirectionalStreams.getReader(), handler).catch(nothing);
       if (datagrams !== undefined && handler.onDatagram !== undefined)
         void readDatagrams(datagrams, (data) => {
@@ -112,7 +117,7 @@ function webSession(session: WebTransportSession): DirectSession {
         (info) => end(info ?? {}, closeError(info ?? {})),
         (error: unknown) => end({}, asError(error)),
       );
-      // A failed `ready` fails `closed` as well; it must not surface as an unhandled rejection.
+      // If `ready` rejects, so does `closed`, which is handled; `ready` must not become an unhandled rejection.
       session.ready.catch(nothing);
     },
     openStream() {
@@ -123,14 +128,17 @@ function webSession(session: WebTransportSession): DirectSession {
   };
 }
 
-/** Written bytes that the platform has not taken above which `write` returns false. */
+/** Number of written bytes that the platform has not accepted above which `write` returns false. */
 const HIGH_WATER = 64 * 1024;
 
 interface WebStream extends DirectStream {
   sessionClosed(error: Error | undefined): void;
 }
 
-/** The parts of a WHATWG stream pair. A `WebTransportSendStream` (W3C WebTransport §8) has a `sendOrder`. */
+/**
+ * The reader and writer of a WHATWG stream pair. A `WebTransportSendStream` (W3C WebTransport §8) also has a
+ * `sendOrder`.
+ */
 interface Opened {
   readonly reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly writer: WritableStreamDefaultWriter<Uint8Array>;
@@ -138,11 +146,11 @@ interface Opened {
 }
 
 /**
- * One WHATWG stream pair behind the direct interface.
+ * Wraps one WHATWG stream pair in the direct interface.
  *
- * @param wanted the stream's place among those that are to be made
- * @param aborts sends its reset and its stop-sending
- * @param onDone called when both sides are over
+ * @param wanted the request to create the stream; undefined if the peer opened it
+ * @param aborts sends the stream's reset and stop-sending
+ * @param onDone called when both sides have ended
  */
 function webStream(
   opening: Promise<WebTransportStream>,
@@ -151,7 +159,7 @@ function webStream(
   onDone: () => void,
 ): WebStream {
   let opened: Opened | undefined;
-  /** Tasks for when the stream is there, in the order they were asked for. */
+  /** Actions that run when the stream has been opened, in the order of requests. */
   let waiting: ((opened: Opened) => void)[] = [];
   let handler: DirectStreamHandler | undefined;
   let sending = true;
@@ -159,7 +167,7 @@ function webStream(
   let over = false;
   let isReset = false;
   let isStopped = false;
-  /** Written bytes that the platform has not taken. */
+  /** Number of written bytes that the platform has not accepted. */
   let pending = 0;
   let drainAwaited = false;
   let paused = false;
@@ -168,16 +176,18 @@ function webStream(
   const doneIfBoth = (): void => {
     if (sending || receiving || over) return;
     over = true;
-    // Aborted before it was made.
+    // The stream was aborted before it was created, so it is not needed.
     if (wanted !== undefined && isReset && isStopped) wanted.dropped = true;
     onDone();
   };
-  /** Runs an action on the stream, now or after it was opened. A failure ends the stream, which reports it. */
+  /**
+   * Runs an action on the stream, now or when it has been opened. Ignores failures, because they also end the stream.
+   */
   const act = (action: (opened: Opened) => Promise<unknown> | void): void => {
     if (opened === undefined) waiting.push((made) => void action(made)?.catch(nothing));
     else action(opened)?.catch(nothing);
   };
-  /** Runs `act`, which sends a reset or a stop-sending. */
+  /** Runs an action that sends a reset or a stop-sending. It waits if too many are unacknowledged. */
   const abort = (action: (opened: Opened) => Promise<unknown>): void =>
     act((made) => aborts.send(() => void action(made).catch(nothing)));
   const isHeld = (): boolean => paused && receiving;
@@ -197,7 +207,7 @@ function webStream(
       to.onData(next.value);
     }
   };
-  /** Ends the receiving side. `tell` reports how, unless the stream is over. */
+  /** Ends the receiving side. Calls `tell`, which reports the end to the handler, unless the stream has ended. */
   const end = (tell: () => void): void => {
     if (!receiving || over) return;
     receiving = false;
@@ -230,7 +240,7 @@ function webStream(
       const { length } = copy;
       pending += length;
       act(({ writer }) => {
-        // Only a stream that is being made can have been aborted meanwhile.
+        // The stream can have been reset only while it was being created.
         if (isReset) return;
         const taken = (): void => onTaken(length);
         if (length > 0) writer.write(copy).then(taken, taken);
@@ -243,7 +253,7 @@ function webStream(
     },
     pendingBytes: () => pending,
     reset(code) {
-      // After a FIN a reset does nothing: the bytes before the FIN are still to be sent.
+      // After FIN a reset has no effect, because the bytes before the FIN are still to be sent.
       if (isReset || (!sending && opened !== undefined)) return;
       sending = false;
       isReset = true;
@@ -300,14 +310,13 @@ function webStream(
 function nothing(): void {}
 
 /**
- * Calls `tell` with the code of a stream's error: the code of a `WebTransportError` (W3C WebTransport §7), or 0. If the
- * error's source is the session, it is ignored: `closed` follows with the reason. An error without source or with code
- * 0 may also be caused by the end of the session (browsers report such a reset that way), so `tell` is delayed until
- * `closed` could have settled.
+ * Calls `tell` with the code of a stream's error: the code of a `WebTransportError` (W3C WebTransport §7), or 0.
+ * Ignores an error whose source is the session, because `closed` reports that one. Browsers also report the end of a
+ * session as an error without source or with code 0, so `tell` is then delayed until `closed` could have settled.
  */
 function withCode(error: unknown, tell: (code: number) => void): void {
   const { source, streamErrorCode } = (error ?? {}) as { source?: unknown; streamErrorCode?: unknown };
-  // Firefox sets a number that is not a stream's error code.
+  // Firefox sets `streamErrorCode` to a number that is not the code.
   if (source === "session") return;
   if (typeof streamErrorCode === "number" && streamErrorCode > 0) tell(streamErrorCode);
   else setTimeout(() => tell(0), END_FOLLOWS_MS);
@@ -316,27 +325,30 @@ function withCode(error: unknown, tell: (code: number) => void): void {
 type StreamError = Error & { readonly streamErrorCode?: number | null };
 
 /**
- * Creates the error that `abort` and `cancel` need to send a code: a `WebTransportError` if the platform has that
+ * Creates the error whose code `abort` and `cancel` send to the peer: a `WebTransportError` if the platform has that
  * class.
  */
 export function streamError(code: number): Error {
   const init = { message: `stream error ${code}`, source: "stream", streamErrorCode: code };
   const { WebTransportError } = globalThis as { WebTransportError?: new (...args: unknown[]) => StreamError };
-  // The specification's constructor takes a message and an init; browsers still have one that takes the init alone.
+  // The specification's constructor takes a message and an object; some browsers have one that takes only the object.
   for (const args of [[init.message, init], [init]]) {
     try {
       const error = new (WebTransportError as new (...args: unknown[]) => StreamError)(...args);
       if (error.streamErrorCode === code) return error;
     } catch {
-      // The other form, then, or no such class.
+      // The platform has the other form of the constructor, or no such class.
     }
   }
   return Object.assign(new Error(), init);
 }
 
-/** Resolves when the session is ready. When `signal` aborts before, or has before the call, the session is closed. */
+/**
+ * Resolves when the session is ready. If `signal` is aborted before that, the session is closed and the promise
+ * rejects.
+ */
 export async function whenTransportReady(session: WebTransportSession, signal: AbortSignal): Promise<void> {
-  // The caller receives the error from `ready`.
+  // `ready` rejects with the same error, which the caller receives.
   session.closed.catch(() => {});
   const aborted = new Promise<never>((_, reject) => {
     const giveUp = (): void => {

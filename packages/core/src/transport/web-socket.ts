@@ -11,19 +11,19 @@ import {
 import { ByteQueue } from "./byte-queue.js";
 import type { DirectSession } from "./session.js";
 
-/** The part of the standard `WebSocket` that is used (WebSockets §3). */
+/** The part of the standard `WebSocket` that the transport uses (WebSockets §3). */
 export interface WebSocketLike {
   binaryType: string;
-  /** 0 connecting, 1 open, 2 closing, 3 closed. */
+  /** State of the connection: 0 connecting, 1 open, 2 closing, 3 closed. */
   readonly readyState: number;
-  /** Bytes passed to `send` that were not sent yet. React Native lacks it. */
+  /** Number of bytes passed to `send` that are not sent yet. Undefined in React Native. */
   readonly bufferedAmount?: number;
-  /** `onSent` is an addition of the ws package: called when the data was sent. */
+  /** Sends one message. Sockets of the ws package call `onSent` when the data has been sent. */
   send(data: UnsharedBytes, onSent?: () => void): void;
-  /** Stop and resume reading; only sockets of the ws package have them. */
+  /** Stops reading until `resume`. Only sockets of the ws package have both methods. */
   pause?(): void;
   resume?(): void;
-  /** Ends the connection without the closing handshake; only sockets of the ws package have it. */
+  /** Closes the connection without the closing handshake. Only sockets of the ws package have this method. */
   terminate?(): void;
   close(code?: number, reason?: string): void;
   addEventListener(
@@ -33,11 +33,14 @@ export interface WebSocketLike {
   addEventListener(type: "message", listener: (event: { data: unknown }) => void): void;
 }
 
-/** Most bytes of one message, because the receiver keeps a whole one in memory before it can read it. */
+/**
+ * Maximum bytes of a message that this side sends. The receiver must have a whole message in memory before it can read
+ * it.
+ */
 const MAX_MESSAGE = 256 * 1024;
-/** Buffered bytes above which `write` returns false. */
+/** Number of unsent bytes above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
-/** How often a full buffer is checked, in milliseconds: the standard has no event for it. */
+/** Milliseconds between checks of a full send buffer. The standard has no event for a buffer that becomes empty. */
 const LOOK_EVERY_MS = 10;
 const OPEN = 1;
 const CLOSED = 3;
@@ -45,8 +48,9 @@ const NORMAL_CLOSURE = 1000;
 const UNSUPPORTED_DATA = 1003;
 
 /**
- * A transport over a WebSocket, open or still connecting, made with `WEBSOCKET_PROTOCOL`. A browser's cannot be paused: what
- * holds the peer back there is the credit of each stream of messages.
+ * Creates a transport over a WebSocket that is open or connecting. It must have been created with the subprotocol
+ * `WEBSOCKET_PROTOCOL`. A browser's WebSocket cannot be paused; there, only the credit of each message stream limits
+ * the peer.
  */
 export function webSocketTransport(socket: WebSocketLike, role: Role, options?: ByteStreamOptions): DirectSession {
   return byteStreamTransport(new SocketByteStream(socket, options?.maxHeldBytes), role, options);
@@ -55,7 +59,7 @@ export function webSocketTransport(socket: WebSocketLike, role: Role, options?: 
 class SocketByteStream implements ByteStream {
   readonly #socket: WebSocketLike;
   #handler: ByteStreamHandler | undefined = undefined;
-  /** Written before the socket was open. */
+  /** Messages written before the socket was open; undefined once it is open. */
   #early: UnsharedBytes[] | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined = undefined;
   /** Data that arrived before a handler was attached, or while delivery is paused. */
@@ -72,12 +76,12 @@ class SocketByteStream implements ByteStream {
     this.#held = new ByteQueue(maxHeldBytes);
     socket.binaryType = "arraybuffer";
     this.#early = socket.readyState < OPEN ? [] : undefined;
-    // There is no receiver before `attach`.
+    // Reading starts with `attach`, because there is no receiver before that.
     if (this.#early === undefined) socket.pause?.();
     socket.addEventListener("open", () => this.#open());
     socket.addEventListener("message", ({ data }) => this.#onMessage(data));
     socket.addEventListener("close", ({ code, reason }) => this.#closed(code, reason));
-    // The close event, which always follows an error, says why.
+    // The close event, which always follows an error event, reports the reason.
     socket.addEventListener("error", () => {});
   }
 
@@ -107,7 +111,7 @@ class SocketByteStream implements ByteStream {
     return this.#socket.bufferedAmount ?? 0;
   }
 
-  /** A WebSocket has no half-close: the closing handshake follows the sent data. */
+  /** Starts the closing handshake, which follows the sent data: a WebSocket cannot end one direction only. */
   end(): void {
     this.#ending = true;
     if (this.#early === undefined) this.#socket.close(NORMAL_CLOSURE);
@@ -116,7 +120,7 @@ class SocketByteStream implements ByteStream {
   destroy(): void {
     clearTimeout(this.#timer);
     this.#held.clear();
-    // A closing handshake would wait for a peer that may never answer.
+    // `terminate` is preferred, because a closing handshake would wait for a peer that may never answer.
     if (this.#socket.terminate === undefined) this.#socket.close(NORMAL_CLOSURE);
     else this.#socket.terminate();
   }
@@ -129,7 +133,7 @@ class SocketByteStream implements ByteStream {
   resume(): void {
     this.#paused = false;
     this.#deliver();
-    // `ws` throws if the socket was closed before it was open.
+    // `resume` of a ws socket throws if the socket was closed before it was open.
     if (!this.#paused && this.#early === undefined) this.#socket.resume?.();
   }
 

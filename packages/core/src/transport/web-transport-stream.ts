@@ -3,18 +3,18 @@ import { byteStreamTransport, type ByteStreamOptions, type Role } from "./byte-s
 import { CreditedStream } from "./credited-stream.js";
 import type { DirectSession, WebTransportSession, WebTransportStream } from "./session.js";
 
-/** The subprotocol of a WebTransport session that has one stream (docs/protocol.md §8). */
+/** Subprotocol of a WebTransport session whose calls share a single stream (docs/protocol.md §8). */
 export const WEBTRANSPORT_STREAM_PROTOCOL = "quicrpc.v1.stream";
 
-/** A WebTransport session for one stream. The peer must not open unidirectional streams. */
+/** A WebTransport session of which only one stream is used. The peer must not open unidirectional streams. */
 export interface OneStreamWebTransport extends WebTransportSession {
   readonly incomingUnidirectionalStreams?: ReadableStream<unknown>;
 }
 
 /**
- * A transport over the one stream of a WebTransport session that is ready, made with `WEBTRANSPORT_STREAM_PROTOCOL`. It asks
- * of the implementation only that bytes arrive: flow control, close codes and cancelling are this protocol's own. That
- * suits implementations that do not hold a sender back, give no credit for streams, or lose the codes of resets.
+ * Creates a transport over one stream of a WebTransport session. The session must be ready and use the subprotocol
+ * `WEBTRANSPORT_STREAM_PROTOCOL`. Flow control, close codes and cancellation are part of this protocol, so it works
+ * with WebTransport implementations without backpressure, without sufficient stream credit, or without reset codes.
  */
 export function oneStreamTransport(
   session: OneStreamWebTransport,
@@ -34,7 +34,7 @@ export function oneStreamTransport(
   return byteStreamTransport(stream, role, options);
 }
 
-/** Implementations throw at once where others reject. */
+/** `async` turns the exceptions of some implementations into rejections. */
 async function opened(session: WebTransportSession): Promise<WebTransportStream> {
   return session.createBidirectionalStream();
 }
@@ -43,11 +43,14 @@ function release(session: WebTransportSession): void {
   try {
     session.close();
   } catch {
-    // It has ended.
+    // The session has ended.
   }
 }
 
-/** Returns the peer's first stream, and all other streams that it opens. Datagrams are dropped, so that they do not accumulate. */
+/**
+ * Returns the first stream that the peer opens, and a promise that fulfils with any further stream. Drops datagrams, so
+ * that they do not accumulate.
+ */
 function incoming(session: OneStreamWebTransport): [first: Promise<WebTransportStream>, unasked: Promise<unknown>] {
   const streams = session.incomingBidirectionalStreams.getReader();
   const first = read(streams);

@@ -1,9 +1,12 @@
-/** Smaller buffers are cheap, and larger ones too much to hold. */
+/**
+ * Minimum and maximum bytes of a spare buffer: smaller buffers are cheap to allocate, and larger ones use too much
+ * memory.
+ */
 const SMALLEST_SPARE = 4 * 1024;
 const LARGEST_SPARE = 2 * 1024 * 1024;
-/** Maximum spare buffers of each size; each call in progress with a large message uses one. */
+/** Maximum spare buffers of each size. Each call in progress with a large message uses one. */
 const OF_EACH_SIZE = 8;
-/** Most bytes of all spare buffers: the memory that a burst of large messages may leave allocated in a small container. */
+/** Maximum bytes of all spare buffers together: memory that stays allocated after a burst of large messages. */
 const MAX_SPARE_BYTES = 12 * 1024 * 1024;
 
 /**
@@ -13,12 +16,12 @@ const MAX_SPARE_BYTES = 12 * 1024 * 1024;
 const spares = new Map<number, Uint8Array[]>();
 let spareBytes = 0;
 
-/** A buffer of at least `bytes`, with anything in it. */
+/** Returns a buffer of at least `bytes` bytes, whose contents are arbitrary. */
 export function takeBuffer(bytes: number): Uint8Array {
   return takeSpareBuffer(bytes) ?? new Uint8Array(sizeFor(bytes));
 }
 
-/** Takes a spare buffer of at least `bytes` and less than twice as many; undefined if there is none. */
+/** Takes a spare buffer of at least `bytes` bytes and less than twice as many; returns undefined if there is none. */
 export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
   for (let size = sizeFor(bytes); size < 2 * bytes; size = sizeFor(size + 1)) {
     const spare = spares.get(size)?.pop();
@@ -30,7 +33,7 @@ export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
   return undefined;
 }
 
-/** Returns a buffer that is no longer used to the spare buffers. */
+/** Adds a buffer that is no longer used to the spare buffers. */
 export function giveBuffer(buffer: Uint8Array): void {
   const { length } = buffer;
   if (length < SMALLEST_SPARE || length > LARGEST_SPARE || length !== sizeFor(length)) return;
@@ -42,28 +45,30 @@ export function giveBuffer(buffer: Uint8Array): void {
 }
 
 /**
- * Returns the size of a buffer for `bytes`. There are four between one power of two and the next: a message of 1 MiB comes with
- * its head in a frame of a little more.
+ * Returns the size of a buffer for `bytes` bytes. There are four sizes between one power of two and the next, so that a
+ * frame slightly larger than 1 MiB does not need 2 MiB.
  */
 function sizeFor(bytes: number): number {
   const step = 2 ** (29 - Math.clz32(bytes - 1));
   return Math.ceil(bytes / step) * step;
 }
 
-/** Small, since a broadcast to thousands of streams takes as many; those that grow stay so. */
+/**
+ * Minimum bytes of a borrowed buffer. It is small, because a broadcast to thousands of streams borrows one for each.
+ */
 const SMALLEST = 1024;
-/** A buffer that a burst has made larger than this is not held here. */
+/** Maximum bytes of a returned buffer that is kept for borrowing. */
 const MAX_SIZE = 256 * 1024;
 const MAX_HELD_BYTES = 2 * 1024 * 1024;
 
 /**
- * Spare buffers of this thread, which gather the frames of one turn. An idle session has none. The last one returned is
- * taken first, so that a busy session gets back the buffer that it has grown.
+ * Spare buffers of this thread for the frames of one turn of the event loop; an idle session uses none. The buffer that
+ * was returned last is borrowed first, so that a busy session gets back the buffer that it has enlarged.
  */
 const held: Uint8Array[] = [];
 let heldBytes = 0;
 
-/** A buffer of at least `bytes`, with anything in it. */
+/** Borrows a buffer of at least `bytes` bytes, whose contents are arbitrary. */
 export function borrowBuffer(bytes: number): Uint8Array {
   const buffer = held.pop();
   if (buffer === undefined) return takeBuffer(Math.max(bytes, SMALLEST));

@@ -4,10 +4,10 @@ import type { Frame } from "./frame.js";
 import { readUtf8 } from "../msgpack/text.js";
 import { encodeText, FrameWriter } from "./writer.js";
 
-/** Bytes of UTF-8 of a close's reason; more is cut (W3C WebTransport §6.9). */
+/** Maximum UTF-8 bytes of a close reason; a longer one is cut (W3C WebTransport §6.9). */
 const MAX_REASON_BYTES = 1024;
 
-/** A whole close frame: code (varint) | reason (UTF-8, the rest). */
+/** Returns a complete close frame. Its body is: code (varint) | reason (UTF-8, the rest). */
 export function closeFrame(code: number, reason: string): Uint8Array {
   const out = new FrameWriter(64);
   out.frame(FrameType.Close, 0, () => {

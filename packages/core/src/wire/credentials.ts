@@ -6,31 +6,34 @@ import { ProtocolError } from "../errors.js";
 import type { FrameWriter } from "./writer.js";
 import * as CredentialsKind from "./credentials-kind.js";
 
-/** Minimum milliseconds between two renewals of a client, whatever the server requests: it must not keep the application busy. */
+/**
+ * Minimum milliseconds between two credential renewals of a client, regardless of what the server requests, so that a
+ * server cannot keep the application busy.
+ */
 export const MIN_RENEWAL_INTERVAL_MS = 5000;
 
-/** Whether a credentials frame is a challenge, or a proof that answers it. */
+/** Returns true if a credentials frame is a challenge, or a proof that answers one. */
 export function isOfProof({ bytes, start, end }: Frame): boolean {
   return start < end && bytes[start] === CredentialsKind.OfProof;
 }
 
-/** Appends the body of a challenge or of a proof. */
+/** Appends the body of a credentials frame with a challenge or a proof. */
 export function writeOfProof(out: FrameWriter, challengeOrProof: Uint8Array): void {
   out.varint(CredentialsKind.OfProof);
   out.bytes(challengeOrProof);
 }
 
-/** Reads a copy of a challenge or a proof, of a frame that `isOfProof`. */
+/** Returns a copy of the challenge or proof in a frame for which `isOfProof` returns true. */
 export function readOfProof({ bytes, start, end }: Frame): Uint8Array {
   return bytes.slice(start + 1, end);
 }
 
-/** A server's notice about its client's credentials. */
+/** A server's message to a client about the client's credentials. */
 export type CredentialsNotice =
   | { readonly kind: "valid"; readonly leftMs?: number | undefined }
   | { readonly kind: "wanted"; readonly withinMs: number };
 
-/** Appends the body of a server's frame. */
+/** Appends the body of a credentials frame that a server sends. */
 export function writeNotice(out: FrameWriter, notice: CredentialsNotice): void {
   if (notice.kind === "wanted") {
     out.varint(CredentialsKind.Wanted);
@@ -41,7 +44,7 @@ export function writeNotice(out: FrameWriter, notice: CredentialsNotice): void {
   }
 }
 
-/** Reads a server's frame; undefined for a kind that is not known here. */
+/** Reads a credentials frame from a server. Returns undefined if its kind is unknown. */
 export function readNotice({ bytes, start, end }: Frame): CredentialsNotice | undefined {
   const cursor = new Cursor(bytes, start, end);
   const kind = cursor.varint();
@@ -50,13 +53,16 @@ export function readNotice({ bytes, start, end }: Frame): CredentialsNotice | un
   return cursor.position < end ? { kind: "valid", leftMs: cursor.varint() } : { kind: "valid" };
 }
 
-/** Appends the body of a client's frame. */
+/** Appends the body of a credentials frame with which a client sends new credentials. */
 export function writeRenewal(out: FrameWriter, greeting: RawGreeting): void {
   out.varint(CredentialsKind.Given);
   writeGreeting(out, greeting);
 }
 
-/** Reads a client's frame. Throws `ProtocolError` if it is malformed, `RpcError` for invalid metadata. */
+/**
+ * Reads a credentials frame from a client. Throws `ProtocolError` if it is malformed, `RpcError` if its metadata is
+ * invalid.
+ */
 export function readRenewal({ bytes, start, end }: Frame): ReadGreeting {
   const cursor = new Cursor(bytes, start, end);
   const kind = cursor.varint();

@@ -2,7 +2,7 @@ import { ProtocolError } from "../errors.js";
 import { readUtf8 } from "../msgpack/text.js";
 import { readVarint, varintLengthFromFirstByte } from "./varint.js";
 
-/** Reads the fields of a frame's body in order. Throws `ProtocolError` if the frame ends too soon. */
+/** Reads the fields of a frame's body in order. Its methods throw `ProtocolError` if the frame ends too early. */
 export class Cursor {
   readonly bytes: Uint8Array;
   position: number;
@@ -23,7 +23,7 @@ export class Cursor {
     return readVarint(this.bytes, this.take(varintLengthFromFirstByte(this.bytes[this.position] as number)));
   }
 
-  /** Skips `length` bytes and returns their position. */
+  /** Skips `length` bytes and returns the position of the first of them. */
   take(length: number): number {
     const start = this.position;
     if (length > this.end - start) throw tooShort();
@@ -31,14 +31,14 @@ export class Cursor {
     return start;
   }
 
-  /** Over the next value, which has its length (varint) before it. */
+  /** Skips a value that is preceded by its length (varint), and returns a cursor over that value. */
   nested(): Cursor {
     const length = this.varint();
     const start = this.take(length);
     return new Cursor(this.bytes, start, start + length);
   }
 
-  /** Returns the remaining bytes as text. */
+  /** Returns the remaining bytes, decoded as UTF-8. */
   text(): string {
     return readUtf8(this.bytes, this.position, this.end);
   }

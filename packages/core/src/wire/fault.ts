@@ -4,7 +4,7 @@ import { Cursor } from "./cursor.js";
 import { FLAG_COMPRESSED, type Frame } from "./frame.js";
 import { type Head, readOptionalHead } from "./head.js";
 
-/** An error as it arrived. */
+/** An error that the peer sent. */
 export interface ReceivedFault {
   readonly code: Code;
   readonly message: string;
@@ -13,9 +13,10 @@ export interface ReceivedFault {
 }
 
 /**
- * Reads an error frame; only what frames it must be right, since the error is better told in part than not at all.
+ * Reads an error frame. Tolerates an invalid head or compressed body, because part of the error is more useful than a
+ * failure to read it. Throws `ProtocolError` only if the frame's structure is invalid.
  *
- * @param expand undoes compression
+ * @param expand decompresses `bytes[start, end)`
  */
 export function readFault(
   frame: Frame,
@@ -34,7 +35,7 @@ export function readFault(
   }
 }
 
-/** The head of an error frame, as far as it can be understood. */
+/** Reads the head of an error frame. Returns undefined if the frame has none, or its content is invalid. */
 function readFaultHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): Head | undefined {
   try {
     return readOptionalHead(frame, cursor, maxMetadataBytes);
@@ -44,7 +45,7 @@ function readFaultHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): 
   }
 }
 
-/** The code, the message and the details. */
+/** Reads the code, the message and the details of an error. */
 function readFaultBody(cursor: Cursor, head: Head | undefined): ReceivedFault {
   const code = codeFromNumber(cursor.byte());
   const message = cursor.nested().text();

@@ -1,40 +1,52 @@
 /**
- * The types of frames. A frame, on lanes and on the streams of single calls alike (docs/protocol.md §3):
+ * Types of frames. A frame on a lane, or on the stream of a single call, consists of (docs/protocol.md §3):
  *
  *     length (varint) | type and flags (1 byte) | call id (varint) | body
  *
- * `length` counts what follows it. The low four bits of the second field are the type, the high four its flags.
+ * `length` is the number of bytes after it. The low four bits of the second field are the type, the high four bits the
+ * flags.
  */
 // Constants of a module, not of an object: bundlers leave out those that are not used, and shorten the others.
 
-/** version (varint), then settings as fields. The first frame of each side on a lane. */
+/** First frame of each side on a lane. Body: version (varint), then settings as fields. */
 export const Hello = 0x0;
-/** service (2 bytes), method (varint), [head], payload */
+/** Begins a call. Body: service (2 bytes), method (varint), [head], payload. */
 export const Request = 0x1;
-/** A request without an answer; its call id is 0. */
+/** A request that is not answered; its call id is 0. The body is that of a request. */
 export const Notify = 0x2;
-/** [head], payload */
+/** The answer to a call with a single response. Body: [head], payload. */
 export const Response = 0x3;
-/** [head], code (1 byte), message length (varint), message (UTF-8), details (msgpack, may be absent) */
+/**
+ * Ends a call with an error. Body: [head], code (1 byte), message length (varint), message (UTF-8), details (msgpack,
+ * may be absent).
+ */
 export const Error = 0x4;
-/** [head], payload: one message of a stream */
+/** One message of a stream. Body: [head], payload. */
 export const Item = 0x5;
-/** [head]. The stream of messages ends well. */
+/** Ends a stream of messages successfully. Body: [head]. */
 export const End = 0x6;
-/** code (1 byte): the caller cancels the call. */
+/** Sent by the caller to cancel the call. Body: code (1 byte). */
 export const Cancel = 0x7;
-/** bytes (varint): the receiver of items has room for this many more. Lanes only. */
+/** Sent by the receiver of items: it has room for this many more bytes of them. Body: bytes (varint). Only on lanes. */
 export const Credit = 0x8;
-/** [head]: what the callee says before its first message, at most once. */
+/** Metadata that the callee sends before its first message, at most once. Body: [head]. */
 export const Headers = 0x9;
-/** stage (varint, a `GoawayStage`), then the fields of the stage: no more calls. Lanes only, call id 0. */
+/**
+ * Announces that the sender drains the session. Body: stage (varint, a `GoawayStage`), then the fields of that stage.
+ * Only on lanes, with call id 0.
+ */
 export const Goaway = 0xa;
-/** Up to 8 bytes that come back in a pong. Lanes only, call id 0. */
+/** Asks the peer for a pong with the same up to 8 bytes. Only on lanes, with call id 0. */
 export const Ping = 0xb;
 export const Pong = 0xc;
-/** code (varint), reason (UTF-8): the session ends. Only if the session is a single byte stream, call id 0. */
+/**
+ * Ends the session. Body: code (varint), reason (UTF-8). Only if the session is a single byte stream, with call id 0.
+ */
 export const Close = 0xd;
-/** The callee's items end successfully; its call stays open while the caller sends. */
+/** Ends the callee's items successfully while the caller may still send: the call stays open. */
 export const HalfEnd = 0xe;
-/** kind (varint, a `CredentialsKind`), then the fields of the kind: renewal of credentials. Lanes only, call id 0. */
+/**
+ * Renews or proves credentials. Body: kind (varint, a `CredentialsKind`), then the fields of that kind. Only on lanes,
+ * with call id 0.
+ */
 export const Credentials = 0xf;

@@ -1,35 +1,41 @@
 export const TYPE_MASK = 0x0f;
-/** The body begins with a head (fields, with their length before them). */
+/** Flag of a frame whose body begins with a head: the length of the head, then its fields. */
 export const FLAG_HEAD = 0x10;
-/** Flag of a frame whose bytes after the head, and in a request after the method, are compressed: algorithm (1 byte) | its output. */
+/**
+ * Flag of a frame with a compressed body: algorithm (1 byte) | compressed bytes. A head, and the method of a request,
+ * precede that part uncompressed.
+ */
 export const FLAG_COMPRESSED = 0x20;
-/** Kinds of datagrams, by their first varint. */
+/** Kinds of datagrams. The first varint of a datagram is its kind. */
 export const DatagramKind = {
-  /** One notify frame, with call id 0. */
+  /** A datagram with one notify frame, whose call id is 0. */
   Notify: 0x1,
 } as const;
 
 export const PROTOCOL_VERSION = 1;
 
 /**
- * Bytes of item frames that a sender may send on a lane, for each call, before the first credit. The sender may
- * overdraw by the frame that crosses the line.
+ * Bytes of item frames that each call on a lane may send before it receives credit. The frame that reaches the limit
+ * may exceed it.
  */
 export const INITIAL_CREDIT: number = 256 * 1024;
 
-/** One received frame. The reader reuses a single object: it is valid during `onFrame` only, its bytes as well. */
+/** A received frame. The reader reuses one object, so the frame and its bytes are valid only during `onFrame`. */
 export interface Frame {
-  /** A `FrameType`, or an unknown number. */
+  /** Number of the type: a `FrameType`, or a number that this side does not know. */
   type: number;
   flags: number;
   callId: number;
   bytes: Uint8Array;
-  /** Position of the body. */
+  /** Position of the first byte of the body. */
   start: number;
-  /** Position after the frame. */
+  /** Position after the last byte of the frame. */
   end: number;
-  /** Bytes of the whole frame, its length field included. */
+  /** Size of the whole frame in bytes, including its length field. */
   size: number;
-  /** It is larger than allowed, or than there is memory for: its body is passed over, and `start` is `end`. */
+  /**
+   * True if the frame is larger than allowed, or larger than the available memory. Its body is then skipped, and
+   * `start` equals `end`.
+   */
   oversized: boolean;
 }

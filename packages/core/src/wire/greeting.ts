@@ -5,20 +5,20 @@ import { ByteWriter } from "./writer.js";
 import { Field, helloFieldsOf, type RawGreeting } from "./hello.js";
 import { writeField } from "./head.js";
 
-/** Greeting of a client, as it was read. */
+/** A client's greeting, as the server has read it. */
 export interface ReadGreeting extends Omit<RawGreeting, "fields" | "renews"> {
-  /** The client can prove possession of its key if the server challenges it. */
+  /** True if the client can prove possession of its key when the server challenges it. */
   readonly proves?: true | undefined;
-  /** Proof that answers the server's last challenge, with credentials that are renewed. */
+  /** Proof that answers the server's last challenge, sent with renewed credentials. */
   readonly proof?: Uint8Array | undefined;
 }
 
-/** Returns the field of a client that proves its key, in its hello. */
+/** Returns the encoded hello field with which a client announces that it can prove possession of a key. */
 export function provesField(): Uint8Array {
   return fieldBytes(Field.Proves, new Uint8Array(0));
 }
 
-/** Returns the field of a proof, with credentials that are renewed. */
+/** Returns the encoded field with a proof, which a client sends with renewed credentials. */
 export function proofField(proof: Uint8Array): Uint8Array {
   return fieldBytes(Field.Proof, proof);
 }
@@ -29,12 +29,18 @@ function fieldBytes(key: number, value: Uint8Array): Uint8Array {
   return out.written().slice();
 }
 
-/** Reads the greeting in a lane's first frame. Throws `ProtocolError` as `readHello` does, `RpcError` for metadata that may not be. */
+/**
+ * Reads the greeting in a lane's first frame. Throws `ProtocolError` if the frame is not a valid hello, `RpcError` if
+ * the metadata is invalid or too large.
+ */
 export function readGreeting(frame: Frame): ReadGreeting {
   return readGreetingFields(helloFieldsOf(frame), frame.end);
 }
 
-/** Reads the fields that `writeGreeting` wrote, up to `end`; others are passed over. Throws as `readGreeting` does. */
+/**
+ * Reads the fields that `writeGreeting` wrote, up to the position `end`, and ignores others. Throws `ProtocolError` if
+ * they are malformed, `RpcError` if the metadata is invalid or too large.
+ */
 export function readGreetingFields(cursor: Cursor, end: number): ReadGreeting {
   let credentials: string | undefined;
   let metadata: RawMetadata | undefined;

@@ -14,63 +14,66 @@ import { writeVarint } from "./varint.js";
  * A receiver skips an unknown field with an odd key, and refuses the call for one with an even key.
  */
 export interface Head {
-  /** In a request: milliseconds that the caller will still wait, as it leaves. */
+  /** In a request: milliseconds that the caller waits from the moment it sends the frame. */
   timeoutMs: number | undefined;
-  /** In a request on a call's own stream: the name of the codec of its messages, unless it is standard MessagePack. */
+  /** In a request on a call's own stream: name of the codec of the call's messages; undefined for MessagePack. */
   codec: string | undefined;
   /**
-   * Fingerprint of the sender's schema of the method: in the first request of a session, and in answers if it differs.
+   * Fingerprint of the sender's schema of the method: in a session's first request for the method, and in answers if
+   * the callee's differs.
    */
   fingerprint: number | undefined;
-  /** In a request: the handler continues after the item with this cursor. */
+  /**
+   * In a request for a stream: cursor of the last item that the caller has received; the handler continues after it.
+   */
   from: string | undefined;
-  /** In a request: the call is an attempt of a resumable one, as `decodeResume` reads it. */
+  /** In a request: state of a resumable call, which `decodeResume` reads. */
   resume: Uint8Array | undefined;
-  /** Metadata: the caller's in a request, the callee's in its first answer. */
+  /** Metadata of the caller in a request, and of the callee in its first answer. */
   metadata: RawMetadata | undefined;
-  /** Metadata of the callee with its last frame. */
+  /** Metadata that the callee sends with its last frame. */
   trailers: RawMetadata | undefined;
-  /** In an error: no handler ran, so that the call may safely be made again. */
+  /** In an error: true if no handler has seen the call, so that it is safe to make it again. */
   refused: boolean;
-  /** In a refusal: the session accepts no more calls, but another session of the peer may. */
+  /** In an error with `refused`: true if the session accepts no more calls, but another session of the peer may. */
   leaving: boolean;
-  /** In an error: its name in the schema. */
+  /** In an error: name of the declared error in the schema. */
   reason: string | undefined;
 }
 
-/** The fields of a head that are to be written. */
+/** Fields of a head to write. */
 export type HeadFields = Partial<Head>;
 
-/** milliseconds (varint) */
+/** Key of `timeoutMs`. Value: milliseconds (varint). */
 const TIMEOUT = 0x1;
-/** UTF-8 */
+/** Key of `codec`. Value: UTF-8. */
 const CODEC = 0x2;
-/** entries */
+/** Key of `metadata`. Value: entries. */
 const METADATA = 0x3;
-/** UTF-8 */
+/** Key of `from`. Value: UTF-8. */
 const FROM = 0x4;
-/** 4 bytes, big-endian */
+/** Key of `fingerprint`. Value: 4 bytes, big-endian. */
 const FINGERPRINT = 0x5;
-/** token (16 bytes) and positions: `encodeResume` */
+/** Key of `resume`. Value: token (16 bytes) and positions, as `encodeResume` writes them. */
 const RESUME = 0x6;
-/** entries */
+/** Key of `trailers`. Value: entries. */
 const TRAILERS = 0x7;
-/** nothing, or why: 1 byte */
+/** Key of `refused`. Value: empty, or 1 byte with the reason. */
 const REFUSED = 0x9;
-/** UTF-8 */
+/** Key of `reason`. Value: UTF-8. */
 const REASON = 0xb;
 
-/** Bytes of the name of a declared error, as sent. */
+/** Maximum bytes of the name of a declared error. */
 const MAX_REASON_BYTES = 256;
-/** Bytes of the name of a codec. */
+/** Maximum bytes of the name of a codec. */
 const MAX_CODEC_BYTES = 64;
-/** Bytes of a cursor: three for each unit of its text. */
+/** Maximum UTF-8 bytes of a cursor: three for each UTF-16 code unit. */
 const MAX_CURSOR_BYTES = 3 * MAX_CURSOR_LENGTH;
 const NOTHING = new Uint8Array(0);
-/** Reason of a refused call: the session accepts no more. */
+/** Value of the field `REFUSED` if the session accepts no more calls. */
 const LEAVING = 1;
 
-/** Writes a head with the fields that are set. */
+/** Writes a head with the fields of `head` that are set. */
 export function writeHead(out: ByteWriter, head: HeadFields): void {
   const { timeoutMs, metadata, from, resume, fingerprint, codec, trailers, refused, leaving, reason } = head;
   const start = out.position;
@@ -105,8 +108,8 @@ export function writeField(out: ByteWriter, key: number, value: Uint8Array): voi
 }
 
 /**
- * Reads a head and leaves the cursor at the payload, even when it throws `RpcError`: `unimplemented` for a field it may
- * not ignore, `invalid_argument` or `resource_exhausted` for metadata.
+ * Reads a head and moves the cursor to the payload, even if it throws `RpcError`: `unimplemented` for an unknown field
+ * that must not be ignored, `invalid_argument` or `resource_exhausted` for metadata.
  */
 export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
   const head: Head = {
@@ -149,7 +152,11 @@ function readUint32(cursor: Cursor): number {
   return ((cursor.byte() * 256 + cursor.byte()) * 256 + cursor.byte()) * 256 + cursor.byte();
 }
 
-/** The head of `frame` if it has one; leaves the cursor behind it. Throws as `readHead` does. */
+/**
+ * Reads the head of `frame` and moves the cursor after it; returns undefined if the frame has none. Throws `RpcError`:
+ * `unimplemented` for an unknown field that must not be ignored, `invalid_argument` or `resource_exhausted` for
+ * metadata.
+ */
 export function readOptionalHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): Head | undefined {
   return (frame.flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor, maxMetadataBytes);
 }

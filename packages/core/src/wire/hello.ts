@@ -7,54 +7,57 @@ import { encodeText, type FrameWriter } from "./writer.js";
 import { varintLength } from "./varint.js";
 import * as FrameType from "./frame-type.js";
 
-/** First frame of each side on a lane: version (varint), then fields as in a head. */
+/** The first frame of each side on a lane: version (varint), then fields as in a head. */
 export interface Hello {
-  /** Names the codec of the calls that this side makes on the lane; undefined is standard MessagePack. */
+  /** Name of the codec of the calls that the sender makes on the lane; undefined for MessagePack. */
   readonly codec: string | undefined;
-  /** Numbers of the compressions that this side reads. */
+  /** Numbers of the compression algorithms that the sender can decompress. */
   readonly compressions: Uint8Array;
-  /** The client's greeting, on the session's first lane; `authenticate` has read it there before. */
+  /**
+   * The client's credentials and metadata, only on the first lane of a session. `authenticate` reads them before a
+   * session is created.
+   */
   readonly greeting?: RawGreeting | undefined;
-  /** The peer can renew its credentials. */
+  /** True if the sender can renew its credentials. */
   readonly renews?: boolean;
-  /** The peer can prove possession of its key if this side challenges it. */
+  /** True if the sender can prove possession of its key when the receiver challenges it. */
   readonly proves?: boolean;
-  /** Calls of the receiver that the sender takes at once; undefined if it does not say. */
+  /** Number of the receiver's calls that the sender serves at the same time; undefined if it does not say. */
   readonly calls?: number | undefined;
 }
 
-/** Greeting of a client, as it is sent. */
+/** A client's greeting, as it is sent. */
 export interface RawGreeting {
   readonly credentials?: string | undefined;
   /** Session metadata, encoded like the metadata of a call. */
   readonly metadata?: RawMetadata | undefined;
-  /** The client can renew its credentials. */
+  /** True if the client can renew its credentials. */
   readonly renews?: true | undefined;
-  /** Fields of a client that proves its key (`writeProves`, `writeProof`), encoded. */
+  /** Encoded fields of a client that proves possession of its key (`provesField`, `proofField`). */
   readonly fields?: Uint8Array | undefined;
 }
 
-/** Keys of the fields of a hello, and of credentials that are renewed. */
+/** Keys of the fields of a hello and of renewed credentials. */
 export const Field = {
-  /** numbers (1 byte each) */
+  /** Compression algorithms that the sender can decompress. Value: numbers (1 byte each). */
   Compressions: 0x1,
-  /** UTF-8 */
+  /** Name of the codec. Value: UTF-8. */
   Codec: 0x2,
-  /** UTF-8 */
+  /** Credentials of the client. Value: UTF-8. */
   Credentials: 0x3,
-  /** entries */
+  /** Metadata of the session. Value: entries. */
   Metadata: 0x5,
-  /** nothing */
+  /** The client can renew its credentials. Value: empty. */
   Renews: 0x7,
-  /** nothing */
+  /** The client can prove possession of its key. Value: empty. */
   Proves: 0x9,
-  /** a proof (proof.ts) */
+  /** The proof of possession. Value: a proof (proof.ts). */
   Proof: 0xb,
-  /** varint */
+  /** Number of calls that the sender serves at the same time. Value: varint. */
   Calls: 0xd,
 } as const;
 
-/** Appends the body of a hello. */
+/** Appends the body of a hello frame. */
 export function writeHello(out: FrameWriter, { codec, compressions, greeting, calls }: Hello): void {
   out.varint(PROTOCOL_VERSION);
   if (compressions.length > 0) writeField(out, Field.Compressions, compressions);
@@ -76,7 +79,10 @@ export function writeGreeting(out: FrameWriter, { credentials, metadata, fields 
   if (fields !== undefined) out.bytes(fields);
 }
 
-/** Reads a hello. Throws `ProtocolError` if the frame is not a hello, or not one that this side supports. */
+/**
+ * Reads a hello frame. Throws `ProtocolError` if the frame is not a hello, or has a version or field that this side
+ * does not support.
+ */
 export function readHello(frame: Frame): Hello {
   const cursor = helloFieldsOf(frame);
   let codec: string | undefined;
@@ -97,7 +103,10 @@ export function readHello(frame: Frame): Hello {
   return { codec, compressions, renews, proves, calls };
 }
 
-/** Returns the fields of a hello. Throws `ProtocolError` if the frame is not a hello, or of another version. */
+/**
+ * Returns a cursor over the fields of a hello frame. Throws `ProtocolError` if the frame is not a hello, or has another
+ * version.
+ */
 export function helloFieldsOf(frame: Frame): Cursor {
   if (frame.type !== FrameType.Hello) throw new ProtocolError("a lane begins with hello");
   const cursor = new Cursor(frame.bytes, frame.start, frame.end);

@@ -3,17 +3,18 @@ import { isBinaryKey, keyProblem, Metadata, type MetadataValue } from "../metada
 import { ByteWriter, encodeText } from "./writer.js";
 import { Cursor } from "./cursor.js";
 
-/** Validated entries as they arrived; they are decoded on first use. */
+/** Encoded metadata entries that were validated; they are decoded on first use. */
 export type RawMetadata = Uint8Array;
 
 const scratch = new ByteWriter();
 
 /**
- * Metadata as it is sent (docs/protocol.md §4):
+ * Encodes metadata (docs/protocol.md §4) as entries:
  *
- *     entries: key length (varint) | key (ASCII) | value length (varint) | value
+ *     key length (varint) | key (ASCII) | value length (varint) | value
  *
- * Undefined when there is none. Throws `RpcError` `resource_exhausted` above `maxBytes`.
+ * Returns undefined if there is none. Throws `RpcError` `resource_exhausted` if the result has more than `maxBytes`
+ * bytes.
  */
 export function encodeMetadata(metadata: Metadata | undefined, maxBytes: number): RawMetadata | undefined {
   if (metadata === undefined || metadata.size === 0) return undefined;
@@ -26,8 +27,8 @@ export function encodeMetadata(metadata: Metadata | undefined, maxBytes: number)
 }
 
 /**
- * Validates the entries of `fields` and copies them. Throws `ProtocolError` if they end too soon, `RpcError` if an
- * entry is invalid.
+ * Validates the entries in `fields` and returns a copy of their bytes. Throws `ProtocolError` if they end too early,
+ * `RpcError` if an entry is invalid or they have more than `maxBytes` bytes.
  */
 export function checkMetadata(fields: Cursor, maxBytes: number): RawMetadata {
   requireSize(fields.end - fields.position, maxBytes);
@@ -40,7 +41,7 @@ export function checkMetadata(fields: Cursor, maxBytes: number): RawMetadata {
   return entries;
 }
 
-/** Returns metadata over validated entries, which are decoded on first use. */
+/** Returns a metadata object over validated entries. It decodes them on first use. */
 export function decodeMetadata(raw: RawMetadata | undefined): Metadata {
   return raw === undefined ? new Metadata() : Metadata.reading(() => entriesOf(raw));
 }

@@ -1,18 +1,18 @@
 import { encodeText, type FrameWriter } from "./writer.js";
 
-/** The method id of a notice, which no method has. */
+/** Method id of a schema mismatch notice. No method has this id. */
 export const MISFIT_NOTICE = 0;
 
-/** Bytes of a reason. */
+/** Maximum UTF-8 bytes of the reason in a notice. */
 export const MAX_REASON_BYTES = 512;
 
-/** A caller's word that it could not read an answer. */
+/** A caller's report that it could not decode a response. */
 export interface MisfitNotice {
   readonly methodId: number;
   readonly reason: string;
 }
 
-/** Appends the body of a notice: service (u16) | 0 | method (varint) | reason (UTF-8, cut). */
+/** Appends the body of a schema mismatch notice: service (u16) | 0 | method (varint) | reason (UTF-8, cut). */
 export function writeMisfitNotice(out: FrameWriter, serviceId: number, { methodId, reason }: MisfitNotice): void {
   out.methodId(serviceId, MISFIT_NOTICE);
   out.varint(methodId);

@@ -3,15 +3,18 @@ import type { UnsharedBytes } from "../platform-types.js";
 import { Cursor } from "./cursor.js";
 import { ByteWriter } from "./writer.js";
 
-/** Bytes of a nonce, and of the keying material of a channel. */
+/** Number of bytes of a nonce, and of the exported keying material of a TLS connection. */
 export const NONCE_BYTES = 32;
 export const CHANNEL_BYTES = 32;
-/** Length of both kinds of signature: r and s of ECDSA on P-256 (IEEE P1363), and Ed25519 (RFC 8032). */
+/** Number of bytes of a signature: r and s of ECDSA on P-256 (IEEE P1363), or Ed25519 (RFC 8032). */
 const SIGNATURE_BYTES = 64;
-/** Bytes of an audience, at most. */
+/** Maximum UTF-8 bytes of an audience. */
 const MAX_AUDIENCE_BYTES = 1024;
 
-/** Algorithms by their number, with the bytes of a public key: x and y of a point on P-256, and a point as of RFC 8032. */
+/**
+ * Proof algorithms, each with its number and the bytes of a public key: coordinates x and y on P-256, or a point
+ * encoded as in RFC 8032.
+ */
 const ALGORITHMS = [
   { number: 1, name: "ES256", keyBytes: 64 },
   { number: 2, name: "Ed25519", keyBytes: 32 },
@@ -26,21 +29,21 @@ export interface ProofClaim {
   readonly proof: Uint8Array;
 }
 
-/** Statement of a proof, ahead of its signature. */
+/** The statement that a client signs to prove possession of its key. */
 export interface ProofStatement {
   readonly algorithm: ProofAlgorithm;
   /** The public key. */
   readonly key: UnsharedBytes;
   /** Keying material of the client's TLS connection; empty if there is none. */
   readonly channel: UnsharedBytes;
-  /** The URL that the client connected to; empty if the client does not know it. */
+  /** URL that the client connected to; empty if the client does not know it. */
   readonly audience: string;
 }
 
-/** A proof as it was read. */
+/** A proof that was read: the statement and its signature, not verified yet. */
 export interface SignedStatement extends ProofStatement {
   readonly signature: UnsharedBytes;
-  /** The signed statement; `signedBytes` puts the rest before it. */
+  /** Encoded statement. The signature covers it and the bytes that `signedBytes` puts before it. */
   readonly said: UnsharedBytes;
 }
 
@@ -48,7 +51,10 @@ export function newNonce(): UnsharedBytes {
   return crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
 }
 
-/** A statement: algorithm (u8) | key | channel length (varint), channel | audience length (varint), audience (UTF-8). The signature follows. */
+/**
+ * Encodes a statement: algorithm (u8) | key | channel length (varint), channel | audience length (varint), audience
+ * (UTF-8). In a proof, the signature follows.
+ */
 export function writeStatement({ algorithm, key, channel, audience }: ProofStatement): UnsharedBytes {
   const text = new TextEncoder().encode(audience);
   const out = new ByteWriter();
@@ -61,7 +67,9 @@ export function writeStatement({ algorithm, key, channel, audience }: ProofState
   return out.written().slice();
 }
 
-/** Reads a proof. Throws `ProtocolError` if it is malformed or of another algorithm. */
+/**
+ * Reads a proof without verifying its signature. Throws `ProtocolError` if it is malformed or its algorithm is unknown.
+ */
 export function readProof(proof: Uint8Array): SignedStatement {
   const cursor = new Cursor(proof, 0, proof.length);
   const number = cursor.byte();

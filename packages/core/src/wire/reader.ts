@@ -6,22 +6,25 @@ import { readVarint, varintLengthFromFirstByte } from "./varint.js";
 import * as FrameType from "./frame-type.js";
 
 const NOTHING = new Uint8Array(0);
-/** A buffer of at most this size is kept for the next frame that comes in pieces; a larger one is for all to use. */
+/**
+ * Maximum bytes of a buffer that the reader keeps for the next incomplete frame; larger buffers go back to the shared
+ * ones.
+ */
 const KEPT_BUFFER = 4 * 1024;
 
-/** The most that length, type and call id take. */
+/** Maximum bytes of a frame's length, type and call id together. */
 const MAX_PRELUDE = 17;
 
-/** Maximum length of a frame; a larger length is refused at once. */
+/** Maximum length of a frame in bytes; a larger one violates the protocol. */
 const MAX_LENGTH = 2 ** 31 - 1;
 
-/** Takes frames. */
+/** Receives the frames of a stream. */
 export interface FrameReceiver {
-  /** The frame is valid during the call only. */
+  /** Called with each frame, which is valid only during the call. */
   onFrame(frame: Frame): void;
 }
 
-/** Splits a byte stream into frames. Synchronous. Throws `ProtocolError` for an invalid frame. */
+/** Splits a byte stream into frames, synchronously. Throws `ProtocolError` for an invalid frame. */
 export class FrameReader {
   private readonly frame: Frame = {
     type: 0,
@@ -33,29 +36,32 @@ export class FrameReader {
     size: 0,
     oversized: false,
   };
-  /** The beginning of a frame whose rest has not arrived. */
+  /** Beginning of a frame whose rest has not arrived. */
   private partial: Uint8Array = NOTHING;
   private partialLength = 0;
-  /** Bytes of it that the budget holds. */
+  /** Bytes of the incomplete frame that are charged to the memory budget. */
   private charged = 0;
-  /** Bytes of an oversized frame that are still to be passed over. */
+  /** Number of remaining bytes of an oversized frame, which are skipped. */
   private toSkip = 0;
   protected stopped = false;
   private readonly maxFrameBytes: number;
   private readonly budget: MemoryBudget;
 
-  /** @param budget charged for large frames that are arriving; if it has no room, a frame is emitted as `oversized` */
+  /**
+   * @param budget memory budget, charged for large frames while they arrive; if it is exhausted, a frame is delivered
+   * as `oversized`
+   */
   constructor(maxFrameBytes: number, budget: MemoryBudget) {
     this.maxFrameBytes = maxFrameBytes;
     this.budget = budget;
   }
 
-  /** Whether the bytes so far end within a frame. */
+  /** True if the bytes received so far end inside a frame. */
   get midFrame(): boolean {
     return this.partialLength > 0 || this.toSkip > 0;
   }
 
-  /** Ends the current and every later `push`: for an owner that has aborted the stream. */
+  /** Ends the current `push` and ignores all later ones. Called when the stream has been aborted. */
   stop(): void {
     this.stopped = true;
     giveBuffer(this.partial);
@@ -63,7 +69,7 @@ export class FrameReader {
     this.setPartialLength(0);
   }
 
-  /** Gives `to` each frame that `chunk`, from `position` on, completes. */
+  /** Reads `chunk` from `position`, and passes each frame that is now complete to `to`. */
   push(chunk: Uint8Array, position: number, to: FrameReceiver): number {
     let at = position;
     while (!this.stopped && at < chunk.length) {
@@ -85,8 +91,8 @@ export class FrameReader {
   }
 
   /**
-   * Adds the part of `chunk` that belongs to one incomplete frame, unless the frame is discarded, and emits the frame
-   * when it is complete. Returns the position after that part.
+   * Adds the part of `chunk` that belongs to the incomplete frame, unless the frame is skipped, and delivers the frame
+   * if it is complete. Returns the position after that part.
    */
   private addToPartial(chunk: Uint8Array, position: number, to: FrameReceiver): number {
     let at = position;
@@ -104,7 +110,7 @@ export class FrameReader {
     if (partialLength < size && fits) return at;
     this.toSkip = size - partialLength;
     this.setPartialLength(0);
-    // Detached while it is read: the frame's receiver may call `push` again.
+    // The buffer is detached while the frame is delivered, because the receiver may call `push` again.
     this.partial = NOTHING;
     this.emit(partial, 0, size, this.toSkip > 0, to);
     if (partial.length > KEPT_BUFFER) giveBuffer(partial);
@@ -113,8 +119,8 @@ export class FrameReader {
   }
 
   /**
-   * Appends bytes to the buffer. The buffer grows with the data that has arrived, and by the declared `size` only if
-   * that much memory was already used. Returns false if there is no memory for it.
+   * Appends bytes to the buffer of the incomplete frame. The buffer grows with the data that has arrived; it gets the
+   * declared `size` only if that much memory was used before. Returns false if the memory budget is exhausted.
    */
   private keep(chunk: Uint8Array, from: number, to: number, size: number): boolean {
     const length = this.partialLength + to - from;
@@ -128,10 +134,13 @@ export class FrameReader {
     return this.setPartialLength(length, size > KEPT_BUFFER);
   }
 
-  /** @param isLarge whether it is charged: the beginning of a small frame is its stream's */
+  /**
+   * @param isLarge true if the frame's bytes are charged to the memory budget; small frames count as part of their
+   * stream
+   */
   private setPartialLength(length: number, isLarge: boolean = false): boolean {
     this.partialLength = length;
-    // By then it is known whose it is.
+    // After the prelude, the call to which the frame belongs is known.
     const charged = isLarge && length > MAX_PRELUDE ? length : 0;
     const more = charged - this.charged;
     if (more === 0) return true;
@@ -172,7 +181,7 @@ export class FrameReader {
     frame.size = size;
     frame.oversized = oversized;
     to.onFrame(frame);
-    // A stream at rest must not keep the transport's buffer that its last frame came in.
+    // The frame must not keep the transport's buffer alive while the stream is idle.
     frame.bytes = NOTHING;
   }
 }
@@ -182,18 +191,18 @@ function bodyAt(bytes: Uint8Array, idAt: number): number {
   return idAt + varintLengthFromFirstByte(bytes[idAt] as number);
 }
 
-/** Types whose frames may be compressed, one bit each. */
+/** Types of frames that may be compressed, as a bit set. */
 const COMPRESSIBLE =
   (1 << FrameType.Request) |
   (1 << FrameType.Notify) |
   (1 << FrameType.Response) |
   (1 << FrameType.Error) |
   (1 << FrameType.Item);
-/** Types whose frames may have a head, one bit each. */
+/** Types of frames that may have a head, as a bit set. */
 const WITH_HEAD = COMPRESSIBLE | (1 << FrameType.End) | (1 << FrameType.Headers);
 const KNOWN_FLAGS = FLAG_HEAD | FLAG_COMPRESSED;
 
-/** Whether frames of `type` may have `flags`. */
+/** Returns true if a frame of type `type` may have these `flags`. */
 function flagsAllowed(type: number, flags: number): boolean {
   const head = (flags & FLAG_HEAD) === 0 || ((WITH_HEAD >> type) & 1) === 1;
   const compressed = (flags & FLAG_COMPRESSED) === 0 || ((COMPRESSIBLE >> type) & 1) === 1;

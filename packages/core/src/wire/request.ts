@@ -2,7 +2,7 @@ import { Cursor } from "./cursor.js";
 import type { Frame } from "./frame.js";
 import { MAX_REASON_BYTES, type MisfitNotice } from "./misfit-notice.js";
 
-/** A received request or notification. Its payload is the rest of the cursor's bytes. */
+/** A received request or notification. Its payload is the unread rest of the cursor. */
 export interface IncomingRequest {
   readonly serviceId: number;
   readonly methodId: number;
@@ -16,7 +16,10 @@ export function readRequest(frame: Frame): IncomingRequest {
   return { serviceId, methodId: cursor.varint(), cursor };
 }
 
-/** Reads what follows the 0. A longer reason is cut. Throws `ProtocolError` when the frame ends too soon. */
+/**
+ * Reads a schema mismatch notice after its method id, 0. Cuts a reason that is too long. Throws `ProtocolError` if the
+ * frame ends too early.
+ */
 export function readMisfitNotice(cursor: Cursor): MisfitNotice {
   const methodId = cursor.varint();
   const { bytes, position, end } = cursor;

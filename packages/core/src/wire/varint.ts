@@ -1,23 +1,23 @@
 import { ProtocolError } from "../errors.js";
 
 /**
- * Variable-length integers as in QUIC (RFC 9000 §16): the two top bits of the first byte give the length, 1, 2, 4 or 8
- * bytes, big-endian. A value may be written longer than it needs to be. Values stop at 2^53-1.
+ * Variable-length integers as in QUIC (RFC 9000 §16): the two highest bits of the first byte state the length, which is
+ * 1, 2, 4 or 8 bytes, big-endian. An encoding may be longer than necessary. Values are at most 2^53-1.
  */
 
-/** The largest value that 2 bytes hold. */
+/** Largest value that fits into 2 bytes. */
 export const VARINT2_MAX = 0x3fff;
-/** The largest value that 4 bytes hold. */
+/** Largest value that fits into 4 bytes. */
 const VARINT4_MAX = 0x3fff_ffff;
 
-/** How many bytes `value` takes, at the least. */
+/** Returns the minimum number of bytes that `value` takes. */
 export function varintLength(value: number): number {
   if (value <= 0x3f) return 1;
   if (value <= VARINT2_MAX) return 2;
   return value <= VARINT4_MAX ? 4 : 8;
 }
 
-/** Writes `value` in as few bytes as it needs and returns the position after it. The buffer must have room. */
+/** Writes `value` in as few bytes as possible and returns the position after it. The buffer must have room. */
 export function writeVarint(bytes: Uint8Array, position: number, value: number): number {
   if (value <= 0x3f) {
     bytes[position] = value;
@@ -28,7 +28,7 @@ export function writeVarint(bytes: Uint8Array, position: number, value: number):
   return fill(bytes, position, value, 8, 0xc0);
 }
 
-/** Writes `value` in `size` bytes, big-endian, and `mark` into the first. */
+/** Writes `value` in `size` bytes, big-endian, with the length bits `mark` in the first byte. */
 function fill(bytes: Uint8Array, position: number, value: number, size: number, mark: number): number {
   let rest = value;
   for (let at = position + size - 1; at >= position; at--) {
@@ -51,12 +51,14 @@ export function writeVarint4(bytes: Uint8Array, position: number, value: number)
   return fill(bytes, position, value, 4, 0x80);
 }
 
-/** The whole length of the integer whose first byte this is. */
+/** Returns the length in bytes of the integer whose first byte is `first`. */
 export function varintLengthFromFirstByte(first: number): number {
   return 1 << (first >>> 6);
 }
 
-/** Reads the integer at `position`; all its bytes must be there. Its length is `varintLengthFromFirstByte`. */
+/**
+ * Reads the integer at `position`. All of its bytes must be present; `varintLengthFromFirstByte` returns their number.
+ */
 export function readVarint(bytes: Uint8Array, position: number): number {
   const first = bytes[position] as number;
   if (first < 0x40) return first;

@@ -3,7 +3,10 @@ import { writeField } from "./head.js";
 import { encodeText, type FrameWriter } from "./writer.js";
 import { varintLength, writeVarint } from "./varint.js";
 
-/** Appends the fields of a goaway of the stage `Departing`; an address has at most `MAX_ADDRESS_BYTES`. */
+/**
+ * Appends the fields of a goaway frame of the stage `Departing`. The URL `to` must have at most `MAX_ADDRESS_BYTES`
+ * bytes.
+ */
 export function writeDeparture(out: FrameWriter, { to, withinMs, final }: Departure): void {
   if (withinMs !== undefined) {
     const value = new Uint8Array(varintLength(withinMs));

@@ -1,12 +1,12 @@
 import { borrowBuffer, giveBuffer, returnBuffer, takeBuffer } from "./buffers.js";
 import { VARINT2_MAX, writeVarint, writeVarint2, writeVarint4 } from "./varint.js";
 
-/** Longest header before a frame's body: type, call id (8) and, in a request, service (2) and method (8). */
+/** Maximum bytes of a frame before its body: type, call id (8) and, in a request, service (2) and method (8). */
 const MAX_HEADER = 24;
 
 const NOTHING = new Uint8Array(0);
 
-/** Appends to one growing buffer. */
+/** Appends bytes to one growing buffer. */
 export class ByteWriter {
   buffer: Uint8Array;
   position = 0;
@@ -15,7 +15,7 @@ export class ByteWriter {
     this.buffer = buffer;
   }
 
-  /** Makes room for `length` more bytes. */
+  /** Ensures that the buffer has room for `length` more bytes. */
   reserve(length: number): void {
     const needed = this.position + length;
     if (needed <= this.buffer.length) return;
@@ -40,20 +40,23 @@ export class ByteWriter {
     this.position += source.length;
   }
 
-  /** Returns the written bytes, valid until the next write. */
+  /** Returns the written bytes. They are valid until the next write. */
   written(): Uint8Array {
     return this.buffer.subarray(0, this.position);
   }
 }
 
-/** Appends frames to one growing buffer. At most one frame is open at a time. */
+/** Appends frames to one growing buffer. At most one frame is being written at a time. */
 export class FrameWriter extends ByteWriter {
   private open = false;
-  /** Bytes set aside for the length of a frame. */
+  /** Number of bytes reserved for a frame's length field. */
   private lengthSize: 2 | 4 = 2;
   private readonly initialSize: number;
 
-  /** @param initialSize bytes of a buffer of its own; without it one is borrowed from the first byte until `clear` */
+  /**
+   * @param initialSize bytes of the writer's own buffer; if 0, a shared buffer is borrowed for the first byte and
+   * returned by `clear`
+   */
   constructor(initialSize: number = 0) {
     super(initialSize === 0 ? NOTHING : new Uint8Array(initialSize));
     this.initialSize = initialSize;
@@ -73,10 +76,10 @@ export class FrameWriter extends ByteWriter {
   }
 
   /**
-   * Writes one frame and returns its bytes, including its length field. `write` appends the body, and may run user
-   * code. If it throws, so does this function, and the writer is unchanged.
+   * Writes one frame and returns its size in bytes, including its length field. `write` appends the body and may run
+   * application code. If it throws, the frame is removed and the error is rethrown.
    *
-   * @param write receives this writer and the mark of the frame
+   * @param write called with this writer and the position at which the frame begins
    * @param start position of earlier bytes that belong to the frame and are removed with it
    */
   frame(
@@ -96,8 +99,8 @@ export class FrameWriter extends ByteWriter {
   }
 
   /**
-   * Begins a frame and returns its mark. Like `frame`, but without a closure, for the most frequent frames. Call
-   * `commit`, or `abandon` if anything throws.
+   * Begins a frame and returns its position, the `mark`. Used instead of `frame` for the most frequent frames, because
+   * it needs no closure. The caller then calls `commit`, or `abandon` if anything throws.
    */
   begin(typeAndFlags: number, callId: number): number {
     this.requireIdle();
@@ -111,35 +114,38 @@ export class FrameWriter extends ByteWriter {
     return mark;
   }
 
-  /** Removes the bytes from `start`, and the frame that is open there. */
+  /** Removes all bytes from position `start`, including the frame that is being written there. */
   abandon(start: number): void {
     this.open = false;
     this.position = start;
     if (start === 0) this.clear();
   }
 
-  /** Appends the ids of a method to a frame that was just started: service (2 bytes, big-endian) | method (varint). */
+  /** Appends the ids of a method to a frame that was just begun: service (2 bytes, big-endian) | method (varint). */
   methodId(serviceId: number, methodId: number): void {
     const { buffer, position } = this;
-    // `begin` has made room.
+    // `begin` has reserved room for these bytes.
     buffer[position] = serviceId >>> 8;
     buffer[position + 1] = serviceId;
     this.position = writeVarint(buffer, position + 2, methodId);
   }
 
-  /** Whether no frame is open. */
+  /** True if no frame is being written. */
   get idle(): boolean {
     return !this.open;
   }
 
-  /** Throws while a frame is open: a payload's encoder runs user code (getters), which could start a call on this writer. */
+  /**
+   * Throws if a frame is being written. The encoder of a payload may run application code (getters), which may start a
+   * call on this writer.
+   */
   requireIdle(): void {
     if (this.open) throw new Error("a message was encoded while another was being encoded");
   }
 
   /**
-   * Ends the frame started at `mark`, and returns its bytes. Writes its length, in four bytes if two are not enough.
-   * After such a frame, the next one starts with four, because it would otherwise have to be moved.
+   * Ends the frame that began at `mark`, and returns its size in bytes. If its length field needs four bytes instead of
+   * two, the next frame reserves four, so that it need not be moved.
    */
   commit(mark: number): number {
     const length = this.position - mark - this.lengthSize;
@@ -160,17 +166,22 @@ export class FrameWriter extends ByteWriter {
     return this.position - mark;
   }
 
-  /** Returns the bytes of the frame started at `mark` that are written so far, with a length field of four bytes. */
+  /**
+   * Returns the size in bytes of the frame that began at `mark`, as written so far, with a length field of four bytes.
+   */
   sizeSince(mark: number): number {
     return this.position - mark + 4 - this.lengthSize;
   }
 
-  /** Sets a flag of the frame started at `mark`. */
+  /** Sets a flag of the frame that began at `mark`. */
   flag(mark: number, flag: number): void {
     (this.buffer[mark + this.lengthSize] as number) |= flag;
   }
 
-  /** Drops the written data, and releases a borrowed buffer and part of the memory after an unusually large burst. */
+  /**
+   * Removes all written data. Returns a borrowed buffer, and releases memory if an unusually large burst has enlarged
+   * an own one.
+   */
   clear(): void {
     this.position = 0;
     if (this.initialSize === 0) {
@@ -186,12 +197,12 @@ export class FrameWriter extends ByteWriter {
 const encoder = new TextEncoder();
 const decoder = /* @__PURE__ */ new TextDecoder();
 
-/** Returns `text`, cut between characters so that its UTF-8 has at most `maxBytes`. */
+/** Returns `text`, cut so that its UTF-8 has at most `maxBytes` bytes and no character is split. */
 export function cutText(text: string, maxBytes: number): string {
   return text.length * 3 <= maxBytes ? text : decoder.decode(encodeText(text, maxBytes));
 }
 
-/** UTF-8 of `text`, cut between characters so that it has at most `maxBytes`. */
+/** Returns the UTF-8 of `text`, cut to at most `maxBytes` bytes without splitting a character. */
 export function encodeText(text: string, maxBytes: number = Number.POSITIVE_INFINITY): Uint8Array {
   const bytes = encoder.encode(text.slice(0, maxBytes));
   if (bytes.length <= maxBytes) return bytes;
