@@ -1,4 +1,4 @@
-// Holds @quicrpc/http to the Connect protocol's own suite: `node scripts/connect-conformance.mjs [--write-docs] [server|grpc|client] [argument of the runner…]`.
+// Holds @quicrpc/http to the Connect protocol's own suite: `node scripts/connect-conformance.mjs [--write-docs] [server|grpc|client|grpc-client] [argument of the runner…]`.
 // Its runner is built by Go, once. With --write-docs the totals are written into docs/connect-conformance.md.
 import { build } from "esbuild";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const runner = join(tools, process.platform === "win32" ? "connectconformance.ex
 const page = join(root, "docs/connect-conformance.md");
 
 const given = process.argv.slice(2).filter((argument) => argument !== "--write-docs");
-const modes = ["server", "grpc", "client"];
+const modes = ["server", "grpc", "client", "grpc-client"];
 const [only, ...rest] = modes.includes(given[0]) ? given : [undefined, ...given];
 
 if (!existsSync(runner)) {
@@ -36,11 +36,11 @@ process.exit(totals.some(({ code }) => code !== 0) ? 1 : 0);
 /** Runs the suite against the program of one mode. */
 async function hold(mode) {
   const outfile = join(folder, ".cache", `${mode}.mjs`);
-  const program = mode === "grpc" ? "server" : mode;
+  const program = mode.endsWith("client") ? "client" : "server";
   const entryPoints = [join(folder, `${program}.ts`)];
   const how = { bundle: true, platform: "node", format: "esm", packages: "external", logLevel: "error" };
   await build({ ...how, entryPoints, outfile });
-  const config = join(folder, mode === "grpc" ? "grpc.yaml" : "config.yaml");
+  const config = join(folder, mode.startsWith("grpc") ? `${mode}.yaml` : "config.yaml");
   const args = ["--mode", program, "--conf", config, ...rest, "--", process.execPath, outfile];
   const { code, output } = await run(args, { command: runner, capture: true });
   const text = /^(Total cases: (\d+)\n(\d+) passed, (\d+) failed[^]*)$/m.exec(output);

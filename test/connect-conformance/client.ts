@@ -10,12 +10,14 @@ import {
 } from "@bufbuild/protobuf";
 import { type CallOptions, createCaller, Metadata, RpcError, type TypedCaller } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
+import { grpcTransport } from "@quicrpc/grpc";
 import { connectDetails, type Fetch, gzip, http2Fetch, httpTransport, jsonCodecOf, plainJson } from "@quicrpc/http";
 import { connect } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readMessage, writeMessage } from "./framing.js";
 import { conformanceMethods } from "./generated/conformance.js";
 import { described, registry } from "./messages.js";
+import { conformanceProtobuf } from "./protobuf.js";
 
 interface Header {
   readonly name: string;
@@ -25,6 +27,7 @@ interface Header {
 interface CompatRequest extends Message {
   readonly testName: string;
   readonly httpVersion: number;
+  readonly protocol: number;
   readonly compression: number;
   readonly host: string;
   readonly port: number;
@@ -54,6 +57,7 @@ interface Result {
 }
 
 const HTTP_2 = 2;
+const GRPC = 2;
 const GZIP = 2;
 const FULL_DUPLEX = 5;
 /** Calls in progress at once. */
@@ -73,17 +77,19 @@ function http1Fetch(ca: string | undefined): Fetch {
 }
 
 function callerFor(request: CompatRequest): { readonly caller: TypedCaller; readonly close: () => void } {
-  const { host, port, serverTlsCert, httpVersion, compression, messageReceiveLimit, useGetHttpMethod } = request;
+  const { host, port, serverTlsCert, httpVersion, protocol } = request;
+  const { compression, messageReceiveLimit, useGetHttpMethod } = request;
   const ca = serverTlsCert.length > 0 ? Buffer.from(serverTlsCert).toString() : undefined;
   const overHttp2 = httpVersion === HTTP_2 ? http2Fetch(connect, ca === undefined ? {} : { ca }) : undefined;
-  const transport = httpTransport({
+  const options = {
     fetch: overHttp2 ?? http1Fetch(ca),
-    uploads: "full",
-    codec: plainJson,
-    get: useGetHttpMethod,
     ...(compression === GZIP && { compression: { algorithms: [gzip], minBytes: 0 } }),
     ...(messageReceiveLimit > 0 && { limits: { maxFrameBytes: messageReceiveLimit } }),
-  });
+  };
+  const transport =
+    protocol === GRPC
+      ? grpcTransport({ ...options, services: [conformanceProtobuf] })
+      : httpTransport({ ...options, uploads: "full", codec: plainJson, get: useGetHttpMethod });
   const client = transport.caller(`${ca === undefined ? "http" : "https"}://${host}:${port}`);
   const caller = createCaller((method, input, options) => client.start(method, input, options));
   return { caller, close: () => overHttp2?.close() };

@@ -35,6 +35,8 @@ const CODES =
   "UNSPECIFIED CANCELED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED " +
   "FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED";
 
+const RESPONSE: Fields = { payload: [1, "ConformancePayload"] };
+
 const MESSAGES: Readonly<Record<string, Fields>> = {
   TLSCreds: { cert: [1, "bytes"], key: [2, "bytes"] },
   ServerCompatRequest: {
@@ -49,6 +51,7 @@ const MESSAGES: Readonly<Record<string, Fields>> = {
   ClientCompatRequest: {
     test_name: [1, "string"],
     http_version: [2, "uint32"],
+    protocol: [3, "uint32"],
     compression: [5, "uint32"],
     host: [6, "string"],
     port: [7, "uint32"],
@@ -132,7 +135,12 @@ const MESSAGES: Readonly<Record<string, Fields>> = {
   },
   "ConformancePayload.ConnectGetInfo": { query_params: [1, "Header[]"] },
   /** The response of every method. */
-  Response: { payload: [1, "ConformancePayload"] },
+  Response: RESPONSE,
+  // Their names in messages of any type.
+  UnaryResponse: RESPONSE,
+  ServerStreamResponse: RESPONSE,
+  ClientStreamResponse: RESPONSE,
+  BidiStreamResponse: RESPONSE,
   ConformancePayload: { data: [1, "bytes"], request_info: [2, "ConformancePayload.RequestInfo"] },
 };
 

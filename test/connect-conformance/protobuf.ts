@@ -5,7 +5,7 @@ import type { ProtobufMessage, ProtobufMethod, ProtobufService } from "@quicrpc/
 import { plain } from "./handlers.js";
 import { described, registry } from "./messages.js";
 
-function messageOf(name: string): ProtobufMessage {
+function messageOf(name: string, valueOf: (json: JsonObject) => unknown): ProtobufMessage {
   const type = described(name);
   return {
     name: type.typeName,
@@ -22,17 +22,31 @@ function messageOf(name: string): ProtobufMessage {
   };
 }
 
-/** Makes the bytes of a request of its JSON. */
-function valueOf(json: JsonObject): JsonObject {
+const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
+
+/** Returns a request with the bytes of its JSON. */
+function requestOf(json: JsonObject): unknown {
   return JSON.parse(JSON.stringify(json), (key, value: unknown) => {
     if (key !== "requestData" && key !== "responseData") return value;
-    const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
     return Array.isArray(value) ? value.map(bytesOf) : bytesOf(value as string);
-  }) as JsonObject;
+  });
+}
+
+/** Returns a response with the bytes and the bigint of its JSON. */
+function responseOf(json: JsonObject): unknown {
+  const { data, requestInfo, ...payload } = (json["payload"] ?? {}) as JsonObject;
+  const { timeoutMs, ...info } = (requestInfo ?? {}) as JsonObject;
+  return {
+    payload: {
+      ...payload,
+      ...(data !== undefined && { data: bytesOf(data as string) }),
+      requestInfo: { ...info, ...(timeoutMs !== undefined && { timeoutMs: BigInt(timeoutMs as string) }) },
+    },
+  };
 }
 
 function methodOf(name: string): ProtobufMethod {
-  return { name, input: messageOf(`${name}Request`), output: messageOf("Response") };
+  return { name, input: messageOf(`${name}Request`, requestOf), output: messageOf("Response", responseOf) };
 }
 
 export const conformanceProtobuf: ProtobufService = {

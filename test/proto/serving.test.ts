@@ -1,9 +1,9 @@
-// The servers of docs/grpc.md answer a gRPC client.
+// The servers of docs/grpc.md answer gRPC clients.
 import { Client, credentials } from "@grpc/grpc-js";
 import { devCertificate } from "@quicrpc/node";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { servePlainly, serveDrawings } from "./serving.js";
+import { callByGrpc, servePlainly, serveDrawings } from "./serving.js";
 
 const handlers = {
   add: ({ title, shapes, madeAt }: { title: string; shapes: readonly object[]; madeAt: Date }) => ({
@@ -39,6 +39,10 @@ test("over TLS, at the port of the other clients", async () => {
   const port = new URL(server.urls.find((url) => url.startsWith("wss:")) ?? server.urls[0] ?? "").port;
   const trusted = credentials.createSsl(Buffer.from(tls.cert));
   expect(await add(new Client(`localhost:${port}`, trusted))).toEqual(ANSWER);
+  const { drawings, close } = callByGrpc(`https://localhost:${port}`, String(tls.cert));
+  closing.push(close);
+  const shapes = [{ kind: "circle" as const, radius: 1 }];
+  expect(await drawings.add({ title: "hi", status: "draft", shapes, madeAt: new Date(0) })).toEqual({ id: 1970201 });
 });
 
 test("without TLS", async () => {

@@ -1,9 +1,14 @@
-// A service in zod for gRPC clients: see docs/grpc.md.
-import { grpc } from "@quicrpc/grpc";
-import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
+// A service in zod for gRPC clients, and a client of gRPC servers: see docs/grpc.md.
+import { grpc, grpcTransport } from "@quicrpc/grpc";
+import { createFetchHandler, http2Fetch, toNodeHandler } from "@quicrpc/http";
 import { type Server, serve, type ServeOptions } from "@quicrpc/node";
-import { createServer, type Http2Server } from "node:http2";
-import { createDrawingServiceRouter, type DrawingServiceHandlers } from "./generated/drawings.js";
+import { connect, createServer, type Http2Server } from "node:http2";
+import {
+  createDrawingServiceClient,
+  createDrawingServiceRouter,
+  type DrawingServiceClient,
+  type DrawingServiceHandlers,
+} from "./generated/drawings.js";
 import { drawingServiceProtobuf } from "./generated/drawings.protobuf.js";
 
 export async function serveDrawings(
@@ -32,4 +37,16 @@ export function servePlainly(handlers: DrawingServiceHandlers): Http2Server {
   server.on("stream", toNodeHandler(handler).http2);
   // #endregion h2c
   return server;
+}
+
+export function callByGrpc(
+  url: string,
+  ca: string,
+): { readonly drawings: DrawingServiceClient; readonly close: () => void } {
+  // #region call
+  const fetch = http2Fetch(connect, { ca });
+  const transport = grpcTransport({ services: [drawingServiceProtobuf], fetch });
+  const drawings = createDrawingServiceClient(transport.caller(url));
+  // #endregion call
+  return { drawings, close: () => fetch.close() };
 }

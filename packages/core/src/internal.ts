@@ -138,7 +138,7 @@ export { sendHead } from "./call/messages/send-message.js";
 export { OutgoingCallStream, type StreamOpener } from "./call/outgoing-stream.js";
 export { Call } from "./client/call.js";
 export { OutgoingItems } from "./client/client-stream.js";
-export { codeNumber } from "./codes.js";
+export { codeFromNumber, codeNumber } from "./codes.js";
 export { ProtocolError } from "./errors.js";
 export type { Measured } from "./memory-budget.js";
 export { MethodTable } from "./server/router.js";

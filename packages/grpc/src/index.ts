@@ -1,2 +1,3 @@
-// Services for gRPC clients.
+// Services for gRPC clients, and clients of gRPC servers.
 export { grpc } from "./grpc.js";
+export { grpcTransport, type GrpcTransportOptions } from "./grpc-transport.js";

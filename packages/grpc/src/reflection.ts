@@ -1,12 +1,13 @@
 import { type ItemStream, RpcError } from "@quicrpc/core";
 import { uncheckedCodec } from "@quicrpc/core/generated";
 import { type Bound, readBase64 } from "@quicrpc/http/internal";
-import { protobufCodec, type ProtobufMessage, type ProtobufMethod, type ProtobufService } from "@quicrpc/protobuf";
+import type { ProtobufMessage, ProtobufMethod, ProtobufService } from "@quicrpc/protobuf";
 import {
   countFields,
   readMessage,
   readString,
   readTag,
+  readWhole,
   skipField,
   writeBytes,
   writeInt32,
@@ -14,9 +15,6 @@ import {
   writeString,
 } from "@quicrpc/protobuf/generated";
 import { KNOWN_FILES } from "./known-files.js";
-
-/** The codec of messages that have their form in protobuf only. */
-const unchecked = uncheckedCodec<unknown>();
 
 /** The method whose callers may use reflection. */
 export const DESCRIBE = "quicrpc.v1.Reflection/describe";
@@ -35,7 +33,7 @@ export function reflect(describe: Bound<unknown>, services: readonly ProtobufSer
   const { method, authorize } = describe;
   const files = new Files(services);
   return {
-    method: { ...method, kind: "duplex", input: unchecked, output: unchecked },
+    method: { ...method, kind: "duplex", input: uncheckedCodec(), output: uncheckedCodec() },
     async handler(requests: ItemStream<Request>, context) {
       await authorize?.(context);
       return files.answers(requests);
@@ -193,6 +191,8 @@ function notFound(what: string): Answer {
   return { tag: 58, write: writeNotFound, value: `${what.slice(0, 200)} is not known` };
 }
 
+type ReadParameters = Parameters<ProtobufMessage["read"]>;
+
 /** The parts of a declaration that are declarations, by their tags. */
 type Parts = Map<number, Parts>;
 
@@ -205,30 +205,26 @@ const FILE_PARTS: Parts = new Map([
   [50, new Map([[18, NO_PARTS]])],
 ]);
 
-const readFile = protobufCodec(unchecked, {
-  name: "google.protobuf.FileDescriptorProto",
-  read(r, end, depth): Omit<File, "bytes"> {
-    let name = "";
-    let packageName = "";
-    const dependencies: string[] = [];
-    const symbols: string[] = [];
-    while (r.position < end) {
-      const tag = readTag(r, end);
-      const parts = FILE_PARTS.get(tag);
-      if (tag === 10) name = readString(r, end);
-      else if (tag === 18) packageName = readString(r, end);
-      else if (tag === 26) dependencies.push(readString(r, end));
-      else if (parts !== undefined) symbols.push(...readMessage(r, end, declared(parts), depth));
-      else skipField(r, tag, end, depth);
-    }
-    const prefix = packageName === "" ? "" : `${packageName}.`;
-    return { name, dependencies, symbols: symbols.map((symbol) => prefix + symbol) };
-  },
-  write: request.write,
-});
+function readFile(...[r, end, depth]: ReadParameters): Omit<File, "bytes"> {
+  let name = "";
+  let packageName = "";
+  const dependencies: string[] = [];
+  const symbols: string[] = [];
+  while (r.position < end) {
+    const tag = readTag(r, end);
+    const parts = FILE_PARTS.get(tag);
+    if (tag === 10) name = readString(r, end);
+    else if (tag === 18) packageName = readString(r, end);
+    else if (tag === 26) dependencies.push(readString(r, end));
+    else if (parts !== undefined) symbols.push(...readMessage(r, end, declared(parts), depth));
+    else skipField(r, tag, end, depth);
+  }
+  const prefix = packageName === "" ? "" : `${packageName}.`;
+  return { name, dependencies, symbols: symbols.map((symbol) => prefix + symbol) };
+}
 
 /** Returns a reader of the names of a declaration and of those inside it. */
-function declared(parts: Parts): (...given: Parameters<ProtobufMessage["read"]>) => string[] {
+function declared(parts: Parts): (...given: ReadParameters) => string[] {
   return (r, end, depth) => {
     let name = "";
     const inside: string[] = [];
@@ -246,5 +242,5 @@ function declared(parts: Parts): (...given: Parameters<ProtobufMessage["read"]>)
 function fileOf(text: string): File {
   const bytes = readBase64(text);
   if (bytes === undefined) throw new TypeError("grpc() has a service whose file is not in base64");
-  return { bytes, ...(readFile.decode(bytes, 0, bytes.length) as Omit<File, "bytes">) };
+  return { bytes, ...readWhole(bytes, 0, bytes.length, readFile) };
 }

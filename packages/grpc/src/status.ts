@@ -1,7 +1,20 @@
 import type { RpcError } from "@quicrpc/core";
 import { codeNumber } from "@quicrpc/core/internal";
-import { readBase64, unpadded } from "@quicrpc/http/internal";
-import { writeBytes, writeInt32, writeMessage, writeString } from "@quicrpc/protobuf/generated";
+import { type ErrorDetail, readBase64, unpadded } from "@quicrpc/http/internal";
+import type { ProtobufMessage } from "@quicrpc/protobuf";
+import {
+  push,
+  readBytes,
+  readMessage,
+  readString,
+  readTag,
+  readWhole,
+  skipField,
+  writeBytes,
+  writeInt32,
+  writeMessage,
+  writeString,
+} from "@quicrpc/protobuf/generated";
 
 /**
  * Most characters of a message and its details in headers: many clients refuse headers of more than 8 KiB, and Node
@@ -10,20 +23,12 @@ import { writeBytes, writeInt32, writeMessage, writeString } from "@quicrpc/prot
 const MAX_STATUS = 6144;
 const LEVELS = 2;
 
-/** A detail of an error: a protobuf message. */
-export interface StatusDetail {
-  /** Full name of its type. */
-  readonly type: string;
-  /** Its bytes in base64. */
-  readonly value: string;
-}
-
 /** Adds the end of a call to its trailers. */
 export function setStatus(
   trailers: Headers,
   error: RpcError | undefined,
   message: string = "",
-  details: readonly StatusDetail[] = [],
+  details: readonly ErrorDetail[] = [],
 ): void {
   trailers.set("grpc-status", String(error === undefined ? 0 : codeNumber(error.code)));
   if (error === undefined) return;
@@ -50,7 +55,7 @@ function percentEncoded(text: string): string {
 }
 
 /** Returns a `google.rpc.Status` in base64; undefined if it is too large, or if a detail has no form in protobuf. */
-function detailsText(code: number, message: string, details: readonly StatusDetail[]): string | undefined {
+function detailsText(code: number, message: string, details: readonly ErrorDetail[]): string | undefined {
   try {
     const status = statusBytes(code, message, details);
     return status && unpadded(status);
@@ -60,7 +65,7 @@ function detailsText(code: number, message: string, details: readonly StatusDeta
 }
 
 /** Returns a `google.rpc.Status`; undefined if it is too large. */
-function statusBytes(code: number, message: string, details: readonly StatusDetail[]): Uint8Array | undefined {
+function statusBytes(code: number, message: string, details: readonly ErrorDetail[]): Uint8Array | undefined {
   // The writer of strings requires room for three bytes of each character.
   const bytes = new Uint8Array(3 * MAX_STATUS);
   bytes[0] = 8;
@@ -76,9 +81,51 @@ function statusBytes(code: number, message: string, details: readonly StatusDeta
 
 /** Writes a `google.protobuf.Any`. */
 function writeAny(b: Uint8Array, p: number, value: unknown): number {
-  const { type, value: base64 } = value as StatusDetail;
+  const { type, value: base64 } = value as ErrorDetail;
   b[p] = 10;
   const q = writeString(b, p + 1, `type.googleapis.com/${type}`);
   b[q] = 18;
   return writeBytes(b, q + 1, readBase64(base64) ?? new Uint8Array(0));
+}
+
+/** Reads a message of `grpc-message`. Bytes that are not UTF-8, and "%" without digits, remain readable. */
+export function decodedMessage(text: string): string {
+  return text.replaceAll(/(?:%[\da-f]{2})+/gi, (encoded) =>
+    new TextDecoder().decode(Uint8Array.from(encoded.slice(1).split("%"), (digits) => Number.parseInt(digits, 16))),
+  );
+}
+
+/** Reads the details of a `google.rpc.Status` in base64. A malformed one has none. */
+export function readDetails(status: string): readonly ErrorDetail[] {
+  const bytes = readBase64(status);
+  try {
+    return bytes === undefined ? [] : readWhole(bytes, 0, bytes.length, readStatus);
+  } catch {
+    return [];
+  }
+}
+
+type ReadParameters = Parameters<ProtobufMessage["read"]>;
+
+function readStatus(...[r, end, depth]: ReadParameters): ErrorDetail[] {
+  const details: ErrorDetail[] = [];
+  while (r.position < end) {
+    const tag = readTag(r, end);
+    if (tag === 26) push(details, readMessage(r, end, readAny, depth));
+    else skipField(r, tag, end, depth);
+  }
+  return details;
+}
+
+/** Reads a `google.protobuf.Any`. */
+function readAny(...[r, end, depth]: ReadParameters): ErrorDetail {
+  let url = "";
+  let value = "";
+  while (r.position < end) {
+    const tag = readTag(r, end);
+    if (tag === 10) url = readString(r, end);
+    else if (tag === 18) value = unpadded(readBytes(r, end));
+    else skipField(r, tag, end, depth);
+  }
+  return { type: url.slice(url.lastIndexOf("/") + 1), value };
 }

@@ -22,6 +22,7 @@ export {
   readTag,
   readUint32,
   readUint64,
+  readWhole,
   skipField,
   takePart,
 } from "./reader.js";

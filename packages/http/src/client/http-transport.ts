@@ -35,11 +35,19 @@ export interface HttpTransport {
  * const arith = createArithClient(httpTransport().caller("https://orders.example"));
  */
 export function httpTransport(options: HttpOptions = {}): HttpTransport {
-  const open = (url: URL, more: HttpOptions = {}): HttpClient => {
+  return transportOf(options, HttpClient);
+}
+
+/** Returns a transport whose clients are of this class. */
+export function transportOf<Options extends HttpOptions>(
+  options: Options,
+  Client: new (url: URL, options: Options) => ForeignClient,
+): HttpTransport {
+  const open = (url: URL, more: HttpOptions = {}): ForeignClient => {
     if (url.protocol !== "http:" && url.protocol !== "https:") {
       throw new TypeError(`HTTP takes a URL that begins with https:// or http://, not ${url.protocol}//`);
     }
-    return new HttpClient(url, { ...options, ...more });
+    return new Client(url, { ...options, ...more });
   };
   return {
     name: "HTTP",

@@ -86,7 +86,10 @@ it.each([
   const stream = new FakeStream();
   const answer = answeredBy(stream);
   stream.emit("response", fields);
-  await expect(answer).rejects.toThrow("fetch failed");
+  await expect(answer).rejects.toMatchObject({
+    code: "unknown",
+    message: "the server has sent an invalid head of a response",
+  });
 });
 
 it("keeps no process alive for a request that could not be made", async () => {

@@ -1,3 +1,4 @@
+import { RpcError } from "@quicrpc/core";
 import { ReceivedBody } from "../protocol/received-body.js";
 import type { Fetch, FetchInit } from "./options.js";
 
@@ -147,10 +148,11 @@ class Exchange {
       try {
         this.answer(head);
       } catch (cause) {
-        // The server has sent an invalid head. This error has no other handler.
-        this.fail(new TypeError("fetch failed", { cause }));
+        // This error has no other handler.
+        this.fail(new RpcError("unknown", "the server has sent an invalid head of a response", { cause }));
       }
     });
+    stream.on("trailers", (trailers: ResponseHead) => init.onTrailers?.(headersOf(trailers)));
     stream.on("end", () => {
       // Node ends the body of a reset stream normally; "close" follows.
       if ((stream.rstCode ?? NO_ERROR) !== NO_ERROR || this.awaited > 0) return;
@@ -158,7 +160,10 @@ class Exchange {
       this.body?.end();
       this.body = undefined;
     });
-    stream.on("error", (error: unknown) => this.fail(new TypeError("fetch failed", { cause: error })));
+    stream.on("error", (error: Error) => {
+      // Node wraps the error of a connection that could not be made.
+      this.fail(new TypeError("fetch failed", { cause: error.cause ?? error }));
+    });
     stream.on("close", () => {
       signal.removeEventListener("abort", abort);
       this.fail(new TypeError("fetch failed", { cause: new Error("the server has ended the request") }));
@@ -185,11 +190,7 @@ class Exchange {
   }
 
   private answer(head: ResponseHead): void {
-    const headers = new Headers();
-    for (const [name, values] of Object.entries(head)) {
-      if (name.startsWith(":")) continue;
-      for (const value of Array.isArray(values) ? values : [values]) headers.append(name, value);
-    }
+    const headers = headersOf(head);
     const status = Number(head[":status"]);
     this.awaited = this.init.method === "HEAD" ? 0 : Number(headers.get("content-length") ?? 0);
     const { stream } = this;
@@ -232,4 +233,13 @@ class Exchange {
       this.fail(error);
     }
   }
+}
+
+function headersOf(fields: ResponseHead): Headers {
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(fields)) {
+    if (name.startsWith(":")) continue;
+    for (const value of Array.isArray(values) ? values : [values]) headers.append(name, value);
+  }
+  return headers;
 }

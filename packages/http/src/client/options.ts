@@ -19,6 +19,8 @@ export interface FetchInit {
   readonly duplex?: "half";
   /** Set for a request that streams its body: together with `redirect: "error"`, it keeps Node from storing all that was sent. */
   readonly window?: null;
+  /** Called with the trailers of the response before its body ends. Only `http2Fetch` calls it. */
+  readonly onTrailers?: (trailers: Headers) => void;
 }
 
 /**

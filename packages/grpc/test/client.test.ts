@@ -1,0 +1,389 @@
+// Generated clients call gRPC servers: one of grpc-js, and one of this library.
+import {
+  loadPackageDefinition,
+  Metadata as GrpcMetadata,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerReadableStream,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type sendUnaryData,
+  type ServiceClientConstructor,
+  status,
+} from "@grpc/grpc-js";
+import { load } from "@grpc/proto-loader";
+import { isRpcErrorOf, Metadata, rpcError, RpcError } from "@quicrpc/core";
+import { connectDetails, createFetchHandler, gzip, http2Fetch, toNodeHandler, withConnectDetails } from "@quicrpc/http";
+import { connect, createServer, type ServerHttp2Stream } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { grpc, grpcTransport, type GrpcTransportOptions } from "../src/index.js";
+import { createEchoClient, createEchoRouter, type EchoClient, echoMethods, type Item } from "./generated/echo.js";
+import { echoProtobuf } from "./generated/echo.protobuf.js";
+
+const PROTO = fileURLToPath(new URL("proto/test/v1/test.proto", import.meta.url));
+
+function clientOf(port: number, options: Partial<GrpcTransportOptions> = {}): EchoClient {
+  const fetch = http2Fetch(connect);
+  onTestFinished(() => fetch.close());
+  const transport = grpcTransport({ services: [echoProtobuf], fetch, ...options });
+  return createEchoClient(transport.caller(`http://127.0.0.1:${port}`));
+}
+
+/** What a server has seen of its last call. */
+interface Seen {
+  metadata?: readonly string[];
+  deadline?: number | undefined;
+  encoding?: string | undefined;
+  cancelled?: () => void;
+}
+
+interface Peer {
+  readonly seen: Seen;
+  readonly port: number;
+}
+
+const DETAIL = { type: "test.v1.EchoSayRequest", value: Uint8Array.of(10, 1, 97) };
+const LARGE = "compressible ".repeat(4000);
+
+async function serveOwn(): Promise<Peer> {
+  const seen: Seen = {};
+  const router = createEchoRouter({
+    say(item, context) {
+      seen.metadata = [...context.metadata].map(([name, value]) => `${name}: ${String(value)}`);
+      seen.deadline = context.deadline;
+      context.responseMetadata.append("x-head", "head");
+      context.trailers.append("x-tail-bin", Uint8Array.of(1, 255));
+      return item;
+    },
+    async *repeat({ text, count }, context) {
+      for (let i = 0; i < count; i++) yield { text, count: i };
+      if (count >= 0) return;
+      yield { text, count };
+      await new Promise<void>((resolve) => context.signal.addEventListener("abort", () => resolve()));
+      seen.cancelled?.();
+    },
+    async join(items) {
+      let count = 0;
+      for await (const item of items) count += item.count;
+      return { text: "sum", count };
+    },
+    async *each(items) {
+      for await (const { text, count } of items) yield { text, count: count * 2 };
+    },
+    nothing() {},
+    async *fail({ how }) {
+      if (how === "late") yield { text: "first", count: 1 };
+      if (how === "declared") throw rpcError(echoMethods.fail, "TOO_MANY", { most: 3 }, { message: "at most 3" });
+      const metadata = new Metadata([["x-why", "none"]]);
+      throw withConnectDetails(new RpcError("not_found", "é %\nnone", { metadata }), [DETAIL]);
+    },
+  });
+  const handler = createFetchHandler({ routers: [router], extensions: [grpc(echoProtobuf)] });
+  const { http2 } = toNodeHandler(handler);
+  const port = await listen((stream, headers) => {
+    seen.encoding = headers["grpc-encoding"] as string | undefined;
+    http2(stream, headers);
+  });
+  return { seen, port };
+}
+
+async function listen(
+  answer: (stream: ServerHttp2Stream, headers: Readonly<Record<string, string | string[] | undefined>>) => void,
+): Promise<number> {
+  const server = createServer().on("stream", answer);
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+async function serveGrpcJs(): Promise<Peer> {
+  const seen: Seen = {};
+  const definition = await load(PROTO, { longs: Number, enums: String, defaults: true });
+  const { test: packages } = loadPackageDefinition(definition) as unknown as {
+    test: { v1: { Echo: ServiceClientConstructor } };
+  };
+  const server = new Server({ "grpc.default_compression_algorithm": 2 });
+  server.addService(packages.v1.Echo.service, {
+    Say(call: ServerUnaryCall<Item, Item>, done: sendUnaryData<Item>) {
+      seen.metadata = Object.entries(call.metadata.getMap()).map(([name, value]) => `${name}: ${value.toString()}`);
+      const deadline = call.getDeadline();
+      seen.deadline = deadline === Infinity ? undefined : Number(deadline);
+      const head = new GrpcMetadata();
+      head.add("x-head", "head");
+      call.sendMetadata(head);
+      const tail = new GrpcMetadata();
+      tail.add("x-tail-bin", Buffer.from([1, 255]));
+      done(null, call.request, tail);
+    },
+    Repeat(call: ServerWritableStream<Item, Item>) {
+      const { text, count } = call.request;
+      for (let i = 0; i < count; i++) call.write({ text, count: i });
+      if (count >= 0) return call.end();
+      call.write({ text, count });
+      call.on("cancelled", () => seen.cancelled?.());
+      return undefined;
+    },
+    Join(call: ServerReadableStream<Item, Item>, done: sendUnaryData<Item>) {
+      let count = 0;
+      call.on("data", (item: Item) => (count += item.count));
+      call.on("end", () => done(null, { text: "sum", count }));
+    },
+    Each(call: ServerDuplexStream<Item, Item>) {
+      call.on("data", ({ text, count }: Item) => call.write({ text, count: count * 2 }));
+      call.on("end", () => call.end());
+    },
+    Nothing(_: unknown, done: sendUnaryData<object>) {
+      done(null, {});
+    },
+    Fail(call: ServerWritableStream<{ readonly how: string }, Item>) {
+      if (call.request.how === "HOW_LATE") call.write({ text: "first", count: 1 });
+      const metadata = new GrpcMetadata();
+      metadata.add("x-why", "none");
+      const url = Buffer.from(`type.googleapis.com/${DETAIL.type}`);
+      const any = Buffer.concat([
+        Buffer.from([10, url.length]),
+        url,
+        Buffer.from([18, DETAIL.value.length]),
+        DETAIL.value,
+      ]);
+      metadata.add("grpc-status-details-bin", Buffer.concat([Buffer.from([8, 5, 26, any.length]), any]));
+      call.emit("error", { code: status.NOT_FOUND, details: "é %\nnone", metadata });
+    },
+  });
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
+  );
+  onTestFinished(() => server.forceShutdown());
+  return { seen, port };
+}
+
+async function collect(items: AsyncIterable<Item>): Promise<{ items: Item[]; error: unknown }> {
+  const found: Item[] = [];
+  try {
+    for await (const item of items) found.push(item);
+  } catch (error) {
+    return { items: found, error };
+  }
+  return { items: found, error: undefined };
+}
+
+describe.each([
+  ["grpc-js", serveGrpcJs],
+  ["this library", serveOwn],
+])("a server of %s", (_, serve) => {
+  test("answers calls of each kind", async () => {
+    const client = clientOf((await serve()).port);
+    expect(await client.say({ text: "é", count: -5 })).toEqual({ text: "é", count: -5 });
+    expect(await client.say({ text: "", count: 0 })).toEqual({ text: "", count: 0 });
+    expect(await client.nothing()).toBeUndefined();
+    expect(await collect(client.repeat({ text: "a", count: 3 }))).toEqual({
+      items: [0, 1, 2].map((count) => ({ text: "a", count })),
+      error: undefined,
+    });
+    expect(await collect(client.repeat({ text: "a", count: 0 }))).toEqual({ items: [], error: undefined });
+    const counts = [1, 2, 3].map((count) => ({ text: "", count }));
+    expect(await client.join(counts)).toEqual({ text: "sum", count: 6 });
+    const { readable, writable } = client.each();
+    const writer = writable.getWriter();
+    await writer.write({ text: "b", count: 2 });
+    const items = readable[Symbol.asyncIterator]();
+    expect(await items.next()).toEqual({ done: false, value: { text: "b", count: 4 } });
+    await writer.close();
+    expect((await items.next()).done).toBe(true);
+  });
+
+  test("receives metadata and a deadline, and sends metadata and trailers", async () => {
+    const { port, seen } = await serve();
+    let head: Metadata | undefined;
+    let tail: Metadata | undefined;
+    const before = Date.now();
+    await clientOf(port, { headers: { "x-always": "yes" }, credentials: "token" }).say(
+      { text: "a", count: 1 },
+      {
+        metadata: [
+          ["x-text", "text"],
+          ["x-bytes-bin", Uint8Array.of(97, 98)],
+          ["grpc-own", "dropped"],
+        ],
+        timeoutMs: 3_600_000,
+        onResponseMetadata: (metadata) => (head = metadata),
+        onTrailers: (trailers) => (tail = trailers),
+      },
+    );
+    for (const each of ["x-text: text", "x-always: yes", "authorization: Bearer token"])
+      expect(seen.metadata).toContain(each);
+    expect(seen.metadata?.filter((each) => /^(grpc-own|connect-|te:)/.test(each))).toEqual([]);
+    expect(seen.metadata?.find((each) => each.startsWith("x-bytes-bin"))).toMatch(/ab|97,98/);
+    expect(seen.deadline).toBeGreaterThanOrEqual(before + 3_600_000);
+    expect(head?.getAll("x-head")).toEqual(["head"]);
+    expect(tail?.getAll("x-tail-bin")).toEqual([Uint8Array.of(1, 255)]);
+    expect([...(tail ?? [])].filter(([name]) => name.startsWith("grpc-"))).toEqual([]);
+  });
+
+  test("fails with code, message, metadata and details", async () => {
+    const client = clientOf((await serve()).port);
+    for (const how of ["plain", "late"] as const) {
+      const { items, error } = await collect(client.fail({ how }));
+      expect(items).toEqual(how === "late" ? [{ text: "first", count: 1 }] : []);
+      expect(error).toMatchObject({ code: "not_found", message: "é %\nnone" });
+      expect((error as RpcError).metadata.getAll("x-why")).toEqual(["none"]);
+      expect(connectDetails(error as RpcError)).toMatchObject([DETAIL]);
+    }
+  });
+
+  test("ends a call whose deadline passes", async () => {
+    const { port, seen } = await serve();
+    const ended = new Promise<void>((resolve) => (seen.cancelled = resolve));
+    const { error } = await collect(clientOf(port).repeat({ text: "", count: -1 }, { timeoutMs: 50 }));
+    expect(error).toMatchObject({ code: "deadline_exceeded" });
+    await ended;
+  });
+
+  test("ends a call that its caller leaves", async () => {
+    const { port, seen } = await serve();
+    const ended = new Promise<void>((resolve) => (seen.cancelled = resolve));
+    for await (const _item of clientOf(port).repeat({ text: "", count: -1 })) break;
+    await ended;
+  });
+
+  test("exchanges compressed messages", async () => {
+    const { port } = await serve();
+    const client = clientOf(port, { compression: { algorithms: [gzip] } });
+    expect(await client.say({ text: LARGE, count: 1 })).toEqual({ text: LARGE, count: 1 });
+    expect(await collect(client.repeat({ text: LARGE, count: 1 }))).toMatchObject({ items: [{ text: LARGE }] });
+    const sent = { text: LARGE, count: 2 };
+    expect(await client.join([sent, sent])).toEqual({ text: "sum", count: 4 });
+  });
+
+  test("does not know a method", async () => {
+    const others = Object.entries(echoProtobuf.methods).map(([key, method]) => [key, { ...method, name: "Other" }]);
+    const other = { ...echoProtobuf, methods: Object.fromEntries(others) };
+    const client = clientOf((await serve()).port, { services: [other] });
+    await expect(client.say({ text: "", count: 0 })).rejects.toMatchObject({ code: "unimplemented" });
+  });
+});
+
+test("declared errors of this library have their details", async () => {
+  const { error } = await collect(clientOf((await serveOwn()).port).fail({ how: "declared" }));
+  expect(isRpcErrorOf(echoMethods.fail, error)).toBe(true);
+  expect(error).toMatchObject({ code: "resource_exhausted", reason: "TOO_MANY", details: { most: 3 } });
+});
+
+test("messages are compressed from 1024 bytes on", async () => {
+  const { port, seen } = await serveOwn();
+  await clientOf(port, { compression: { algorithms: [gzip] } }).say({ text: LARGE, count: 1 });
+  expect(seen.encoding).toBe("gzip");
+  await clientOf(port, { compression: { algorithms: [gzip] } }).say({ text: "small", count: 1 });
+  expect(seen.encoding).toBeUndefined();
+});
+
+test("a method without messages in protobuf is refused before it is sent", async () => {
+  const client = clientOf(1, { services: [] });
+  await expect(client.say({ text: "", count: 0 })).rejects.toMatchObject({
+    code: "unimplemented",
+    message: "test.v1.Echo/say has no messages in protobuf here",
+  });
+});
+
+test("a server that does not answer is unavailable", async () => {
+  await expect(clientOf(1).say({ text: "", count: 0 })).rejects.toMatchObject({ code: "unavailable", refused: true });
+});
+
+const ITEM = [10, 1, 97, 16, 1];
+const envelope = (message: readonly number[], flags = 0): number[] => [flags, 0, 0, 0, message.length, ...message];
+
+describe("a response", () => {
+  interface Answer {
+    readonly head?: Readonly<Record<string, string | number>>;
+    readonly body?: readonly number[];
+    readonly trailers?: Readonly<Record<string, string>>;
+  }
+
+  async function answering({ head = {}, body = [], trailers }: Answer): Promise<EchoClient> {
+    const port = await listen((stream) => {
+      stream.respond(
+        { ":status": 200, "content-type": "application/grpc", ...head },
+        { waitForTrailers: trailers !== undefined },
+      );
+      stream.on("wantTrailers", () => stream.sendTrailers(trailers ?? {}));
+      stream.end(Buffer.from(body));
+    });
+    return clientOf(port, { limits: { maxFrameBytes: 1000 } });
+  }
+
+  test.each<[string, Answer, string, string]>([
+    ["without a status", { body: envelope(ITEM) }, "unknown", "without a status"],
+    ["with a status that is no number", { trailers: { "grpc-status": "x" } }, "unknown", ""],
+    ["with a status that is not known", { trailers: { "grpc-status": "99" } }, "unknown", ""],
+    [
+      "of a message of another flag",
+      { body: envelope([123, 125], 2), trailers: { "grpc-status": "0" } },
+      "internal",
+      "flags 2",
+    ],
+    [
+      "of a truncated message",
+      { body: envelope(ITEM).slice(0, 7), trailers: { "grpc-status": "0" } },
+      "internal",
+      "ends within",
+    ],
+    [
+      "of a message that is too large",
+      { body: [0, 0, 1, 0, 0], trailers: { "grpc-status": "0" } },
+      "resource_exhausted",
+      "1000",
+    ],
+    [
+      "of a message in an unknown compression",
+      { head: { "grpc-encoding": "br" }, body: envelope([...gzipSync("a")], 1), trailers: { "grpc-status": "0" } },
+      "internal",
+      "compressed",
+    ],
+    ["of malformed metadata", { trailers: { "grpc-status": "0", "x-bin": "*" } }, "internal", "base64"],
+    [
+      "with an error in its head",
+      { head: { "grpc-status": "7", "grpc-message": "n%C3%B6%" } },
+      "permission_denied",
+      "nö%",
+    ],
+    ["of a proxy", { head: { ":status": 503, "content-type": "text/html" } }, "unavailable", "503"],
+    ["of a proxy for gRPC", { head: { ":status": 401 } }, "unauthenticated", "401"],
+    [
+      "with messages and a status in its head",
+      { head: { "grpc-status": "9" }, body: envelope(ITEM) },
+      "unknown",
+      "without a status",
+    ],
+    ["of another program", { head: { "content-type": "text/html" } }, "unknown", "text/html"],
+    [
+      "with details that are malformed",
+      { head: { "grpc-status": "9", "grpc-status-details-bin": "////" } },
+      "failed_precondition",
+      "",
+    ],
+  ])("%s is an error", async (_, answer, code, message) => {
+    const client = await answering(answer);
+    const unary = await client.say({ text: "", count: 0 }).catch((error: unknown) => error);
+    const { error } = await collect(client.repeat({ text: "", count: 0 }));
+    for (const each of [unary, error]) {
+      expect(each).toBeInstanceOf(RpcError);
+      expect([(each as RpcError).code, (each as RpcError).message]).toEqual([code, expect.stringContaining(message)]);
+    }
+  });
+
+  test.each([
+    ["no message", []],
+    ["more than one message", [...envelope(ITEM), ...envelope(ITEM)]],
+  ])("with %s for a single message is an error", async (what, body) => {
+    const client = await answering({ body, trailers: { "grpc-status": "0" } });
+    const failure = { code: "unimplemented", message: expect.stringContaining(what) as unknown };
+    await expect(client.say({ text: "", count: 0 })).rejects.toMatchObject(failure);
+    await expect(client.join([])).rejects.toMatchObject(failure);
+  });
+});
