@@ -166,7 +166,8 @@ class Exchange {
     });
     stream.on("close", () => {
       signal.removeEventListener("abort", abort);
-      this.fail(new TypeError("fetch failed", { cause: new Error("the server has ended the request") }));
+      const cause = this.ended ? undefined : new Error("the server has ended the request");
+      this.fail(cause && new TypeError("fetch failed", { cause }));
       const left = (inProgress.get(session) ?? 1) - 1;
       inProgress.set(session, left);
       if (left === 0) session.unref();
@@ -206,8 +207,7 @@ class Exchange {
       received.push(bytes);
     });
     const isCompressed = headers.get("content-encoding") === "gzip";
-    const gunzip = new DecompressionStream("gzip") as unknown as TransformStream<Uint8Array, Uint8Array>;
-    const body = isCompressed ? received.stream.pipeThrough(gunzip) : received.stream;
+    const body = isCompressed ? received.stream.pipeThrough(gunzip()) : received.stream;
     const isEmpty = WITHOUT_BODY.has(status);
     this.resolve(new Response(isEmpty ? null : (body as ReadableStream), { status, headers }));
     if (isEmpty) body.cancel().catch(nothing);
@@ -242,4 +242,8 @@ function headersOf(fields: ResponseHead): Headers {
     for (const value of Array.isArray(values) ? values : [values]) headers.append(name, value);
   }
   return headers;
+}
+
+function gunzip(): TransformStream<Uint8Array, Uint8Array> {
+  return new DecompressionStream("gzip") as unknown as TransformStream<Uint8Array, Uint8Array>;
 }
