@@ -10,7 +10,7 @@ import {
 } from "@bufbuild/protobuf";
 import { type CallOptions, createCaller, Metadata, RpcError, type TypedCaller } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { grpcTransport } from "@quicrpc/grpc";
+import { grpcTransport, grpcWebTransport } from "@quicrpc/grpc";
 import { connectDetails, type Fetch, gzip, http2Fetch, httpTransport, jsonCodecOf, plainJson } from "@quicrpc/http";
 import { connect } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -58,6 +58,7 @@ interface Result {
 
 const HTTP_2 = 2;
 const GRPC = 2;
+const GRPC_WEB = 3;
 const GZIP = 2;
 const FULL_DUPLEX = 5;
 /** Calls in progress at once. */
@@ -86,10 +87,13 @@ function callerFor(request: CompatRequest): { readonly caller: TypedCaller; read
     ...(compression === GZIP && { compression: { algorithms: [gzip], minBytes: 0 } }),
     ...(messageReceiveLimit > 0 && { limits: { maxFrameBytes: messageReceiveLimit } }),
   };
+  const services = [conformanceProtobuf];
   const transport =
     protocol === GRPC
-      ? grpcTransport({ ...options, services: [conformanceProtobuf] })
-      : httpTransport({ ...options, uploads: "full", codec: plainJson, get: useGetHttpMethod });
+      ? grpcTransport({ ...options, services })
+      : protocol === GRPC_WEB
+        ? grpcWebTransport({ ...options, uploads: "full", services })
+        : httpTransport({ ...options, uploads: "full", codec: plainJson, get: useGetHttpMethod });
   const client = transport.caller(`${ca === undefined ? "http" : "https"}://${host}:${port}`);
   const caller = createCaller((method, input, options) => client.start(method, input, options));
   return { caller, close: () => overHttp2?.close() };

@@ -39,7 +39,7 @@ test("over TLS, at the port of the other clients", async () => {
   const port = new URL(server.urls.find((url) => url.startsWith("wss:")) ?? server.urls[0] ?? "").port;
   const trusted = credentials.createSsl(Buffer.from(tls.cert));
   expect(await add(new Client(`localhost:${port}`, trusted))).toEqual(ANSWER);
-  const { drawings, close } = callByGrpc(`https://localhost:${port}`, String(tls.cert));
+  const { drawings, close } = callByGrpc(`https://localhost:${port}`, tls.cert);
   closing.push(close);
   const shapes = [{ kind: "circle" as const, radius: 1 }];
   expect(await drawings.add({ title: "hi", status: "draft", shapes, madeAt: new Date(0) })).toEqual({ id: 1970201 });

@@ -52,7 +52,7 @@ export class GrpcCall extends EnvelopeCall<Headers> {
 }
 
 /** Flag of the envelope with the trailers of gRPC-Web. */
-const TRAILERS = 0x80;
+export const FLAG_TRAILERS = 0x80;
 
 /** A call of a gRPC-Web client, whose response ends with trailers in its body. */
 export class GrpcWebCall extends GrpcCall {
@@ -60,7 +60,7 @@ export class GrpcWebCall extends GrpcCall {
 
   protected override sendEnding(trailers: Headers): void {
     const lines = Array.from(trailers, ([name, value]) => `${name}: ${value}\r\n`).join("");
-    this.answerFlow.write(writeEnvelope({ flags: TRAILERS, bytes: new TextEncoder().encode(lines) }));
+    this.answerFlow.write(writeEnvelope({ flags: FLAG_TRAILERS, bytes: new TextEncoder().encode(lines) }));
     this.answerFlow.finish();
   }
 }

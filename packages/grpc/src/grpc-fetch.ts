@@ -1,4 +1,4 @@
-import { Metadata, RpcError } from "@quicrpc/core";
+import { type Code, Metadata, RpcError } from "@quicrpc/core";
 import { codeFromNumber } from "@quicrpc/core/internal";
 import type { ContentCoding, Fetch } from "@quicrpc/http";
 import {
@@ -15,18 +15,20 @@ import {
   writeEnvelope,
   writeHeaders,
 } from "@quicrpc/http/internal";
-import { withoutOwn } from "./grpc-call.js";
+import { FLAG_TRAILERS, withoutOwn } from "./grpc-call.js";
 import { decodedMessage, readDetails } from "./status.js";
 
-/** Limits of responses. */
-export interface ResponseLimits {
-  /** The compressions that they may use. */
+/** How calls are made. */
+export interface GrpcSettings {
+  /** Whether calls are made by gRPC-Web, which sends trailers in the body. */
+  readonly isWeb: boolean;
+  /** The compressions that responses may use. */
   readonly codings: readonly ContentCoding[];
-  /** Most bytes of a message. */
+  /** Most bytes of a message of a response. */
   readonly maxBytes: number;
 }
 
-/** A message between the two protocols, of a response. */
+/** The messages of a response, and its trailers once they have been read. */
 type Messages = AsyncGenerator<Envelope, void>;
 
 /** Returns the end of a response, once its messages have been read. */
@@ -34,43 +36,55 @@ type End = (isEmpty: boolean) => EndOfStream;
 
 const STATUS = "grpc-status";
 const GRPC_TYPE = /^application\/grpc(\+proto)?($|;)/;
+const WEB_TYPE = /^application\/grpc-web(\+proto)?($|;)/;
 
 /**
  * Returns a `fetch` for a client of the Connect protocol that makes its calls by gRPC. Both protocols put the messages
  * of streams into the same envelopes, so only heads and ends are converted, and calls with single messages.
  *
- * @param fetch makes requests over HTTP/2, and passes trailers to `onTrailers`
+ * @param fetch for gRPC, one that makes requests over HTTP/2, and passes trailers to `onTrailers`
  */
-export function grpcFetch(fetch: Fetch, limits: ResponseLimits): Fetch {
+export function grpcFetch(fetch: Fetch, settings: GrpcSettings): Fetch {
   return async (url, { headers, body, ...init }) => {
     const isStream = headers.get("content-type") !== "application/proto";
     const flags = headers.has("content-encoding") ? ENVELOPE_COMPRESSED : 0;
     const isBare = !isStream && body instanceof Uint8Array;
     let trailers: Headers | undefined;
+    const onTrailers = (received: Headers): void => void (trailers = received);
+    const deadline = Date.now() + Number(headers.get("connect-timeout-ms") ?? Infinity);
     const response = await fetch(url, {
       ...init,
-      headers: requestHeaders(headers, limits.codings),
+      headers: requestHeaders(headers, settings),
       ...(body !== undefined && { body: isBare ? writeEnvelope({ flags, bytes: body }) : body }),
-      onTrailers: (received) => void (trailers = received),
+      onTrailers,
+    }).catch((error: unknown) => {
+      throw orLate(error, deadline);
     });
     const { headers: head, status } = response;
-    if (!GRPC_TYPE.test(head.get("content-type") ?? "") || (status !== 200 && !head.has(STATUS))) return response;
-    const messages = messagesOf(response, limits.maxBytes);
+    const type = settings.isWeb ? WEB_TYPE : GRPC_TYPE;
+    if (!type.test(head.get("content-type") ?? "") || (status !== 200 && !head.has(STATUS))) return response;
+    const read = settings.isWeb ? webMessages(response, settings, onTrailers) : messagesOf(response, settings);
+    const messages = untilDeadline(read, deadline);
     // The end of a response without messages may be in its head.
     const end: End = (isEmpty) => endOf(trailers ?? (isEmpty ? head : new Headers()));
-    return isStream ? streamOf(head, messages, end) : unaryOf(head, messages, end, limits);
+    return isStream ? streamOf(head, messages, end) : unaryOf(head, messages, end, settings);
   };
 }
 
-function requestHeaders(given: Headers, codings: readonly ContentCoding[]): Headers {
+function requestHeaders(given: Headers, { isWeb, codings }: GrpcSettings): Headers {
   const headers = new Headers();
   for (const [name, value] of given) {
     if (!/^(connect-|grpc-|content-(type|encoding)$)/.test(name)) headers.append(name, value);
   }
-  headers.set("content-type", "application/grpc");
-  headers.set("te", "trailers");
-  // The whole body would be compressed, instead of its messages.
-  headers.set("accept-encoding", "identity");
+  if (isWeb) {
+    headers.set("content-type", "application/grpc-web+proto");
+    headers.set("x-grpc-web", "1");
+  } else {
+    headers.set("content-type", "application/grpc");
+    headers.set("te", "trailers");
+    // The whole body would be compressed, instead of its messages.
+    headers.set("accept-encoding", "identity");
+  }
   const timeoutMs = given.get("connect-timeout-ms");
   if (timeoutMs !== null) headers.set("grpc-timeout", timeoutOf(timeoutMs));
   const coding = given.get("connect-content-encoding") ?? given.get("content-encoding");
@@ -84,13 +98,38 @@ function timeoutOf(milliseconds: string): string {
   return milliseconds.length > 8 ? `${Math.floor(Number(milliseconds) / 1000)}S` : `${milliseconds}m`;
 }
 
-/** Reads messages, none of which is the end of a stream in the Connect protocol. */
-async function* messagesOf({ body }: Response, maxBytes: number): Messages {
-  for await (const message of readEnvelopes(body?.getReader(), maxBytes)) {
-    if (message.flags > ENVELOPE_COMPRESSED)
-      throw new RpcError("internal", `an envelope has the flags ${message.flags}`);
-    yield message;
+function messagesOf({ body }: Response, { maxBytes }: GrpcSettings, more: number = 0): Messages {
+  return readEnvelopes(body?.getReader(), maxBytes, undefined, ENVELOPE_COMPRESSED | more);
+}
+
+/** Reads the messages of gRPC-Web, the last of which has the trailers. */
+async function* webMessages(
+  response: Response,
+  settings: GrpcSettings,
+  onTrailers: (trailers: Headers) => void,
+): Messages {
+  let isOver = false;
+  for await (const { flags, bytes } of messagesOf(response, settings, FLAG_TRAILERS)) {
+    if (isOver) throw new RpcError("internal", "a message follows the trailers");
+    isOver = flags >= FLAG_TRAILERS;
+    const message = { flags: flags & ENVELOPE_COMPRESSED, bytes };
+    if (isOver) onTrailers(readTrailers(await expanded(message, response.headers.get("grpc-encoding"), settings)));
+    else yield message;
   }
+}
+
+function readTrailers(bytes: Uint8Array): Headers {
+  const trailers = new Headers();
+  for (const line of new TextDecoder().decode(bytes).split("\r\n")) {
+    const [, name, value] = /^([!-9;-~]+):(.*)$/.exec(line) ?? [];
+    if (name === undefined || value === undefined) continue;
+    try {
+      trailers.append(name, value);
+    } catch (cause) {
+      throw new RpcError("internal", `the trailer ${name} is malformed`, { cause });
+    }
+  }
+  return trailers;
 }
 
 /** Returns the response to a stream: its messages, and its end as one more. */
@@ -106,7 +145,9 @@ function streamOf(head: Headers, messages: Messages, end: End): Response {
         if (done === true) controller.close();
         else controller.enqueue(value);
       },
-      cancel: () => void pieces.return(),
+      async cancel() {
+        await pieces.return();
+      },
     },
     { highWaterMark: 0 },
   );
@@ -129,13 +170,13 @@ async function* withEnd(messages: Messages, end: End): AsyncGenerator<Uint8Array
 }
 
 /** Returns the response to a call with single messages. */
-async function unaryOf(head: Headers, messages: Messages, end: End, limits: ResponseLimits): Promise<Response> {
+async function unaryOf(head: Headers, messages: Messages, end: End, settings: GrpcSettings): Promise<Response> {
   let message: Uint8Array | undefined;
   let last: EndOfStream;
   try {
     for await (const each of messages) {
       if (message !== undefined) throw new RpcError("unimplemented", "the response has more than one message");
-      message = await expanded(each, head.get("grpc-encoding"), limits);
+      message = await expanded(each, head.get("grpc-encoding"), settings);
     }
     last = end(message === undefined);
     if (last.error === undefined && message === undefined)
@@ -154,7 +195,7 @@ async function unaryOf(head: Headers, messages: Messages, end: End, limits: Resp
 async function expanded(
   { flags, bytes }: Envelope,
   name: string | null,
-  { codings, maxBytes }: ResponseLimits,
+  { codings, maxBytes }: GrpcSettings,
 ): Promise<Uint8Array> {
   if (flags === 0) return bytes;
   const coding = codings.find((each) => each.name === name);
@@ -163,23 +204,37 @@ async function expanded(
   return coding.decompress(bytes, maxBytes);
 }
 
-/** Returns the head of a response, with its metadata. A head that is the whole response has trailers only. */
+/** Returns the head of a response, with its metadata. */
 function responseHeaders(head: Headers, contentType: string): Headers {
   const headers = new Headers();
-  if (!head.has(STATUS)) {
-    for (const [name, value] of head) if (!name.startsWith("grpc-")) headers.append(name, value);
-  }
+  for (const [name, value] of head) if (!name.startsWith("grpc-")) headers.append(name, value);
   headers.set("content-type", contentType);
   return headers;
 }
+
+async function* untilDeadline(messages: Messages, deadline: number): Messages {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw orLate(error, deadline);
+  }
+}
+
+/** Returns the error of a request. A server may end it at its deadline, before this side's timer does. */
+function orLate(error: unknown, deadline: number): unknown {
+  if (error instanceof RpcError || Date.now() < deadline) return error;
+  return new RpcError("deadline_exceeded", "the server ended the request at its deadline", { cause: error });
+}
+
+/** Codes of errors in responses that are not faults of the server. */
+const KEPT: ReadonlySet<Code> = new Set(["deadline_exceeded", "resource_exhausted", "unimplemented"]);
 
 /** Returns the end of a response that cannot be read. Throws errors of its connection. */
 function failedEnd(error: unknown): EndOfStream {
   if (!(error instanceof RpcError)) throw error;
   const { code, message } = error;
-  const isKept = code === "resource_exhausted" || code === "unimplemented";
   const text = `the response cannot be read: ${message}`;
-  return { error: errorToJson(new RpcError(isKept ? code : "internal", text)), trailers: new Metadata() };
+  return { error: errorToJson(new RpcError(KEPT.has(code) ? code : "internal", text)), trailers: new Metadata() };
 }
 
 /** Reads the end of a response. Throws `RpcError` for malformed metadata. */

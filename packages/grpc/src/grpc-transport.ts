@@ -14,6 +14,12 @@ export interface GrpcTransportOptions extends Pick<HttpOptions, "credentials" | 
   readonly fetch: Fetch;
 }
 
+/** Options of `grpcWebTransport`. */
+export interface GrpcWebTransportOptions extends Omit<GrpcTransportOptions, "fetch">, Pick<HttpOptions, "uploads"> {
+  /** The function that makes requests. Default: the platform's `fetch`. */
+  readonly fetch?: Fetch | undefined;
+}
+
 /**
  * Makes calls by gRPC, to a server in any language, in Node. All calls to one server share an HTTP/2 connection.
  *
@@ -22,7 +28,22 @@ export interface GrpcTransportOptions extends Pick<HttpOptions, "credentials" | 
  * const arith = createArithClient(transport.caller("https://orders.example"));
  */
 export function grpcTransport(options: GrpcTransportOptions): HttpTransport {
-  return { ...transportOf(options, GrpcClient), name: "gRPC" };
+  const settings: ClientOptions = { ...options, uploads: "full", isWeb: false };
+  return { ...transportOf(settings, GrpcClient), name: "gRPC" };
+}
+
+/**
+ * Makes calls by gRPC-Web, in pages too: to a server or proxy that speaks it. Streams of the caller need more of `fetch`
+ * than browsers have.
+ */
+export function grpcWebTransport({ fetch = platformFetch, ...options }: GrpcWebTransportOptions): HttpTransport {
+  return { ...transportOf({ ...options, fetch, isWeb: true }, GrpcClient), name: "gRPC-Web" };
+}
+
+const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init);
+
+interface ClientOptions extends GrpcTransportOptions, Pick<HttpOptions, "uploads"> {
+  readonly isWeb: boolean;
 }
 
 /** Messages are encoded by the codecs of their methods, which `GrpcClient` replaces. */
@@ -33,11 +54,11 @@ class GrpcClient extends HttpClient {
   /** Methods as they are in `.proto` files. */
   readonly #methods = new Map<AnyMethod, AnyMethod>();
 
-  constructor(url: URL, { services, ...options }: GrpcTransportOptions) {
+  constructor(url: URL, { services, isWeb, ...options }: ClientOptions) {
     const codings = options.compression?.algorithms.filter((coding) => coding !== undefined) ?? [];
     const maxBytes = options.limits?.maxFrameBytes ?? CALLER_LIMITS.maxFrameBytes;
-    const fetch = grpcFetch(options.fetch, { codings, maxBytes });
-    super(url, { ...options, fetch, codec: PROTO, uploads: "full" });
+    const fetch = grpcFetch(options.fetch, { isWeb, codings, maxBytes });
+    super(url, { ...options, fetch, codec: PROTO });
     this.#services = services;
   }
 

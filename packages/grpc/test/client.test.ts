@@ -14,24 +14,41 @@ import {
 } from "@grpc/grpc-js";
 import { load } from "@grpc/proto-loader";
 import { isRpcErrorOf, Metadata, rpcError, RpcError } from "@quicrpc/core";
-import { connectDetails, createFetchHandler, gzip, http2Fetch, toNodeHandler, withConnectDetails } from "@quicrpc/http";
-import { connect, createServer, type ServerHttp2Stream } from "node:http2";
+import {
+  connectDetails,
+  createFetchHandler,
+  gzip,
+  http2Fetch,
+  type NodeHandler,
+  toNodeHandler,
+  withConnectDetails,
+} from "@quicrpc/http";
+import { createServer as createPlainServer } from "node:http";
+import { connect, constants, createServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { grpc, grpcTransport, type GrpcTransportOptions } from "../src/index.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { grpc, grpcTransport, type GrpcTransportOptions, grpcWebTransport } from "../src/index.js";
 import { createEchoClient, createEchoRouter, type EchoClient, echoMethods, type Item } from "./generated/echo.js";
 import { echoProtobuf } from "./generated/echo.protobuf.js";
 
 const PROTO = fileURLToPath(new URL("proto/test/v1/test.proto", import.meta.url));
 
-function clientOf(port: number, options: Partial<GrpcTransportOptions> = {}): EchoClient {
+/** Makes a client of a server at this port. */
+type MakeClient = (port: number, options?: Partial<GrpcTransportOptions>) => EchoClient;
+
+const webClientOf: MakeClient = (port, options = {}) => {
+  const transport = grpcWebTransport({ services: [echoProtobuf], ...options });
+  return createEchoClient(transport.caller(`http://127.0.0.1:${port}`));
+};
+
+const clientOf: MakeClient = (port, options = {}) => {
   const fetch = http2Fetch(connect);
   onTestFinished(() => fetch.close());
   const transport = grpcTransport({ services: [echoProtobuf], fetch, ...options });
   return createEchoClient(transport.caller(`http://127.0.0.1:${port}`));
-}
+};
 
 /** What a server has seen of its last call. */
 interface Seen {
@@ -49,7 +66,7 @@ interface Peer {
 const DETAIL = { type: "test.v1.EchoSayRequest", value: Uint8Array.of(10, 1, 97) };
 const LARGE = "compressible ".repeat(4000);
 
-async function serveOwn(): Promise<Peer> {
+async function serveOwn(): Promise<Peer & { readonly handler: NodeHandler }> {
   const seen: Seen = {};
   const router = createEchoRouter({
     say(item, context) {
@@ -82,13 +99,24 @@ async function serveOwn(): Promise<Peer> {
       throw withConnectDetails(new RpcError("not_found", "é %\nnone", { metadata }), [DETAIL]);
     },
   });
-  const handler = createFetchHandler({ routers: [router], extensions: [grpc(echoProtobuf)] });
-  const { http2 } = toNodeHandler(handler);
+  const handler = toNodeHandler(createFetchHandler({ routers: [router], extensions: [grpc(echoProtobuf)] }));
   const port = await listen((stream, headers) => {
     seen.encoding = headers["grpc-encoding"] as string | undefined;
-    http2(stream, headers);
+    handler.http2(stream, headers);
   });
-  return { seen, port };
+  return { seen, port, handler };
+}
+
+/** Serves over HTTP/1.1. */
+async function serveWeb(): Promise<Peer> {
+  const { seen, handler } = await serveOwn();
+  const server = createPlainServer(handler);
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { seen, port: (server.address() as AddressInfo).port };
 }
 
 async function listen(
@@ -173,10 +201,11 @@ async function collect(items: AsyncIterable<Item>): Promise<{ items: Item[]; err
   return { items: found, error: undefined };
 }
 
-describe.each([
-  ["grpc-js", serveGrpcJs],
-  ["this library", serveOwn],
-])("a server of %s", (_, serve) => {
+describe.each<[string, () => Promise<Peer>, MakeClient]>([
+  ["grpc-js", serveGrpcJs, clientOf],
+  ["this library", serveOwn, clientOf],
+  ["this library, by gRPC-Web", serveWeb, webClientOf],
+])("a server of %s", (_, serve, clientOf) => {
   test("answers calls of each kind", async () => {
     const client = clientOf((await serve()).port);
     expect(await client.say({ text: "é", count: -5 })).toEqual({ text: "é", count: -5 });
@@ -295,6 +324,28 @@ test("a server that does not answer is unavailable", async () => {
   await expect(clientOf(1).say({ text: "", count: 0 })).rejects.toMatchObject({ code: "unavailable", refused: true });
 });
 
+test("a server may end a request at its deadline", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const endedAfter = async (milliseconds: number): Promise<unknown> => {
+    const fetch = async (): Promise<never> => {
+      vi.setSystemTime(Date.now() + milliseconds);
+      throw new TypeError("fetch failed");
+    };
+    return webClientOf(1, { fetch }).say({ text: "", count: 0 }, { timeoutMs: 60_000 });
+  };
+  await expect(endedAfter(60_000)).rejects.toMatchObject({ code: "deadline_exceeded" });
+  await expect(endedAfter(59_999)).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("a call that the server refuses may be repeated", async () => {
+  const port = await listen((stream) => stream.on("error", () => {}).close(constants.NGHTTP2_REFUSED_STREAM));
+  await expect(clientOf(port).say({ text: "", count: 0 })).rejects.toMatchObject({
+    code: "unavailable",
+    refused: true,
+  });
+});
+
 const ITEM = [10, 1, 97, 16, 1];
 const envelope = (message: readonly number[], flags = 0): number[] => [flags, 0, 0, 0, message.length, ...message];
 
@@ -385,5 +436,34 @@ describe("a response", () => {
     const failure = { code: "unimplemented", message: expect.stringContaining(what) as unknown };
     await expect(client.say({ text: "", count: 0 })).rejects.toMatchObject(failure);
     await expect(client.join([])).rejects.toMatchObject(failure);
+  });
+});
+
+describe("a response of gRPC-Web", () => {
+  const END = [...Buffer.from("grpc-status: 0\r\nX-Tail: tail\r\n")];
+
+  function answering(body: readonly number[]): EchoClient {
+    const headers = { "content-type": "application/grpc-web+proto" };
+    return webClientOf(1, { fetch: async () => new Response(Uint8Array.from(body), { headers }) });
+  }
+
+  test("has trailers in its last envelope", async () => {
+    let tail: Metadata | undefined;
+    const client = answering([...envelope(ITEM), ...envelope(END, 0x80)]);
+    const onTrailers = (trailers: Metadata): void => void (tail = trailers);
+    expect(await client.say({ text: "", count: 0 }, { onTrailers })).toEqual({ text: "a", count: 1 });
+    expect(tail?.getAll("x-tail")).toEqual(["tail"]);
+  });
+
+  test.each<[string, readonly number[], string, string]>([
+    ["no trailers", envelope(ITEM), "unknown", "without a status"],
+    ["a message after the trailers", [...envelope(END, 0x80), ...envelope(ITEM)], "internal", "follows the trailers"],
+    ["malformed trailers", [...envelope(ITEM), ...envelope([97, 58, 0], 0x80)], "internal", "trailer a is malformed"],
+    ["compressed trailers", [...envelope(ITEM), ...envelope(END, 0x81)], "internal", "compressed"],
+    ["an envelope of another flag", envelope(ITEM, 0x40), "internal", "flags 64"],
+  ])("with %s is an error", async (_, body, code, message) => {
+    const failure = { code, message: expect.stringContaining(message) as unknown };
+    await expect(answering(body).say({ text: "", count: 0 })).rejects.toMatchObject(failure);
+    expect((await collect(answering(body).repeat({ text: "", count: 0 }))).error).toMatchObject(failure);
   });
 });

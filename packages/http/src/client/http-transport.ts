@@ -44,7 +44,7 @@ export function transportOf<Options extends HttpOptions>(
   Client: new (url: URL, options: Options) => ForeignClient,
 ): HttpTransport {
   const open = (url: URL, more: HttpOptions = {}): ForeignClient => {
-    if (url.protocol !== "http:" && url.protocol !== "https:") {
+    if (!/^https?:$/.test(url.protocol)) {
       throw new TypeError(`HTTP takes a URL that begins with https:// or http://, not ${url.protocol}//`);
     }
     return new Client(url, { ...options, ...more });

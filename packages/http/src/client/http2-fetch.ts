@@ -40,6 +40,8 @@ export interface Http2Fetch extends Fetch {
 }
 
 const NO_ERROR = 0;
+/** The server has not processed the request, so it may be repeated. */
+const REFUSED_STREAM = 7;
 /** Statuses of responses without a body: the constructor of `Response` accepts none for them. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 /**
@@ -161,6 +163,11 @@ class Exchange {
       this.body = undefined;
     });
     stream.on("error", (error: Error) => {
+      if (stream.rstCode === REFUSED_STREAM) {
+        const refused = { refused: true, cause: error };
+        this.fail(new RpcError("unavailable", "the server has refused the request", refused));
+        return;
+      }
       // Node wraps the error of a connection that could not be made.
       this.fail(new TypeError("fetch failed", { cause: error.cause ?? error }));
     });

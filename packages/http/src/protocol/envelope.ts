@@ -32,13 +32,18 @@ export function writeEnvelope({ flags, bytes }: Envelope): UnsharedBytes {
  */
 export class EnvelopeReader {
   private readonly maxBytes: number;
+  private readonly known: number;
   private readonly gathered: Gathered = new Gathered();
   /** Flags and length of the message that is being received. */
   private head: { readonly flags: number; readonly length: number } | undefined = undefined;
 
-  /** @param maxBytes most bytes of one message, before decompression */
-  constructor(maxBytes: number) {
+  /**
+   * @param maxBytes most bytes of one message, before decompression
+   * @param known the flags that an envelope may have
+   */
+  constructor(maxBytes: number, known: number = ENVELOPE_COMPRESSED | FLAG_END) {
     this.maxBytes = maxBytes;
+    this.known = known;
   }
 
   /** Whether an envelope is incomplete. At the end of a body, it means that the body was truncated. */
@@ -72,7 +77,7 @@ export class EnvelopeReader {
     const head = this.gathered.take(HEAD_BYTES);
     const flags = head[0] as number;
     const length = new DataView(head.buffer, head.byteOffset).getUint32(1);
-    if (flags > (ENVELOPE_COMPRESSED | FLAG_END)) {
+    if ((flags & ~this.known) !== 0) {
       throw new RpcError("invalid_argument", `an envelope has the flags ${flags}, which are not known`);
     }
     if (length > this.maxBytes) throw messageTooLarge(this.maxBytes);
@@ -90,9 +95,10 @@ export async function* readEnvelopes(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   maxBytes: number,
   hold: (change: number) => void = (): void => {},
+  known?: number,
 ): AsyncGenerator<Envelope, void> {
   if (reader === undefined) return;
-  const envelopes = new EnvelopeReader(maxBytes);
+  const envelopes = new EnvelopeReader(maxBytes, known);
   let held = 0;
   const tell = (): void => {
     const change = envelopes.held - held;
