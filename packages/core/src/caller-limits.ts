@@ -1,12 +1,15 @@
 import type { Limits } from "./limits.js";
 
-/** Limits of a caller without sessions. */
+/** Limits of a caller that has no sessions, such as a client over plain HTTP. */
 export type CallerLimits = Pick<
   Limits,
   "maxFrameBytes" | "maxMetadataBytes" | "maxResumeMs" | "maxSessionBytes" | "maxTimeoutMs"
 >;
 
-/** Defaults of these limits. Separate, so that a page that only calls over HTTP loads no others. */
+/**
+ * Default values of `CallerLimits`. In a separate module, so that a page that only calls over HTTP does not load the
+ * other limits.
+ */
 export const CALLER_LIMITS: CallerLimits = {
   maxFrameBytes: 4_194_304,
   maxSessionBytes: 33_554_432,

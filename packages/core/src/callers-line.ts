@@ -1,9 +1,9 @@
 import { whenExplained } from "./errors.js";
 
-/** Most frames of this library between a call and the application's line that made it. */
+/** Maximum number of stack frames of this library between a call and the application's line that made the call. */
 const FRAMES_BETWEEN = 30;
 
-/** The part of `Error` that only V8 has. */
+/** Static members of `Error` that only V8 has. */
 interface V8Error {
   stackTraceLimit?: unknown;
   captureStackTrace?: (target: object, above: (...args: never[]) => unknown) => void;
@@ -14,13 +14,12 @@ const platform: ErrorConstructor & V8Error = Error;
 const turn: Promise<void> = Promise.resolve();
 
 /**
- * Returns a promise that rejects with `error`, after adding the lines that wait for this promise to its stack: the
- * lines that made the call. The promise of a call is resolved with the returned promise. V8 knows who awaits a promise
- * while it settles, so only failed calls pay for the stack. This function leaves no frame of its own, because Node
- * prints the source of the first frame of an uncaught error.
+ * Rejects with `error` after adding the application's lines that await the call to its stack. A call resolves its
+ * promise with the returned promise. Because V8 finds the awaiting functions only while a promise settles, successful
+ * calls do not pay for a stack.
  */
 export async function rejectionAtCaller(error: Error): Promise<never> {
-  // After this turn, the promise of the call follows this one.
+  // After two microtasks, the promise of the call depends on this one.
   await turn;
   await turn;
   const explanation = whenExplained(error);
@@ -32,7 +31,7 @@ export async function rejectionAtCaller(error: Error): Promise<never> {
     platform.captureStackTrace(error, rejectionAtCaller);
     platform.stackTraceLimit = limit;
   } catch {
-    // `Error` or the error is frozen: the stack is unchanged.
+    // `Error` or `error` is frozen, so the stack stays unchanged.
   }
   throw error;
 }

@@ -1,7 +1,7 @@
 import { CALLER_LIMITS } from "./caller-limits.js";
 import type { Limits } from "./limits.js";
 
-/** Limits that only the serving side uses. */
+/** Names of the limits that only a serving side needs. */
 type ServingLimit =
   | "maxDecompressedBytes"
   | "maxServerBytes"
@@ -15,10 +15,15 @@ type ServingLimit =
   | "maxPrincipalBlobs"
   | "maxPrincipalBlobBytes";
 
-/** Limits of sessions and connections that only make calls. They also protect such a side against its peer. */
+/**
+ * Limits of sessions and connections that only make calls. They also protect the client against a misbehaving server.
+ */
 export type ClientLimits = Omit<Limits, ServingLimit>;
 
-/** Defaults of these limits. Separate, so that a page that only makes calls loads no others. */
+/**
+ * Default values of `ClientLimits`. In a separate module, so that a page that only makes calls does not load the limits
+ * of servers.
+ */
 export const CLIENT_LIMITS: ClientLimits = {
   ...CALLER_LIMITS,
   maxCallsPerLane: 65_536,
@@ -35,17 +40,17 @@ export const CLIENT_LIMITS: ClientLimits = {
 };
 
 /**
- * Fills in defaults. An error's message, the metadata and the trailers may share one frame, together with its header:
- * each may take at most a quarter of `maxFrameBytes`.
+ * Returns `given` with defaults for missing limits. Caps `maxErrorMessageBytes` and `maxMetadataBytes` at a quarter of
+ * `maxFrameBytes`, because an error message, metadata and trailers may have to fit into one frame.
  */
 export function completeClientLimits(given?: Partial<ClientLimits>): ClientLimits {
-  // The same object for all sessions.
+  // All sessions with default limits share one object.
   if (given === undefined) return CLIENT_LIMITS;
   const limits = { ...CLIENT_LIMITS, ...given };
   const quarter = Math.floor(limits.maxFrameBytes / 4);
   return {
     ...limits,
-    // An explicit limit is kept; a default grows if related limits are larger.
+    // An explicit limit is kept; the default grows with `maxFrameBytes`.
     maxSessionBytes: given.maxSessionBytes ?? Math.max(limits.maxSessionBytes, limits.maxFrameBytes * 8),
     maxErrorMessageBytes: Math.min(limits.maxErrorMessageBytes, quarter),
     maxMetadataBytes: Math.min(limits.maxMetadataBytes, quarter),

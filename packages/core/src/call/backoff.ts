@@ -3,33 +3,33 @@ import { expiries } from "./expiries.js";
 import type { CallOptions } from "./options.js";
 import { watch } from "./watch.js";
 
-/** Delays between attempts: they grow exponentially and are randomized. */
+/** Settings of the delays between connection attempts: the delays grow exponentially and have random jitter. */
 export interface Backoff {
-  /** Milliseconds before the second attempt, before jitter is applied. Default 100. */
+  /** Upper bound of the delay before the second attempt, in milliseconds. Default 100. */
   readonly initialMs: number;
-  /** Longest delay in milliseconds. Default 30,000. */
+  /** Maximum delay in milliseconds. Default 30,000. */
   readonly maxMs: number;
-  /** Each delay is this many times as long as the one before. Default 1.6. */
+  /** Factor by which the delay grows after each failed attempt. Default 1.6. */
   readonly factor: number;
 }
 
 export const DEFAULT_BACKOFF: Backoff = { initialMs: 100, maxMs: 30_000, factor: 1.6 };
 
 /**
- * Returns the milliseconds to wait before the next attempt. The upper half of the delay is random, so that the clients
- * of a restarted server do not all reconnect at once.
+ * Returns the delay before the next attempt, in milliseconds. It is a random number between 50% and 100% of the
+ * exponential delay, so that the clients of a restarted server do not all reconnect at once.
  *
- * @param failures number of earlier failures in a row, from 0
+ * @param failures number of consecutive failed attempts before this one, from 0
  */
 export function backoffDelay(failures: number, { initialMs, maxMs, factor }: Backoff): number {
   const most = Math.min(maxMs, initialMs * factor ** failures);
   return most * (0.5 + Math.random() / 2);
 }
 
-/** Longest delay between attempts of a call, which cost a request or an entry of a queue each. */
+/** Maximum delay between two attempts of a call, in milliseconds. */
 const MAX_ATTEMPT_DELAY_MS = 5000;
 
-/** The end of a call whose next attempt is awaited: by the call's own time or signals. */
+/** Callback and time limits of a call that waits for its next attempt. */
 interface GivingUp {
   readonly options: CallOptions;
   readonly timeoutMs?: number | undefined;
@@ -37,8 +37,8 @@ interface GivingUp {
 }
 
 /**
- * Calls `attempt` after the backoff for this many failures in a row, unless `end.giveUp` is called first, by the call's timeout or signal. Calls at
- * most one of the two, and neither after the returned function was called.
+ * Calls `attempt` after the backoff delay for `failures` consecutive failures. If the call's timeout expires or its
+ * signal fires first, calls `end.giveUp` instead. Returns a function that cancels both.
  */
 export function scheduleAttempt(failures: number, attempt: () => void, end?: GivingUp): () => void {
   const delayMs = backoffDelay(failures, { ...DEFAULT_BACKOFF, maxMs: MAX_ATTEMPT_DELAY_MS });

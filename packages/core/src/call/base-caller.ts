@@ -6,42 +6,51 @@ import type { ItemStream } from "./items/item-stream.js";
 
 /** The two directions of a duplex call. */
 export interface DuplexStream<Sent, Result> {
-  /** The messages of the peer. Cancelling it cancels the call. */
+  /** The messages that the peer sends. Cancelling this stream cancels the call. */
   readonly readable: ItemStream<Result>;
-  /** Accepts messages for the peer. A write waits while the peer reads more slowly. Closing it ends only this direction. */
+  /**
+   * Sends the messages written to it. A write stays pending while the peer reads more slowly than the messages are
+   * written. Closing the stream ends only this direction.
+   */
   readonly writable: WritableStream<Sent>;
 }
 
-/** The input that a call takes, by the kind of its method. */
+/** Type of a call's input argument, for each kind of method. */
 export interface CallInputs<Sent> {
   readonly unary: Sent;
   readonly notify: Sent;
   readonly server_stream: Sent;
-  /** The call streams its source as fast as the callee takes it. */
+  /** The items to send. The call reads the next item when the peer can accept it. */
   readonly client_stream: StreamSource<Sent>;
-  /** The messages are written to the answer's `writable`. */
+  /** A duplex call takes no input: the caller writes messages to `writable` of the returned object. */
   readonly duplex: undefined;
 }
 
-/** Values that a call returns at once, by the kind of its method. A failure is never thrown: the promise rejects, or the stream fails. */
+/**
+ * Type of the value that a call returns, for each kind of method. Starting a call never throws: if the call fails, the
+ * promise rejects or the stream fails.
+ */
 export interface CallAnswers<Sent, Result> {
-  /** Resolves with the answer. */
+  /** Resolves with the response. */
   readonly unary: Promise<Result>;
-  /** Resolves when the notification has been handed to the transport; whether it arrives is not known. */
+  /** Resolves when the notification has been handed to the transport. The caller does not learn whether it arrives. */
   readonly notify: Promise<void>;
   readonly server_stream: ItemStream<Result>;
-  /** Resolves with the answer, which may come before the end of the source. */
+  /** Resolves with the response. The response may arrive before all items have been sent. */
   readonly client_stream: Promise<Result>;
-  /** Closing `writable` ends the items sent; leaving `readable` cancels the call. */
+  /**
+   * Closing `writable` ends the items of the caller. Cancelling `readable`, or leaving a loop over it, cancels the
+   * call.
+   */
   readonly duplex: DuplexStream<Sent, Result>;
 }
 
 /**
- * Makes calls. Generated clients need nothing else, so any carrier of calls can be one: a session, a connection, a
- * pool, a server in the same process.
+ * An object that makes calls: a session, a connection, a pool, or a server in the same process. Generated clients need
+ * no more than this interface.
  */
 export interface Caller {
-  /** Starts a call of any kind, at once. Failures are reported through the returned value, as `RpcError`. */
+  /** Starts a call of any kind. Never throws: the returned promise or stream reports a failure as `RpcError`. */
   start<Kind extends MethodKind, Sent, Received, Returned, Result>(
     method: MethodDescriptor<Kind, Sent, Received, Returned, Result>,
     input: CallInputs<Sent>[Kind],
@@ -50,32 +59,41 @@ export interface Caller {
 }
 
 /**
- * Starts a call of any kind, without the types of its messages. Returns, at once, the member of `CallAnswers` that
- * belongs to the method's kind; it also carries each failure.
+ * Starts a call of any kind, without static types of its messages. Never throws: the returned promise or stream, a
+ * member of `CallAnswers`, reports a failure.
  */
 export type BeginCall = (method: AnyMethod, input: unknown, options: CallOptions | undefined) => AnyAnswer;
 
-/** Registry of the streams that have lost their session and wait to be resumed. */
+/** Registry of streams that have lost their session and wait to be resumed on another one. */
 export interface Resumption {
-  /** Set if all sessions of the caller lead to one process, so that it can make the attempts of resumable calls; otherwise undefined. */
+  /**
+   * The caller that makes the attempts of resumable calls. Undefined if the caller's sessions may lead to different
+   * server processes.
+   */
   readonly owner?: BaseCaller | undefined;
-  /** The peer's name in errors. */
+  /** Name of the peer, for error messages. */
   readonly peer?: string | undefined;
-  /** Milliseconds for which a stream that lost its session tries to resume, unless its call sets `resumeForMs`. */
+  /**
+   * How long a stream tries to resume after its session was lost, in milliseconds. The call option `resumeForMs`
+   * overrides it.
+   */
   readonly forMs: number;
-  /** Adds a waiting stream; `fail` ends it if no more calls will be made. Returns a function that removes it. */
+  /**
+   * Registers a stream that waits to be resumed, and returns a function that removes it. The registry calls `fail` if
+   * no further calls will be made, for example because the connection was closed.
+   */
   suspend(fail: (error: RpcError) => void): () => void;
 }
 
-/** The answer of a call whose method may be of any kind. */
+/** The value that a call of any kind of method returns: a promise, a stream or a pair of streams. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the messages are of any types
 export type AnyAnswer = CallAnswers<any, any>[MethodKind];
 
-/** Gives `begin` the types of messages, for each kind of call. It is the only place that does. */
+/** Base class of callers. Subclasses implement the untyped `begin`; this class adds the typed methods. */
 export abstract class BaseCaller implements Caller {
   abstract begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer;
 
-  /** Registry of the streams that wait to be resumed; undefined if a lost call cannot be made again. */
+  /** Registry of streams that wait to be resumed. Undefined if this caller cannot resume streams. */
   get resumption(): Resumption | undefined {
     return undefined;
   }
@@ -137,7 +155,10 @@ export abstract class BaseCaller implements Caller {
 /** A caller with a method for each kind of call in addition to `start`: a session, a connection or a pool. */
 export type TypedCaller = Omit<BaseCaller, "begin" | "resumption">;
 
-/** Creates a caller whose calls are started by `begin`, for carriers of calls that are not sessions. */
+/**
+ * Creates a caller from the function `begin`, which starts calls. For transports that have no sessions, such as plain
+ * HTTP.
+ */
 export function createCaller(begin: BeginCall): TypedCaller {
   return new FunctionCaller(begin);
 }

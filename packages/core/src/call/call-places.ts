@@ -1,48 +1,59 @@
 import { expiries, type Expiry } from "./expiries.js";
 
 /**
- * Initial number of concurrent calls of a connection if the peer never announces its limit, as over plain HTTP. It
- * equals the servers' default for one client (`maxPrincipalCalls`). More are tried as calls end.
+ * Initial limit of concurrent calls of a connection if the peer never announces its limit, as over plain HTTP. It
+ * equals the servers' default for one client (`maxPrincipalCalls`). The limit grows as calls end.
  */
 const CAUTIOUS_CALLS = 1024;
 
-/** Milliseconds after which one call more is tried if none has ended, doubled each time up to the second value. */
+/**
+ * Delay in milliseconds after which one more call is tried although no call has ended. Each further delay is twice as
+ * long, up to `MAX_PROBE_MS`.
+ */
 const PROBE_MS = 100;
 const MAX_PROBE_MS = 1600;
 
-/** How much the limit grows when a call ends after the peer has refused some. Small, so that few calls are refused again. */
+/**
+ * Increase of the reduced limit of concurrent calls each time that a call ends. Small, so that the peer rarely has to
+ * refuse a call again.
+ */
 const GROWTH = 1 / 16;
 
-/** The calls of this side on one session. */
+/** A session, as `CallPlaces` uses it. */
 interface CallsInProgress {
-  /** Calls that are not over, including cancelled ones whose last frame has not arrived. */
+  /** Returns the number of calls in progress, including cancelled calls whose last frame has not arrived. */
   callsMade(): number;
 }
 
-/** Counts how many more calls the peer of a session takes now, so that a connection keeps the rest in its queue. */
+/**
+ * Limits the concurrent calls of one session to the number that the peer accepts. The connection keeps further calls in
+ * its queue.
+ */
 export class CallPlaces {
   readonly #session: CallsInProgress;
-  /** The peer's limit of concurrent calls. */
+  /** The limit of concurrent calls that the peer has announced; infinite if it has announced none. */
   #most: number;
-  /** The same, reduced by the peer's refusals. */
+  /** Current limit of concurrent calls: `#most`, reduced each time that the peer refuses a call. */
   #limit: number;
-  /** Places that were free when calls were last counted, less those taken since. */
+  /** Number of calls that may still start before the calls in progress have to be counted again. */
   #counted = 0;
-  /** Starts the waiting calls. Until it is called, they precede every new call. */
+  /** Starts the queued calls. While it is set, new calls have to wait behind the queued ones. */
   #onFree: (() => void) | undefined = undefined;
-  /** `#onFree` is about to be called. */
+  /** Whether a call of `#onFree` is already scheduled. */
   #isResuming = false;
   #probe: Expiry | undefined = undefined;
   #probeMs = PROBE_MS;
 
-  /** @param most the peer's limit of concurrent calls, if it has announced it; undefined if it never does */
+  /** @param most the limit of concurrent calls that the peer has announced; undefined if the peer announces none */
   constructor(session: CallsInProgress, most: number | undefined) {
     this.#session = session;
     this.#limit = most ?? CAUTIOUS_CALLS;
     this.#most = most ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Takes a place for a call that is about to be made; returns false if none is free, or an earlier call waits for it. */
+  /**
+   * Reserves a place for a new call. Returns false if the session has reached its limit or earlier calls are queued.
+   */
   take(): boolean {
     if (this.#counted === 0) this.#count();
     if (this.#counted === 0) return false;
@@ -55,7 +66,7 @@ export class CallPlaces {
     this.#counted = Math.max(0, Math.floor(free));
   }
 
-  /** Sets the peer's limit of concurrent calls. */
+  /** Sets the limit of concurrent calls that the peer has announced, and starts queued calls. */
   set(calls: number): void {
     this.#most = calls;
     this.#limit = calls;
@@ -64,8 +75,9 @@ export class CallPlaces {
   }
 
   /**
-   * Called when the peer has refused a call because it has too many. Calls `resume` when another call has ended; or
-   * after a while if none ends, for example if a long stream is open or if other sessions have taken the places.
+   * Called when the peer has refused a call because too many calls are in progress. Lowers the limit, and calls
+   * `resume` when another call ends. If no call ends, for example because all are long streams, calls `resume` after a
+   * delay.
    */
   onRefused(resume: () => void): void {
     // A peer that has announced its limit refused the call because of its size, or because of other sessions.
@@ -74,7 +86,10 @@ export class CallPlaces {
     this.whenFree(resume);
   }
 
-  /** Calls `resume` once, soon after a call has ended. If none may end, or the peer has refused calls, also after a while, with one place. */
+  /**
+   * Calls `resume` once, soon after a call of this session has ended. If no call is in progress or the limit is only an
+   * estimate, also calls it after a delay, to try one more call.
+   */
   whenFree(resume: () => void): void {
     this.#onFree = resume;
     this.#counted = 0;
@@ -90,7 +105,7 @@ export class CallPlaces {
   onCallOver(): void {
     if (this.#onFree === undefined) return;
     this.#probeMs = PROBE_MS;
-    // The reason for a refusal may no longer apply, so occasionally one more call is tried.
+    // The peer may accept more calls than when it refused one, so the limit grows slowly.
     this.#limit = Math.min(this.#limit + GROWTH, this.#most);
     this.#resume(0);
   }
@@ -107,8 +122,8 @@ export class CallPlaces {
       this.#counted = places;
       onFree?.();
     };
-    // Calls that end in the same turn free their places together. Over HTTP/1.1 `fetch` uses a connection again in the next turn, and opens
-    // a new one for a call that is made before.
+    // Calls that end in the same turn of the event loop free their places together. Over HTTP/1.1, `fetch` reuses a
+    // connection only in the next turn; for a call made before, it would open a new connection.
     if (this.#most === Number.POSITIVE_INFINITY) setTimeout(resume, 0);
     else queueMicrotask(resume);
   }

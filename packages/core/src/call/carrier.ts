@@ -7,82 +7,100 @@ import type { ReceiveFlow } from "./items/flow.js";
 import type { FormatTable, SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
 
-/** Settings that the carriers of a session share. */
+/** Settings that all lanes and streams of a session share. */
 export interface CarrierSettings extends ChannelSettings {
-  /** Encodes the messages of calls that this side makes. */
+  /** Codec for the messages of calls that this side makes; undefined for standard MessagePack. */
   readonly format: SessionFormat | undefined;
-  /** Greeting of this side, until its first lane has sent it; undefined if it is empty. */
+  /**
+   * Session data that this side sends first, such as credentials. Set to undefined when the first lane has sent it;
+   * also undefined if there is nothing to send.
+   */
   greeting: RawGreeting | undefined;
 }
 
-/** Carries notifications of the peer: a carrier of calls, or a datagram. */
+/** A lane, stream or datagram on which the peer's notifications arrive. */
 export interface NotificationCarrier {
-  /** Encodes the messages of calls that the peer makes, in both directions; undefined for standard MessagePack. */
+  /** Codec for the messages of calls that the peer makes, in both directions; undefined for standard MessagePack. */
   readonly peerFormat: SessionFormat | undefined;
-  /** Called when the peer has named the codec of its call. Throws `RpcError` if it has already named one for all its calls. */
+  /**
+   * Selects the codec that the peer has named for a call. Throws `RpcError` if the peer has already named a codec for
+   * all its calls.
+   */
   readIn(codec: string): void;
 }
 
-/** The channel of one call, or of many. */
+/** The channel that transports the frames of one call, or of all calls on a lane. */
 export interface CallChannel {
   readonly channel: Channel;
-  /** Whether the channel belongs to a single call, so that the call's last frame ends the stream. */
+  /**
+   * True if the channel is a stream of a single call: the call's last frame then ends the stream. False for a lane,
+   * which many calls share.
+   */
   readonly single: boolean;
-  /** Returns the flow control for items that a call receives; absent if their stream is paused instead. */
+  /**
+   * Returns the credit-based flow control for the items that call `id` receives. Absent on a call's own stream, which
+   * is paused instead.
+   */
   receiveFlow?(id: number): ReceiveFlow;
 }
 
-/** Carries calls that this side makes: a lane (many calls), or the stream of a single call. */
+/** Sends calls of this side: a lane, which many calls share, or the stream of a single call. */
 export interface Carrier extends CallChannel {
-  /** The id of a notification's frame, which belongs to no call. */
+  /** Call id of notification frames. A notification has no response, so it does not reserve an id. */
   readonly notifyId: number;
-  /** Encodes the calls' messages, in both directions; undefined for standard MessagePack. */
+  /** Codec for the messages of the calls, in both directions; undefined for standard MessagePack. */
   readonly format: SessionFormat | undefined;
-  /** Adds a call and returns its id. Throws `RpcError` if it cannot be carried. */
+  /** Registers a call and returns its id. Throws `RpcError` if the lane has ended or has no free id. */
   open(call: OutgoingCall): number;
-  /** Called when a notification was sent on it. */
+  /** Called after a notification was sent on this carrier. */
   onNotified?(): void;
-  /** Removes a call that was not sent. */
+  /** Removes a call whose request was not sent. */
   withdraw(id: number): void;
-  /** Cancels a call. Nothing more is delivered for it. */
+  /** Cancels a call. The call's callbacks are not called any more. */
   cancel(id: number, code: Code): void;
 }
 
-/** Carries calls that the peer makes, and the answers to them. */
+/** A lane or stream on which the peer's calls arrive and their responses are sent. */
 export interface AnswerCarrier extends CallChannel, NotificationCarrier {
-  /** Registers a call that stays open after its request, so that cancels and credit reach it. */
+  /**
+   * Registers a call that is still in progress after its request was read, so that later frames of the caller (items,
+   * cancel, credit) reach it.
+   */
   enter(id: number, call: IncomingCall): void;
-  /** Asks the caller to stop sending items. On a lane, received items are dropped instead. */
+  /** Asks the caller to stop sending items. On a lane there is no such request: further items are read and dropped. */
   stopItems(): void;
-  /** Called when the last frame of a call was sent. */
+  /** Called after the last frame of a call's response was sent. */
   leave(id: number): void;
 }
 
-/** Sets the priority of a call's own stream, if the transport supports it. */
+/** Sets the priority of a call's own stream, if the transport supports priorities. Does nothing on a lane. */
 export function prioritize({ single, channel }: Pick<CallChannel, "single" | "channel">, priority: number): void {
   if (single) channel.stream.setPriority?.(priority);
 }
 
-/** A call of this side, as its carrier sees it. `onResponse`, `onDone`, `onFault` or `onError` is called last. */
+/** Callbacks of a call that this side made. The carrier calls `onResponse`, `onDone`, `onFault` or `onError` last. */
 export interface OutgoingCall {
-  /** The callee's response metadata, sent before its first message. */
+  /** Called with the response metadata, which the callee sends before its first message. */
   onHeaders(frame: Frame): void;
   onResponse(frame: Frame): void;
   onItem(frame: Frame): void;
-  /** Called when the callee's items have ended before its call. */
+  /** Called when the callee has sent its last item although the call continues. */
   onItemsEnd(): void;
   onDone(frame: Frame): void;
-  /** Called when the callee has ended the call with an error. */
+  /** Called when the callee has responded with an error. */
   onFault(fault: Fault): void;
-  /** Called when the call has failed on this side, or on the way. */
+  /** Called when the call has failed without a response of the callee, for example because the connection was lost. */
   onError(error: RpcError): void;
-  /** Called when the callee has room for this many more bytes of items. */
+  /** Called when the callee allows this many more bytes of items. */
   onCredit(bytes: number): void;
-  /** Called when the callee stops reading items; its response is still to come. */
+  /** Called when the callee has stopped reading the caller's items. Its response is still to come. */
   onStopped(): void;
 }
 
-/** Passes a frame other than the last to `call`. Throws `ProtocolError` if callees do not send such a frame. */
+/**
+ * Passes a received frame of an unfinished response to the matching callback of `call`. Throws `ProtocolError` if a
+ * callee must not send this type of frame.
+ */
 export function deliver(call: OutgoingCall, frame: Frame): void {
   switch (frame.type) {
     case FrameType.Item:
@@ -99,57 +117,66 @@ export function deliver(call: OutgoingCall, frame: Frame): void {
   }
 }
 
-/** A call of the peer in progress, as its carrier sees it. */
+/** Callbacks of a call that the peer made and this side serves. */
 export interface IncomingCall {
   /**
-   * Called when the caller has cancelled or has disconnected.
+   * Called when the caller has cancelled the call or has disconnected.
    *
    * @param lost true if nothing more can be sent to the caller
-   * @param withSession true if the session of its calls has ended
+   * @param withSession true if the whole session has ended
    */
   onCancel(code: Code, lost: boolean, withSession: boolean): void;
   onCredit(bytes: number): void;
   onItem(frame: Frame): void;
-  /** Called with the error of an item that cannot be accepted; the call fails with it. */
+  /** Called when a received item is too large. The call fails with `error`. */
   onBadItem(error: RpcError): void;
-  /** Called when the caller's items have ended. */
+  /** Called when the caller has sent its last item. */
   onItemsEnd(): void;
-  /** Called when the caller's side of the call's own stream has ended. */
+  /** Called when the caller has ended its direction of the call's own stream. */
   onFinished(): void;
 }
 
-/** Serves the peer's calls, or refuses them. */
+/** The serving side of a session: it handles the calls that the peer makes, or refuses them. */
 export interface Callee {
-  /** Calls and notifications that are being served, and those that wait for it. */
+  /** Number of the peer's calls and notifications that are running or waiting to run. */
   readonly calls: number;
-  /** Maximum concurrent calls, as announced in this side's hellos; undefined if they do not announce it. */
+  /** Maximum number of concurrent calls that this side announces to the peer; undefined if it announces no limit. */
   readonly maxCalls?: number | undefined;
-  /** Called when the client has renewed its credentials: later calls have this connection value. */
+  /**
+   * Called when the client has renewed its credentials. `connection` becomes the handlers' `context.connection` for
+   * later calls.
+   */
   identify?(connection: unknown): void;
-  /** Serves calls on a lane; if absent, they are refused. */
+  /** Returns the handler of the peer's calls on a new lane. If absent, calls on lanes are refused. */
   onLane?(channel: Channel): LaneCallee;
-  /** Serves a call on its own stream, and calls `onOver` when it is over; if absent, such streams are refused. */
+  /**
+   * Returns the handler of a call on its own stream; `onOver` is called when the call has ended. If absent, such
+   * streams are refused.
+   */
   onStream?(channel: Channel, onOver: () => void): FrameHandler;
-  /** Receives a datagram; if absent, none are read. */
+  /** Handles a received datagram. If absent, datagrams are not read. */
   onDatagram?(bytes: Uint8Array): void;
 }
 
-/** The peer's calls on one lane. */
+/** Handler of the calls that the peer makes on one lane. */
 export interface LaneCallee {
-  /** Called when the peer's hello has named the codec of its calls. */
+  /** Called when the first frame of the peer has named the codec of its calls. */
   onHello(codec: string): void;
-  /** Receives a frame of one of the peer's calls. If `oversized`, the frame is too large and has no body. */
+  /**
+   * Handles a frame of one of the peer's calls. If `frame.oversized` is true, the frame exceeded the size limit and its
+   * body was skipped.
+   */
   onFrame(frame: Frame): void;
-  /** Aborts all calls in progress: the lane has ended. */
+  /** Aborts all calls in progress, because the lane has ended. */
   end(): void;
 }
 
-/** Serves the calls that arrive on a carrier. */
+/** Handles the requests and notifications that arrive on lanes and streams. */
 export interface RequestHandler {
-  /** The codecs that a peer may name. */
+  /** The codecs that the peer may choose by name. */
   readonly formats: FormatTable;
   onRequest(carrier: AnswerCarrier, frame: Frame): void;
-  /** Called when a request or notification was skipped because it is too large. */
+  /** Called instead of `onRequest` or `onNotify` if the frame exceeded the size limit and its body was skipped. */
   onOversized(carrier: AnswerCarrier, frame: Frame, error: RpcError): void;
   onNotify(carrier: NotificationCarrier, frame: Frame): void;
 }

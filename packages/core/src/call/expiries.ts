@@ -1,12 +1,12 @@
-/** Largest delay of a platform's timer. */
+/** Largest delay that `setTimeout` accepts, in milliseconds. */
 const MAX_DELAY = 2 ** 31 - 1;
 
-/** A function that is called at a certain time, unless it is removed before. */
+/** A scheduled callback: an entry of `Expiries`. */
 export class Expiry {
-  /** Time of the expiry, by the monotonic clock. */
+  /** Time at which the callback runs, in milliseconds of `performance.now()`. */
   readonly at: number;
   readonly onExpired: () => void;
-  /** Index in its queue; -1 after it was removed. */
+  /** Index of this entry in the heap; -1 after it was removed. */
   index = -1;
 
   constructor(at: number, onExpired: () => void) {
@@ -16,22 +16,22 @@ export class Expiry {
 }
 
 /**
- * Deadlines, however many, on one timer: a heap ordered by time. A timer for each would cost more than the rest of a small
- * call. While it is empty no timer is left.
+ * Runs many scheduled callbacks with a single platform timer, by a heap ordered by time: a timer for each call would
+ * cost more than the rest of a small call. An empty heap has no timer.
  */
 export class Expiries {
   readonly #heap: Expiry[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined = undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   /**
-   * The `setTimeout` that created the timer. If tests replace the clock, that timer may never fire, and the new
-   * `clearTimeout` may not know it.
+   * The `setTimeout` function that created the current timer. Tests may replace the global one; the old timer may then
+   * never fire, and the new `clearTimeout` may not be able to clear it.
    */
   #clock: typeof setTimeout | undefined = undefined;
   readonly #onTime = (): void => this.#expire();
   readonly #holdsProcess: boolean;
 
-  /** @param holdsProcess whether pending timers keep the process alive, on platforms with processes */
+  /** @param holdsProcess whether pending timers keep the process alive, on platforms that have processes (Node) */
   constructor(holdsProcess: boolean = true) {
     this.#holdsProcess = holdsProcess;
   }
@@ -40,7 +40,7 @@ export class Expiries {
     return this.#heap.length;
   }
 
-  /** Calls `onExpired`, which must not throw, in `delayMs`. */
+  /** Schedules `onExpired`, which must not throw, in `delayMs` milliseconds. */
   add(delayMs: number, onExpired: () => void): Expiry {
     const expiry = new Expiry(performance.now() + delayMs, onExpired);
     this.#siftUp(expiry, this.#heap.length);
@@ -54,7 +54,7 @@ export class Expiries {
     expiry.index = -1;
     const last = this.#heap.pop() as Expiry;
     if (last !== expiry) {
-      // If the entry is out of order, one of the two moves it.
+      // The moved entry may be too early or too late for its new index: one of the two calls corrects that.
       this.#siftUp(last, index);
       this.#siftDown(last, last.index);
     }
@@ -71,7 +71,7 @@ export class Expiries {
     if (this.#heap.length > 0) this.#arm();
   }
 
-  /** Sets the timer. If it fires too early, it finds nothing to do and is set again. */
+  /** Sets the timer for the earliest entry. A timer that fires too early runs no callback and is set again. */
   #arm(): void {
     const { at } = this.#heap[0] as Expiry;
     if (this.#timerAt <= at && this.#clock === setTimeout) return;
@@ -83,7 +83,7 @@ export class Expiries {
   }
 
   #disarm(): void {
-    // A timer of another clock fires too early, or never.
+    // A timer that another `setTimeout` created is not cleared: it finds nothing to do, or never fires.
     if (this.#clock === setTimeout) clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
@@ -121,13 +121,19 @@ export class Expiries {
   }
 }
 
-/** The deadlines of all calls of this process. */
+/** Deadlines and delays of all calls in this process. */
 export const expiries: Expiries = new Expiries();
 
-/** Timers of reports about calls. They do not keep the process alive. */
+/**
+ * Timers of warnings, for example about handlers that do not stop after they were cancelled. They do not keep the
+ * process alive.
+ */
 export const reminders: Expiries = /* @__PURE__ */ new Expiries(false);
 
-/** Waits for the first of `events`, but no longer than `timeoutMs` (which may be `Infinity`). Rejects as they do. */
+/**
+ * Resolves when the first of `events` resolves, or after `timeoutMs` milliseconds (`Infinity` for no limit). Rejects if
+ * an event rejects first.
+ */
 export async function atMost(timeoutMs: number, ...events: readonly Promise<unknown>[]): Promise<void> {
   let late: Expiry | undefined;
   const expired = new Promise<void>((resolve) => {

@@ -5,10 +5,13 @@ import { unpack } from "../msgpack/pack.js";
 import type { Explanation, Fault } from "./fault.js";
 import { decodeWithin } from "../msgpack/decode-within.js";
 
-/** The hint for a failure whose reason is only in the server's log. */
+/** Hint of errors about a failed handler: the server does not send the reason to the client. */
 const FAILED = "the server's log, or its `onError`, has the reason";
 
-/** Completes a received error: decodes details that no schema declares, and names what the peer does not serve. */
+/**
+ * Completes an error that the peer sent: decodes details that the method does not declare, and replaces service and
+ * method ids by names if the peer does not serve the method.
+ */
 export function explainFault({ code, message, details, budget }: Fault, method: AnyMethod): Explanation {
   const read = details === undefined ? undefined : readDetails(details, budget);
   const unserved = code === "unimplemented" ? describeUnserved(message, method) : undefined;
@@ -17,8 +20,8 @@ export function explainFault({ code, message, details, budget }: Fault, method: 
 }
 
 /**
- * Adds names that only the caller knows to a peer's answer about an unserved method; undefined if the answer is about
- * something else.
+ * Returns a clearer message and a hint if the peer's error says that it does not serve the method; otherwise undefined.
+ * The peer knows only ids, the caller also names.
  */
 function describeUnserved(
   message: string,
@@ -35,7 +38,10 @@ function describeUnserved(
   return { message: message.replace(noMethod, () => `service ${service.name} has no method ${name} `), hint };
 }
 
-/** Details that cannot be decoded are left out. If they would take too much memory, the hint says so. */
+/**
+ * Decodes the details of an error. Omits details that cannot be decoded; if they exceed the memory budget, the returned
+ * hint says so.
+ */
 function readDetails(details: Uint8Array, budget: MemoryBudget): Explanation {
   if (details.length === 0) return { details: undefined };
   try {

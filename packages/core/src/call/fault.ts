@@ -10,7 +10,7 @@ import type { Frame } from "../wire/frame.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import { decodeWithin } from "../msgpack/decode-within.js";
 
-/** A received error, and the memory that its details may take. */
+/** An error that the peer sent, with the memory budget for decoding its details. */
 export interface Fault extends ReceivedFault {
   readonly budget: MemoryBudget;
 }
@@ -21,17 +21,23 @@ export function receiveFault({ compression, budget }: Channel, frame: Frame, max
   return { ...fault, budget };
 }
 
-/** The part of an error that its frame does not contain. */
+/** Message, details and hint that this side adds to an error of the peer. */
 export interface Explanation {
   readonly message?: string;
   readonly details?: unknown;
   readonly hint?: string;
 }
 
-/** Completes an error whose frame says too little: an internal error, an unserved method, or details that the method does not declare. */
+/**
+ * Returns better text for an error of the peer: an internal error, an unserved method, or an error whose details the
+ * method does not declare.
+ */
 export type ExplainFault = (fault: Fault, method: AnyMethod) => Explanation | Promise<Explanation>;
 
-/** Returns the error for the caller. If the details do not match the method's schema, they are kept without the error's name. */
+/**
+ * Converts an error that the peer sent to the `RpcError` that the call fails with. If the details do not match the
+ * method's schema, the `RpcError` has no `reason`.
+ */
 export function errorOf(fault: Fault, method: AnyMethod, explain: ExplainFault): RpcError {
   const { code, head } = fault;
   let reason = head?.reason;

@@ -7,10 +7,10 @@ import { oversized } from "./messages/payload.js";
 import type { SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
 
-/** Code for stopping a stream without an error. */
+/** Code of STOP_SENDING (RFC 9000 §19.5) if no error has occurred. */
 const NO_ERROR = 0;
 
-/** A call of the peer on its own stream. */
+/** A call that the peer makes on a stream of its own, not on a shared lane. */
 export class IncomingCallStream implements AnswerCarrier, FrameHandler {
   readonly single = true;
   readonly channel: Channel;
@@ -20,7 +20,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
   private call: IncomingCall | undefined = undefined;
   private requested = false;
   private answered = false;
-  /** Whether the peer's side has ended; until then the stream counts as in use. */
+  /** Whether the peer has ended its direction of the stream. Until then the stream counts as in use. */
   private finished = false;
   private over = false;
 
@@ -41,7 +41,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
 
   stopItems(): void {
     if (this.finished) return;
-    // The peer's FIN will not be received any more.
+    // After this request the peer's FIN no longer arrives.
     this.finished = true;
     this.channel.refuseMore(NO_ERROR);
   }
@@ -96,7 +96,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
     this.giveUp("cancelled", true);
   }
 
-  /** After the request, only items and their end may follow. */
+  /** Handles a frame after the request. Only items and their end are allowed. */
   private onItemFrame(frame: Frame): void {
     if (frame.type === FrameType.Item && frame.oversized) this.call?.onBadItem(oversized(frame, this.channel.limits));
     else if (frame.type === FrameType.Item) this.call?.onItem(frame);

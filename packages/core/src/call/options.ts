@@ -3,94 +3,111 @@ import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
 
-/** A call that another is made for, as its handler's context. */
+/** The call on whose behalf another call is made, such as the `context` of a handler. */
 interface ParentCall {
   readonly signal: AbortSignal;
-  /** Milliseconds since the epoch. */
+  /** Deadline in milliseconds since the Unix epoch; undefined for none. */
   readonly deadline: number | undefined;
 }
 
-/** One of the calls that make up a caller's stream, as seen by its carrier. */
+/** Callbacks for one of the calls that a resumable stream consists of. */
 export interface Attempt {
-  /** The call was made on a session. */
+  /** Called when the call was sent on a session. */
   onMade(): void;
-  /** The session is going away and there is another: the stream should continue there. */
+  /**
+   * Called when the peer is closing this session and another session is available, so that the stream can continue
+   * there.
+   */
   onLeaving(): void;
-  /** Called once when the attempt is over, to forget it. */
+  /** Called once when this call has ended. */
   onOver: (() => void) | undefined;
 }
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Aborting cancels the call, here and in the handler. Default: none. */
+  /** Aborting this signal cancels the call on this side and in the handler. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds until the call fails with `deadline_exceeded`, here and in the handler. Default: no limit. */
+  /**
+   * Time in milliseconds after which the call fails with `deadline_exceeded`, on this side and in the handler. Default:
+   * no limit.
+   */
   readonly timeoutMs?: number | undefined;
-  /** The same as a point in time: a date, or milliseconds since the epoch. The earlier of the two counts. Default: no limit. */
+  /**
+   * Deadline of the call: a date, or milliseconds since the Unix epoch. If `timeoutMs` is set as well, the earlier of
+   * the two applies. Default: no limit.
+   */
   readonly deadline?: Date | number | undefined;
   /**
-   * The call that this one is made for: a handler's `context`. Its deadline counts for this call too, and so does its end:
-   * when it is cancelled, this call is. Default: none.
+   * The call on whose behalf this call is made: the `context` of a handler. This call is cancelled when the parent call
+   * ends, and the parent's deadline applies to it as well. Default: none.
    */
   readonly parent?: ParentCall | undefined;
   /**
-   * Priority of the call's stream: when the connection is the bottleneck, streams with a higher number are sent first.
-   * A call with a priority has its own stream, unless `via` says otherwise. Default: the method's.
+   * Priority of the call's stream: if the network is congested, streams with a higher number are sent first. A call
+   * with a priority has its own stream, unless `via` is set. Default: the method's priority.
    */
   readonly priority?: number | undefined;
-  /** Goes to the handler with the request. Default: none. */
+  /** Metadata of the request, which the handler can read. Default: none. */
   readonly metadata?: MetadataInit | undefined;
   /**
-   * Key of a call of a method that is `once`, by `createOnceKey`: for a call that was made before, perhaps by a program that has ended.
-   * Default: a new one for each call.
+   * Key of a call of a `once` method, created by `createOnceKey`. A call with the key of an earlier call, perhaps of a
+   * program that has ended, receives the earlier call's response. Default: a new key for each call.
    */
   readonly onceKey?: string | undefined;
   /**
-   * Called once, before the answer or the first item, with the handler's `responseMetadata`, which may be empty. Not called
-   * when no answer comes. Default: none.
+   * Called once, before the response or its first item, with the handler's `responseMetadata`, which may be empty. Not
+   * called if there is no response. Default: none.
    */
   readonly onResponseMetadata?: ((metadata: Metadata) => void) | undefined;
-  /** Called before the call settles, with the handler's `trailers`; an error has them as `metadata` as well. Default: none. */
+  /**
+   * Called before the call settles, with the handler's `trailers`. If the call fails, its error contains them as
+   * `metadata` too. Default: none.
+   */
   readonly onTrailers?: ((trailers: Metadata) => void) | undefined;
-  /** How the call travels. Default: as the method's descriptor says, or the session's options, or "auto". */
+  /**
+   * Whether the call is sent on a shared lane or on its own stream. Default: the `via` of the method, or of the
+   * session, or "auto".
+   */
   readonly via?: Via | undefined;
   /**
-   * What happens to a notification by datagram if the session has no datagrams, or if it is too large for one. "lane":
-   * it is sent like any other. "none": the call fails with `unimplemented` or `resource_exhausted`. Default "lane".
+   * Fallback for a notification with `delivery: "datagram"` if the session supports no datagrams or the message is too
+   * large for one. "lane": sent like other notifications. "none": the call fails with `unimplemented` or
+   * `resource_exhausted`. Default "lane".
    */
   readonly fallback?: "lane" | "none" | undefined;
   /**
-   * Whether to compress the messages that this side sends for the call, if the peer can decompress them. Default:
-   * messages of at least `compression.minBytes` of the session. Messages that would not get shorter, or would shrink to less
-   * than a hundredth (beyond 4 KiB), are sent uncompressed in any case.
+   * Whether to compress the messages that this side sends for the call, if the peer can decompress them. Messages that
+   * would not get shorter, and messages over 4 KiB that would shrink to less than a hundredth, are never compressed.
+   * Default: messages of at least `compression.minBytes` bytes are compressed.
    */
   readonly compress?: boolean | undefined;
   /**
-   * Whether a connection without a session keeps the call until there is one (`limits.maxQueuedMs` at most); otherwise
-   * it fails with `unavailable`. Default true. A session itself never waits.
+   * Whether a connection that is not connected queues the call, for at most `limits.maxQueuedMs`. If false, the call
+   * fails with `unavailable`. A session never queues calls for this reason. Default true.
    */
   readonly waitForReady?: boolean | undefined;
   /**
-   * The cursor of the item after which the handler of a stream continues, if its items have cursors. Take it from
-   * `ItemStream.cursor`, for example to continue after a page was reloaded. Default: the handler decides where to
-   * begin.
+   * Cursor of the item after which the handler continues a stream, if the stream's items have cursors. Take it from
+   * `ItemStream.cursor`, for example to continue after a page reload. Default: the handler decides where the stream
+   * begins.
    */
   readonly from?: string | undefined;
   /**
-   * For this many milliseconds after its session was lost, a stream whose items have cursors, or a resumable call,
-   * tries to continue. At least one attempt is made. Infinity sets no limit. Calls of a session without a connection
-   * cannot continue, because no other session follows. Default: `limits.maxResumeMs`.
+   * How long a stream with cursors or a resumable call tries to continue after its session was lost, in milliseconds.
+   * At least one attempt is made; `Infinity` sets no limit. Only calls of a connection can continue, because a session
+   * has no successor. Default: `limits.maxResumeMs`.
    */
   readonly resumeForMs?: number | undefined;
-  /** @internal The call is an attempt of a resumable one, by this field of its request. */
+  /** @internal The request field that identifies a resumable call. Set on each of its attempts. */
   readonly resume?: Uint8Array | undefined;
-  /** @internal The call is one attempt of a stream. */
+  /** @internal Set if the call is one attempt of a stream that continues on other sessions. */
   readonly attempt?: Attempt | undefined;
 }
 
 /**
- * Returns the remaining time in whole milliseconds, at least 1, as it is sent. Throws `RpcError`: `deadline_exceeded`
- * if there is none left, `invalid_argument` for NaN and invalid dates. Infinity is no timeout.
+ * Returns the time until the call's deadline as sent to the peer: whole milliseconds, at least 1; undefined for no
+ * limit. Throws `RpcError`: `deadline_exceeded` if the deadline has passed, `invalid_argument` for NaN and invalid
+ * dates.
  */
 export function timeoutOf(options: CallOptions | undefined, limits: Pick<Limits, "maxTimeoutMs">): number | undefined {
   if (options === undefined) return undefined;
@@ -103,7 +120,7 @@ export function timeoutOf(options: CallOptions | undefined, limits: Pick<Limits,
   return Math.min(Math.ceil(left), limits.maxTimeoutMs);
 }
 
-/** Throws when one of the call's signals has fired. */
+/** Throws `RpcError` if a signal of the call has already fired: its own or that of the parent call. */
 export function throwIfAborted(options: CallOptions | undefined): void {
   if (options === undefined) return;
   const { signal, parent } = options;
@@ -111,12 +128,12 @@ export function throwIfAborted(options: CallOptions | undefined): void {
   if (parent?.signal.aborted) throw parentEnded(parent.signal);
 }
 
-/** The error of a call whose signal has fired. */
+/** Returns the error of a call whose `signal` has fired. */
 export function cancelled(signal: AbortSignal): RpcError {
   return new RpcError("cancelled", "the call was cancelled", { cause: signal.reason });
 }
 
-/** A call made for another ends as that one does: by its deadline, say. */
+/** Returns the error of a call whose parent call has ended. It has the same code as the end of the parent. */
 export function parentEnded(signal: AbortSignal): RpcError {
   const { code } = RpcError.from(signal.reason, "cancelled");
   return new RpcError(code, "the parent call has ended", { cause: signal.reason });

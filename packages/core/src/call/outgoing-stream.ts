@@ -11,21 +11,21 @@ import type { SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
 import * as StreamKind from "../wire/stream-kind.js";
 
-/** Code for stopping a stream without an error. */
+/** Code of STOP_SENDING (RFC 9000 §19.5) if no error has occurred. */
 const NO_ERROR = 0;
 
-/** Opens the streams of single calls. */
+/** The code that opens streams for single calls, and counts them. */
 export interface StreamOpener {
   /**
-   * Called once for each stream when it is over.
+   * Called once for each stream, when it is over.
    *
-   * @param notifies whether it carried a notification
-   * @param received whether the peer has received the sent data; if false, it never will
+   * @param notifies whether the stream carried a notification
+   * @param received true if the peer has received all data; false if it never will
    */
   onOver(notifies: boolean, received: boolean): void;
 }
 
-/** A call of this side on its own stream. Cancelling it resets the stream. */
+/** A call that this side makes on a stream of its own, not on a shared lane. Cancelling the call resets the stream. */
 export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly single = true;
   readonly notifyId = 0;
@@ -34,7 +34,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   private call: OutgoingCall | undefined = undefined;
   private readonly maxMetadataBytes: number;
   private readonly notifies: boolean;
-  /** Undefined once the stream is over. */
+  /** Notified when the stream is over; then undefined. */
   private opener: StreamOpener | undefined;
 
   constructor(stream: DirectStream, settings: CarrierSettings, opener: StreamOpener, notifies: boolean) {
@@ -51,7 +51,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   withdraw(): void {
-    // Nothing was sent, so the peer needs no notice.
+    // Nothing was sent, so the peer does not have to be told.
     this.call = undefined;
     this.channel.reset(codeNumber("cancelled"));
     this.end(true);
@@ -97,7 +97,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   onEnd(): void {
-    // The usual end. An error is created only if necessary, because its stack costs more than the call.
+    // Usually the call has already ended. The error is created only if it has not, because capturing its stack is slow.
     if (this.call !== undefined) this.settle(new RpcError("internal", "the stream ended before the call did"));
     this.end(true);
   }

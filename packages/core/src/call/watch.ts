@@ -2,12 +2,12 @@ import { untracedError, RpcError } from "../errors.js";
 import { type CallOptions, cancelled, parentEnded } from "./options.js";
 import { expiries } from "./expiries.js";
 
-/** The callbacks that wait for each signal. */
+/** Callbacks to run when a signal fires, by signal. */
 const waiting: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
 
 /**
- * Calls `callback` once when `signal` fires, or soon after this call if it has already fired. Returns a function that
- * cancels this. All calls that share a signal use one listener, because Node warns of a leak from the eleventh on.
+ * Calls `callback` once when `signal` fires, or in a microtask if it has already fired. Returns a function that cancels
+ * this. All calls with the same signal share one event listener, because Node warns about more than ten.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const callbacks = waiting.get(signal) ?? listen(signal);
@@ -25,8 +25,8 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
 function listen(signal: AbortSignal): Set<() => void> {
   const callbacks = new Set<() => void>();
   waiting.set(signal, callbacks);
-  // A signal fires its event only once. The callback runs in a microtask, so that the caller has its cancel function
-  // first.
+  // An aborted signal fires no further event. The callback runs in a microtask, so that the caller first receives the
+  // function that cancels it.
   if (signal.aborted) queueMicrotask(() => fire.call(signal));
   else signal.addEventListener("abort", fire, { once: true });
   return callbacks;
@@ -38,21 +38,21 @@ function fire(this: AbortSignal): void {
   if (callbacks !== undefined) for (const callback of callbacks) callback();
 }
 
-/** A call or a stream that its signals or its timeout may end. */
+/** A call or stream that ends when its signal fires or its timeout expires. */
 interface Watched {
   giveUp(error: RpcError): void;
 }
 
-/** Timers of deadlines. `Timer` is the type of a handle. */
+/** Scheduler of timeouts. `Timer` is the type of its handles. */
 export interface Timers<Timer> {
-  /** Calls `onExpired` in `delayMs`. */
+  /** Schedules `onExpired` in `delayMs` milliseconds, and returns a handle for `remove`. */
   add(delayMs: number, onExpired: () => void): Timer;
   remove(timer: Timer): void;
 }
 
 /**
- * Calls `giveUp` of `watched` when one of the call's signals fires or the time of `timers` is over, whichever is first,
- * and at most once. Returns a function that ends the watch, or undefined if there is nothing to watch.
+ * Calls `watched.giveUp` once, with the error, when a signal of the call fires or `timeoutMs` milliseconds have passed.
+ * Returns a function that cancels this, or undefined if the call has no signal and no timeout.
  */
 export function watch<Timer>(
   options: CallOptions | undefined,
@@ -66,8 +66,8 @@ export function watch<Timer>(
   return watching(signal, parent, timeoutMs, watched, timers);
 }
 
-// A separate function, because most calls have nothing to watch: variables shared by closures are allocated when their
-// function starts.
+// A separate function, because most calls have no signal and no timeout: V8 allocates variables shared by closures at
+// the start of the function.
 function watching<Timer>(
   signal: AbortSignal | undefined,
   parent: AbortSignal | undefined,
@@ -91,7 +91,7 @@ function watching<Timer>(
   return unwatch;
 }
 
-/** Resolves after `delayMs`. Rejects with `RpcError` if the signal fires first. */
+/** Resolves after `delayMs` milliseconds. Rejects with `RpcError` if `signal` fires first. */
 export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (): void => reject(RpcError.from(signal?.reason, "cancelled"));

@@ -3,34 +3,39 @@ import { ProtocolError } from "../../errors.js";
 import { INITIAL_CREDIT } from "../../wire/frame.js";
 import * as FrameType from "../../wire/frame-type.js";
 
-/** Unread bytes of items at which a call's own stream is paused, and at which it is resumed. */
+/** Number of unread bytes at which a call's own stream is paused. Reading resumes at `RESUME_AT`. */
 const PAUSE_AT = 256 * 1024;
 const RESUME_AT = 128 * 1024;
 
-/** Applies backpressure to the sender of items while they are unread: by credit on a lane, by QUIC's flow control on a stream. */
+/**
+ * Flow control on the receiving side of a call's items. On a lane the receiver grants credit; on a call's own stream it
+ * stops reading, so that QUIC's flow control stops the sender.
+ */
 export interface ReceiveFlow {
-  /** Called when an item frame of `bytes` has arrived. Throws `ProtocolError` if the peer had no credit for it. */
+  /**
+   * Called when an item frame of `bytes` bytes has arrived. Throws `ProtocolError` if the peer had no credit for it.
+   */
   received(bytes: number): void;
-  /** Called when the application has read an item frame of `bytes`. */
+  /** Called when the application has read an item whose frame has `bytes` bytes. */
   consumed(bytes: number): void;
-  /** Called when the call is over. No more credit may be granted, because another call will use its id. */
+  /** Called when the call is over. Stops granting credit, because the call id may be reused by another call. */
   end(): void;
-  /** Bytes that the sender has credit for; absent if the stream itself provides backpressure. */
+  /** Number of bytes that the sender may still send. Absent on a call's own stream. */
   readonly credit?: number;
 }
 
-/** Carries items that have flow control of their own. */
+/** A carrier of items that has its own flow control. */
 export interface FlowCarrier {
   readonly channel: Pick<CallChannel["channel"], "compression" | "budget">;
   receiveFlow(id: number): ReceiveFlow;
 }
 
-/** Returns the flow control for items that a call receives. */
+/** Returns the flow control for the items that call `id` receives on `carrier`. */
 export function receiveFlowOf(carrier: CallChannel | FlowCarrier, id: number): ReceiveFlow {
   return carrier.receiveFlow?.(id) ?? new StreamReceiveFlow(carrier as CallChannel);
 }
 
-/** Applies backpressure by pausing the stream. */
+/** Flow control of a call's own stream: it pauses the stream while too many bytes are unread. */
 class StreamReceiveFlow implements ReceiveFlow {
   private unread = 0;
   private paused = false;
@@ -53,7 +58,7 @@ class StreamReceiveFlow implements ReceiveFlow {
     if (this.unread <= RESUME_AT) this.goOn();
   }
 
-  /** The stream's end follows the last item, and must be read. */
+  /** Resumes the stream, because the end of the stream after the last item must still be read. */
   end(): void {
     this.over = true;
     this.goOn();
@@ -66,16 +71,23 @@ class StreamReceiveFlow implements ReceiveFlow {
   }
 }
 
-/** Most bytes that a sender may be ahead of a reader that keeps up: at a round trip of 100 ms, 20 MB/s. */
+/** Maximum size of a flow-control window, in bytes. With a round trip of 100 ms it allows 20 MB/s. */
 const MAX_WINDOW = 2 * 1024 * 1024;
-/** Milliseconds: if a whole window is read in less time, the window may limit the sender. */
+/**
+ * If the application reads a whole window in less than this many milliseconds, the window may be too small, so it
+ * grows.
+ */
 const QUICKLY = 250;
-/** The share of a session's memory that all its streams together may have credit for beyond their first. */
+/**
+ * Fraction of a session's memory budget by which the windows of all its streams together may exceed their initial
+ * sizes.
+ */
 const EXTRA_SHARE = 1 / 8;
 
 /**
- * Credit-based flow control. The window starts at `INITIAL_CREDIT`, and doubles when the application has read a whole
- * one at once. If the reader becomes slow, at most the credit granted before stays unread.
+ * Credit-based flow control for the items of one call on a lane. The window starts at `INITIAL_CREDIT` bytes and
+ * doubles while the application reads fast. After the reader becomes slow, at most the credit granted before can remain
+ * unread.
  */
 export class LaneReceiveFlow implements ReceiveFlow {
   private size = INITIAL_CREDIT;
@@ -83,8 +95,8 @@ export class LaneReceiveFlow implements ReceiveFlow {
   private unread = 0;
   private unreported = 0;
   /**
-   * Bytes read since the window was last adjusted (`readSince`); whether all received bytes were read at some time
-   * since; and when that was.
+   * Bytes read since the window size was last reviewed. `keepsUp`: whether the application has read all received bytes
+   * at some time since then. `consideredAt`: time of that review.
    */
   private readSince = 0;
   private keepsUp = false;
@@ -108,7 +120,7 @@ export class LaneReceiveFlow implements ReceiveFlow {
     this.unread -= bytes;
     this.unreported += bytes;
     if (this.unread === 0) this.keepsUp = true;
-    // A credit frame is sent only for a substantial number of bytes.
+    // A credit frame is sent only after a quarter of the window was read, to save frames.
     if (this.unreported < this.size / 4 || this.over) return;
     const granted = this.unreported + this.growth(this.unreported);
     this.carrier.channel.frame(FrameType.Credit, this.id, (out) => out.varint(granted));
@@ -122,7 +134,10 @@ export class LaneReceiveFlow implements ReceiveFlow {
     this.carrier.channel.traffic.extraCredit -= this.size - INITIAL_CREDIT;
   }
 
-  /** Returns the number of bytes that are added to the window after this many more were read. */
+  /**
+   * Reviews the window size after the application has read `bytes` more bytes. Returns the bytes by which the window
+   * grows, or 0.
+   */
   private growth(bytes: number): number {
     if (this.size === MAX_WINDOW) return 0;
     this.readSince += bytes;

@@ -13,7 +13,9 @@ import { type FlowCarrier, type ReceiveFlow, receiveFlowOf } from "./flow.js";
 import { type ItemQueue, itemQueue, type ItemStream } from "./item-stream.js";
 import { decodePayload } from "../messages/payload.js";
 
-/** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
+/**
+ * Receives the items of a call: decodes item frames, applies flow control, and delivers the items in an `ItemStream`.
+ */
 export class ItemReceiver {
   private codec: MessageCodec<unknown> | undefined = undefined;
   private compression: SessionCompression | undefined = undefined;
@@ -21,14 +23,14 @@ export class ItemReceiver {
   readonly queue: ItemQueue<unknown>;
   flow: ReceiveFlow | undefined = undefined;
   private budget: MemoryBudget | undefined = undefined;
-  /** Bytes charged for unread items. */
+  /** Bytes charged to the memory budget for unread items. */
   private unreadBytes = 0;
   private abandoned = false;
   private ended = false;
 
   /**
-   * @param onAbandoned called when the application wants no more items
-   * @param ofAttempt true if the items belong to an attempt of a resumable call
+   * @param onAbandoned called when the application stops reading before the end
+   * @param ofAttempt true if these are the items of one attempt of a resumable call
    */
   constructor(onAbandoned: () => void, ofAttempt?: boolean) {
     const owner = {
@@ -48,7 +50,11 @@ export class ItemReceiver {
     return this.queue.stream;
   }
 
-  /** @param codec codec of the items on this carrier */
+  /**
+   * Attaches the receiver to the lane or stream on which its items arrive.
+   *
+   * @param codec codec of the items; undefined if they have no content
+   */
   carriedBy(
     carrier: CallChannel | FlowCarrier,
     id: number,
@@ -62,7 +68,10 @@ export class ItemReceiver {
     this.budget = carrier.channel.budget;
   }
 
-  /** Takes an item frame. Throws `ProtocolError` when it came without credit, `RpcError` when it cannot be read. */
+  /**
+   * Decodes an item frame and queues the item. Throws `ProtocolError` if the peer had no credit for it, and `RpcError`
+   * if it cannot be decoded.
+   */
   receive(frame: Frame): void {
     if (this.ended) throw new ProtocolError("an item after the end of the items");
     const { size } = frame;
@@ -78,12 +87,15 @@ export class ItemReceiver {
     const held = budget.decodedBytes + ITEM_BYTES;
     this.unreadBytes += held;
     const fits = budget.charge(held);
-    // An item that is read at once is held by its reader.
+    // If a reader is waiting, `push` delivers the item and releases its bytes at once.
     this.queue.push(item, size, held);
     if (!fits && this.unreadBytes > 0) throw budget.refusal("what was not read of a stream");
   }
 
-  /** Releases the bytes charged for items, because the call is over. The holder of the stream keeps the items. */
+  /**
+   * Releases the memory budget of all unread items, because the call is over. The application can still read these
+   * items.
+   */
   releaseAll(): void {
     this.release(this.unreadBytes);
   }
@@ -94,7 +106,7 @@ export class ItemReceiver {
     this.budget?.release(released);
   }
 
-  /** The callee's metadata or trailers have come. */
+  /** Stores the response metadata or trailers that the callee has sent. */
   hear(metadata: RawMetadata | undefined, trailers: RawMetadata | undefined): void {
     const { responseMetadata: before = new Metadata() } = this.queue.answer ?? {};
     this.queue.answer = {
@@ -103,7 +115,7 @@ export class ItemReceiver {
     };
   }
 
-  /** Ends the items. The error, if there is one, is thrown after the received items were read. */
+  /** Ends the stream of items. Readers get the received items first, then `error` if it is defined. */
   end(error: Error | undefined): void {
     this.ended = true;
     this.flow?.end();

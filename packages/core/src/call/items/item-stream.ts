@@ -5,23 +5,26 @@ import { Fifo } from "../../fifo.js";
 import { Metadata } from "../../metadata.js";
 import type { ItemIterator } from "../../platform-types.js";
 
-/** The side that feeds an `ItemStream`. */
+/** Callbacks of an `ItemStream` for the code that provides its items. */
 export interface ItemStreamOwner {
-  /** The consumer has taken an item that was pushed with this size, and this estimate of the memory it holds. */
+  /**
+   * Called when the consumer has read an item. `size` and `held` are the arguments of its `push`: the bytes of its
+   * frame, and an estimate of its bytes in memory.
+   */
   onTaken(size: number, held: number): void;
-  /** Called once, if the consumer stops before the end: it left its loop, or cancelled the stream. */
+  /** Called once if the consumer stops before the end: it has left its loop or cancelled the stream. */
   onAbandoned(): void;
 }
 
-/** Metadata that a callee sends in addition to its items; empty until it has arrived. */
+/** Metadata and trailers of a response. Both are empty until they arrive. */
 export interface AnswerMetadata {
   readonly responseMetadata: Metadata;
   readonly trailers: Metadata;
 }
 
 /**
- * The messages that a call receives: a WHATWG `ReadableStream` with an iterator of its own, so that `for await` gets
- * received items without the overhead of a reader. Leaving the loop, or cancelling the stream, cancels the call.
+ * The items that a call receives, as a WHATWG `ReadableStream`. Its own iterator makes `for await` faster than a stream
+ * reader. Leaving the loop, or cancelling the stream, cancels the call.
  */
 export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMetadata {
   readonly #queue: ItemQueue<Item>;
@@ -32,36 +35,48 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
     this.#queue = queue;
   }
 
-  /** The callee's metadata, which arrives with the first item; empty before, and on the callee's own side. */
+  /**
+   * Response metadata of the callee. It arrives with the first item, and is empty before. In a handler it is always
+   * empty.
+   */
   get responseMetadata(): Metadata {
     return this.#queue.responseMetadata;
   }
 
-  /** The callee's trailers, which arrive with the end of the stream; empty before, and on the callee's own side. */
+  /**
+   * Trailers of the callee. They arrive with the end of the stream, and are empty before. In a handler they are always
+   * empty.
+   */
   get trailers(): Metadata {
     return this.#queue.trailers;
   }
 
   /**
-   * The cursor of the last item that was taken, in streams whose items have cursors. Pass it as the option `from` of a
-   * call that continues after that item.
+   * Cursor of the last item that was read; undefined if the items have no cursors. To continue after that item, pass it
+   * as the call option `from`.
    */
   get cursor(): string | undefined {
     const { cursor } = this.#queue;
     return cursor === undefined ? undefined : String(cursor);
   }
 
-  /** @internal See `ItemQueue.feed`. */
+  /** @internal Passes all items to `sink`; see `ItemQueue.feed`. */
   feed(sink: ItemSink<Item>): void {
     this.#queue.feed(sink);
   }
 
-  /** @internal Calls `listener` once, when the last item has arrived or none will: with the call's error, if it failed. */
+  /**
+   * @internal Calls `listener` once, when the last item has arrived or the stream has failed or was cancelled. The
+   * argument is the error of a failed call.
+   */
   whenOver(listener: (error: Error | undefined) => void): void {
     this.#queue.whenOver(listener);
   }
 
-  /** Iterates over the items; leaving the loop cancels the call unless `preventCancel`. Locks the stream meanwhile. */
+  /**
+   * Returns an iterator over the items, and locks the stream until the iteration ends. Leaving the loop cancels the
+   * call, unless `preventCancel` is true.
+   */
   override values(options?: { preventCancel?: boolean }): ItemIterator<Item> {
     return this.#queue.iterate(this.getReader(), options?.preventCancel);
   }
@@ -71,7 +86,7 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
   }
 }
 
-/** An item that was not yet taken, with its size and the bytes that it holds. */
+/** An unread item, with the bytes of its frame (`size`) and an estimate of its bytes in memory (`bytes`). */
 interface Held<Item> {
   readonly item: Item;
   readonly size: number;
@@ -82,59 +97,71 @@ type Waiter<Item> = {
   resolve: (result: IteratorResult<Item, undefined> | Promise<never>) => void;
 };
 
-/** Destination of the items of a stream without a reader. */
+/** Receives the items of a stream by callbacks, instead of a reader. */
 export interface ItemSink<Item> {
-  /** Called first, with the source of the items. */
+  /** Called before all other methods, with the stream that provides the items. */
   start(source: FedItems): void;
-  /** Same as `ItemQueue.push`. */
+  /** Receives an item, with the arguments of `ItemQueue.push`. */
   push(item: Item, size: number, held: number): void;
-  /** Called once, unless the source was left. */
+  /** Called once, when the stream ends or is left, with the error of a failed call. */
   end(error: Error | undefined): void;
 }
 
-/** The stream that feeds a sink, as the sink sees it. */
+/** Handle with which an `ItemSink` controls the stream that provides its items. */
 export interface FedItems {
-  /** Called for each item when it is consumed, with the arguments of its `push`. */
+  /** Reports that the application has consumed an item. The arguments are those of the item's `push`. */
   taken(size: number, held: number): void;
-  /** Stops the source, because no more items are needed. */
+  /** Stops the stream, because no more items are needed. */
   leave(): void;
 }
 
-/** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
+/**
+ * A queue of received items that are not read yet. It has a single consumer: an iterator, a sink, or the reader of the
+ * stream.
+ */
 export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
-  /** The stream. For an attempt it is the queue itself, because creating the platform's stream costs more than the rest of it. */
+  /**
+   * The stream of these items. For an attempt of a resumable call it is the queue itself, because creating a platform
+   * `ReadableStream` is slow.
+   */
   readonly stream: ItemStream<Item>;
   answer: AnswerMetadata | undefined;
-  /** The cursor of the last item that was taken. */
+  /** Cursor of the last item that was read. */
   cursor: Position | undefined;
-  /** Whether an item or the end has arrived. */
+  /** Whether an item or the end of the stream has arrived. */
   used: boolean;
-  /** @param held bytes that it takes, by estimate */
+  /**
+   * Adds a received item.
+   *
+   * @param size bytes of the item's frame
+   * @param held estimate of the item's bytes in memory
+   */
   push(item: Item, size: number, held?: number): void;
-  /** Ends the stream. The error, if there is one, is thrown after the received items were read. */
+  /** Ends the stream. Readers get the received items first, then `error` if it is defined. */
   end(error: Error | undefined): void;
   whenOver(listener: (error: Error | undefined) => void): void;
   /**
-   * Passes on the items of another stream, and returns a function that leaves it. If it is not an `ItemStream`, items are
-   * read one at a time, at the pace of the reader.
+   * Adds all items of `items` to this queue. Returns a function that stops doing so. An iterable other than an
+   * `ItemStream` is read one item at a time, each after the application has read the one before.
    *
-   * @param onEnd called at the end, in place of `end`
+   * @param answer metadata and trailers of the response
+   * @param onEnd called at the end of `items`; default: `end`
    */
   follow(
     items: AsyncIterable<Item>,
     answer: AnswerMetadata | undefined,
     onEnd?: (error: Error | undefined) => void,
   ): () => void;
-  /** Passes on the items that have arrived and those that arrive later; the stream then has no other reader. */
+  /** Passes all items to `sink`, those already received and those that follow. The stream must have no other reader. */
   feed(sink: ItemSink<Item>): void;
   /**
-   * Implements `pull` of an underlying source: one item for each read, because items in the controller's own queue
-   * would be lost to an iterator.
+   * Implements `pull` of the platform's `UnderlyingSource`. Each read enqueues one item, because an iterator would miss
+   * items in the controller's own queue.
    */
   pull(controller: ReadableStreamDefaultController<Item>): Promise<void> | undefined;
-  /** Implements `cancel` of an underlying source: stops the sender. */
+  /** Implements `cancel` of the platform's `UnderlyingSource`: drops unread items and stops the sender. */
   cancel(): void;
-  /** Passes the items to an iterator, until the end or until it is left; `lock` prevents other readers meanwhile. */
+  /** Returns an iterator over the items. `lock` keeps other readers out until the iteration ends. */
   iterate(lock: Pick<ReadableStreamDefaultReader<Item>, "releaseLock">, preventCancel?: boolean): ItemIterator<Item>;
 }
 
@@ -142,7 +169,7 @@ function over(): { value: undefined; done: true } {
   return { value: undefined, done: true };
 }
 
-// Closures instead of a class: bundlers for pages do not shorten names of members.
+// Closures instead of a class, because bundlers do not shorten the names of class members.
 export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false): ItemQueue<Item> {
   let owner = firstOwner;
   const held = new Fifo<Held<Item>>();
@@ -151,7 +178,10 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
   let onOver: ((error: Error | undefined) => void) | undefined;
   let fed: ItemSink<Item> | undefined;
   let wakePull: (() => void) | undefined;
-  /** An iterator reads the items itself. A read that is still pending from before must not receive them. */
+  /**
+   * Ends the current iteration. While it is set, an iterator reads the items directly, and a pending `pull` must not
+   * receive them.
+   */
   let onTold: (() => void) | undefined;
 
   const wake = (): void => {
@@ -165,7 +195,10 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
     owner.onTaken(size, bytes);
     return item;
   };
-  /** An error is thrown once; after it the iteration is over, as for a generator. */
+  /**
+   * Settles a pending read at the end of the stream. Only the first read gets the error; later reads return `done`, as
+   * with a generator.
+   */
   const settle = ({ resolve }: Waiter<Item>): void => {
     const error = ending?.error;
     onTold?.();
@@ -208,7 +241,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       listener?.(error);
       ending = { error };
       fed?.end(error);
-      // Reads that start meanwhile are settled at once.
+      // `ending` is set, so reads that start during this loop are settled at once.
       for (let waiter = waiters.shift(); waiter !== undefined; waiter = waiters.shift()) settle(waiter);
       wake();
     },
@@ -247,7 +280,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       owner = { onTaken: () => onTaken?.(), onAbandoned };
       const pump = async (): Promise<void> => {
         for (;;) {
-          // In the block, so that nothing holds an item while the next is awaited.
+          // Declared in the loop body, so that the previous item can be garbage-collected while the next is awaited.
           const next = await source.next();
           if (next.done === true) return;
           const taken = new Promise<void>((resolve) => {
@@ -292,7 +325,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
     },
     cancel() {
       const { cursor } = queue;
-      // Unread items no longer apply backpressure, and were not delivered.
+      // Releases the flow control of unread items. `cursor` stays that of the last delivered item.
       while (held.length > 0) take();
       queue.cursor = cursor;
       if (ending === undefined) {

@@ -21,11 +21,11 @@ export function requirePositions(
   throw new RpcError("unimplemented", `the items of ${method.name} have no cursors here`, { refused: true });
 }
 
-/** Checks and remembers the cursors of a call's items, in order. They are converted to text only on demand. */
+/** Checks the cursors of a call's items in their order, and stores the last one. */
 export class Positions {
   /**
-   * The cursor of the last item, as the item contains it, or the one after which the call continues; undefined before
-   * the first item.
+   * Cursor of the last item, in the type of the item's field. Before the first item: the cursor after which the call
+   * continues, or undefined.
    */
   position: Position | undefined;
   private readonly cursor: ItemCursor;
@@ -35,19 +35,22 @@ export class Positions {
     this.position = from;
   }
 
-  /** The same cursor as text. */
+  /** Cursor of the last item as a string; undefined if there is none. */
   get last(): string | undefined {
     return this.position === undefined ? undefined : String(this.position);
   }
 
-  /** Returns true if the item is the last one again: a handler whose cursors are not exclusive repeats it. */
+  /**
+   * Returns true if `item` has the same cursor as the last item. A handler may send that item again when a stream
+   * continues.
+   */
   repeats(item: unknown): boolean {
     return this.position !== undefined && isSame((item as Fields | undefined)?.[this.cursor.field], this.position);
   }
 
   /**
-   * Advances to `item`. Throws `RpcError` `data_loss`, `CURSOR_GAP`, if the predecessor of the item is not the last
-   * item, and `TypeError` if the item has no cursor or the same cursor as the last.
+   * Checks the cursor of the next item and stores it. Throws `RpcError` `data_loss` with the reason `CURSOR_GAP` if
+   * items are missing before `item`, and `TypeError` if it has no cursor or the same cursor as the last item.
    */
   pass(item: unknown): Position {
     const { field, predecessor } = this.cursor;
@@ -67,8 +70,8 @@ export class Positions {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Returns true if two cursors are equal. The cursor after which a call continues is text, whatever the type of the
- * items' cursors.
+ * Returns true if two cursors are equal. A string equals a number with the same digits, because the option `from` is
+ * always a string.
  */
 function isSame(a: unknown, b: Position): boolean {
   return a === b || (typeof a !== typeof b && isPosition(a) && String(a) === String(b));

@@ -4,23 +4,23 @@ import type { Limits } from "../../limits.js";
 import { INITIAL_CREDIT } from "../../wire/frame.js";
 import type { CallChannel } from "../carrier.js";
 
-/** A source that a handler or caller may stream from. */
+/** The values that a handler or caller may use as a stream of items. */
 export type StreamSource<Item> = AsyncIterable<Item> | Iterable<Item> | ReadableStream<Item>;
 
-/** A source of items, in any permitted form. */
+/** A uniform interface to the permitted `StreamSource` types: iterators and stream readers. */
 export interface ItemSource {
   next(): PromiseLike<IteratorResult<unknown>> | IteratorResult<unknown>;
   /**
-   * Stops the producer, because its items are no longer needed; errors that it throws are ignored. Resolves when it has
-   * ended. Undefined if only the end of a pending `next` shows that.
+   * Stops the producer, because its items are no longer needed. Errors of the producer are ignored. The promise
+   * resolves when the producer has ended; undefined if the producer cannot be stopped.
    */
   stop(): Promise<void> | undefined;
 }
 
-/** Throws `TypeError` if the value is not a `StreamSource`. */
+/** Returns a reader of the items of `given`. Throws `TypeError` if it is not a `StreamSource`. */
 export function itemSource(given: unknown): ItemSource {
   if (typeof given === "object" && given !== null) {
-    // Before its async iterator: that one would cancel only after a pending read.
+    // Checked before the async iterator, whose `return` would wait for a pending read.
     if (given instanceof ReadableStream) return readerSource(given.getReader());
     if (Symbol.asyncIterator in given) return iteratorSource((given as AsyncIterable<unknown>)[Symbol.asyncIterator]());
     if (Symbol.iterator in given) return iteratorSource((given as Iterable<unknown>)[Symbol.iterator]());
@@ -28,7 +28,7 @@ export function itemSource(given: unknown): ItemSource {
   throw new TypeError("a stream must be an iterable or a ReadableStream");
 }
 
-/** Stops a source whose call was not started. */
+/** Stops a source of items whose call was not started. */
 export function leave(source: unknown): void {
   try {
     void itemSource(source).stop();
@@ -57,38 +57,41 @@ function iteratorSource(iterator: AsyncIterator<unknown> | Iterator<unknown>): I
 
 function nothing(): void {}
 
-/** Tells the sender of items when it may continue. */
+/** Flow control on the sending side: it delays the next item until the peer and the transport have room. */
 export interface ItemFlow {
   readonly ready: boolean;
-  /** Calls `resume` once when `ready`; at the call's end as well, so that the sender can stop. */
+  /** Calls `resume` once, as soon as `ready` is true. Also calls it when the call ends, so that the sender can stop. */
   wait(resume: () => void): void;
 }
 
-/** Destination of the items of one side of a call. */
+/** The destination of the items that one side of a call sends. */
 export interface ItemTarget {
-  /** Whether nothing more can be sent. */
+  /** True if no more items can be sent, because the call has ended or failed. */
   readonly over: boolean;
   readonly flow: ItemFlow;
-  /** Most bytes of an item, if items are raw bytes; otherwise undefined. */
+  /** Maximum size of an item in bytes, if the items are raw bytes; undefined for messages, which are not split. */
   readonly rawPiece: number | undefined;
-  /** Checks the cursors of items that have some. */
+  /** Checks the cursors of the items; undefined if the items have no cursors. */
   readonly positions?: Positions | undefined;
-  /** Called after each item. If it returns a promise, the next item waits for it. */
+  /** Called after each item. The next item waits for the returned promise, if there is one. */
   turn?(): Promise<void> | undefined;
-  /** Called when the source of the items has ended, whether or not the call has; possibly twice. */
+  /** Called when the producer of the items has ended, even after the call has. May be called twice. */
   onSettled?(): void;
-  /** Called once when the call ends before the items do. */
+  /** Called once if the call ends before all items were sent. */
   onGivenUp: (() => void) | undefined;
-  /** Sends an item. Throws if it cannot be sent. */
+  /** Sends an item. Throws if the item does not match its schema or is too large. */
   item(item: unknown): void;
   end(): void;
   fail(error: unknown): void;
 }
 
-/** Sends all items of `given`, or of the value to which it resolves, as fast as the peer accepts them. Never rejects. */
+/**
+ * Sends all items of `given`, or of the value that it resolves with, as fast as the peer accepts them. Never rejects:
+ * errors are passed to `target.fail`.
+ */
 export async function sendItems(target: ItemTarget, given: unknown): Promise<void> {
   let source: ItemSource | undefined;
-  // Called at once, even while a `next` is pending; a generator runs its `finally` when that `next` settles.
+  // Stopping does not wait for a pending `next`; a generator runs its `finally` block when that `next` settles.
   let leaving: Promise<void> | undefined;
   const stop = (): void => {
     leaving = source?.stop();
@@ -116,7 +119,7 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
   }
 }
 
-/** Sends an item. Returns false if that fails; the call has then failed. */
+/** Checks and sends an item. If that fails, fails the call and returns false. */
 function sendItem(target: ItemTarget, item: unknown): boolean {
   try {
     target.positions?.pass(item);
@@ -128,12 +131,12 @@ function sendItem(target: ItemTarget, item: unknown): boolean {
   }
 }
 
-/** Most bytes of raw data in one frame: few enough that other calls of a lane get their turn in between. */
+/** Maximum bytes of raw data in one frame. Small, so that other calls on the same lane can send in between. */
 export const MAX_PIECE: number = 64 * 1024;
-/** Maximum bytes of an item's frame in addition to its payload. */
+/** Maximum size of an item's frame header, in bytes. */
 const MAX_FRAMING = 16;
 
-/** Returns the most bytes of one item of `codec`; undefined for messages, which are never split. */
+/** Returns the maximum size in bytes of an item that `codec` encodes. Undefined for messages, which are never split. */
 export function bytePieceOf(
   codec: MessageCodec<unknown> | undefined,
   { maxFrameBytes }: Pick<Limits, "maxFrameBytes">,
@@ -142,8 +145,8 @@ export function bytePieceOf(
 }
 
 /**
- * Splits `chunk` into pieces of at most `size` bytes. Anything that is not a chunk is passed on, for the codec to
- * refuse.
+ * Splits `chunk` into pieces of at most `size` bytes. Yields any value that is not a `Uint8Array` unchanged; the codec
+ * then refuses it.
  */
 export function cut(chunk: Uint8Array, size: number): Generator<Uint8Array, undefined>;
 export function cut(chunk: unknown, size: number): Generator<unknown, undefined>;
@@ -155,7 +158,7 @@ export function* cut(chunk: unknown, size: number): Generator<unknown, undefined
   for (let at = 0; at < chunk.length; at += size) yield chunk.subarray(at, at + size);
 }
 
-/** The chunks of `source`, in pieces of at most `size` bytes. */
+/** Returns a source of the same bytes, split into pieces of at most `size` bytes. */
 function bytePieces(source: ItemSource, size: number): ItemSource {
   let pieces: Generator<unknown, undefined> | undefined;
   const fresh = (result: IteratorResult<unknown>): IteratorResult<unknown> => {
@@ -174,9 +177,9 @@ function bytePieces(source: ItemSource, size: number): ItemSource {
   };
 }
 
-/** Delays this side's items, by the peer's credit and by the room in the transport. */
+/** Flow control for the items that this side sends: it waits for the peer's credit and for space in the transport. */
 export class SendFlow implements ItemFlow {
-  /** Bytes that the peer has room for; infinite if the stream itself provides backpressure. */
+  /** Number of bytes that the peer still accepts. Infinite on a call's own stream, where QUIC limits the sender. */
   credit: number;
   private readonly carrier: CallChannel;
   private resume: (() => void) | undefined = undefined;
@@ -226,7 +229,7 @@ export class SendFlow implements ItemFlow {
     resume();
   }
 
-  /** Waits for the channel once, however often it is called. */
+  /** Calls `wake` when the channel is writable. Further calls before that have no effect. */
   private queue(): void {
     if (this.queued) return;
     this.queued = true;

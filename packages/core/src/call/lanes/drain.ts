@@ -2,14 +2,14 @@ import * as GoawayStage from "../../wire/goaway-stage.js";
 import type { LaneHost } from "./peer-lane.js";
 
 /**
- * Ends a session without failing calls. The draining side refuses new calls and announces that. The other side makes no
- * more calls, and reports when all of its calls are answered. Then no data is on its way, and the session can be
- * closed. The object exists only after one side has started to drain.
+ * Closes a session gracefully. The draining side refuses new calls and tells the peer. The peer makes no more calls,
+ * and reports when all of its calls are complete; then the session can be closed without losing data. The object exists
+ * only after one side has started to drain.
  */
 export class Drain {
-  /** Whether this side accepts no more calls. */
+  /** True if this side is draining and refuses new calls. */
   refusing = false;
-  /** Whether the peer accepts no more calls. */
+  /** True if the peer is draining and refuses new calls. */
   refused = false;
   readonly #host: LaneHost;
   #toldFinished = false;
@@ -19,7 +19,9 @@ export class Drain {
     this.#host = host;
   }
 
-  /** Returns the drain of a session, and starts it if neither side has. */
+  /**
+   * Returns the `Drain` object of a session. Creates it, and calls `onDraining`, if neither side has started to drain.
+   */
   static of(host: LaneHost): Drain {
     if (host.drainage === undefined) {
       host.drainage = new Drain(host);
@@ -29,8 +31,8 @@ export class Drain {
   }
 
   /**
-   * Reason why no call may be made; undefined if calls are allowed. A draining side may still make calls on behalf of
-   * the calls that it serves.
+   * Reason why this side may not make a call; undefined if it may. A draining side may still make calls while it serves
+   * calls, because their handlers may need them.
    */
   get objection(): string | undefined {
     if (this.refused) return "the peer takes no more calls: it goes away";
@@ -44,14 +46,18 @@ export class Drain {
     this.check();
   }
 
-  /** @param stage `Refusing` or `Finished` */
+  /**
+   * Handles the peer's goaway frame.
+   *
+   * @param stage `Refusing`: the peer refuses new calls; `Finished`: all calls of the peer are complete
+   */
   onGoaway(stage: number): void {
     if (stage === GoawayStage.Finished) this.#peerFinished = true;
     else this.refused = true;
     this.check();
   }
 
-  /** Must be called when a call is over. */
+  /** Checks whether the drain is complete. Called each time that a call ends. */
   check(): void {
     if (this.#host.callsMade() > 0) return;
     if (this.refused && !this.#toldFinished) {

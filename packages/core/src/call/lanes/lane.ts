@@ -13,13 +13,13 @@ import * as FrameType from "../../wire/frame-type.js";
 import * as StreamKind from "../../wire/stream-kind.js";
 import { young } from "../../young.js";
 
-/** Notifications after which the peer is asked whether it has received those before. */
+/** Number of unacknowledged notifications after which the lane pings the peer, to learn whether they have arrived. */
 const ASK_EVERY = 256;
-/** First token of the lane's own pings, which a session's count never reaches. */
+/** Token of the pings that a lane sends itself. Larger than any token of a session's pings. */
 const ASK = 2 ** 29;
 const LAST_ASK = ASK + 1;
 
-/** Receives the rest of a cancelled call, whose last frame frees the id. */
+/** Placeholder for a cancelled call. It ignores the remaining frames; the last one frees the call id. */
 const GIVEN_UP: OutgoingCall = {
   onHeaders() {},
   onResponse() {},
@@ -33,21 +33,21 @@ const GIVEN_UP: OutgoingCall = {
 };
 
 /**
- * Many calls on one stream. Both sides may call: the lowest bit of a call id is 0 for calls of the side that opened the
- * stream, 1 for calls of the other side.
+ * A stream that many calls share. Both sides may make calls on it: the lowest bit of a call id is 0 for calls of the
+ * side that opened the stream, and 1 for calls of the other side.
  */
 export class Lane extends PeerLane implements Carrier {
   readonly single = false;
   readonly notifyId: number;
-  /** Calls made on the lane that are not over, by id. */
+  /** Calls of this side that are in progress on the lane, by id. */
   readonly outgoing: CallTable<OutgoingCall>;
   private readonly maxCalls: number;
   private readonly maxMetadataBytes: number;
   private givenUp = 0;
   private onFinished: ((received: boolean) => void) | undefined = undefined;
   /**
-   * Number of notifications sent on the lane (`notified`), of those known to be received, and of those sent before the
-   * ping in progress.
+   * Number of notifications sent on the lane. `received`: how many of them the peer has confirmed. `asked`: the value
+   * of `notified` when the pending ping was sent.
    */
   private notified = 0;
   private received = 0;
@@ -67,12 +67,12 @@ export class Lane extends PeerLane implements Carrier {
     this.outgoing = new CallTable(maxCallsPerLane);
   }
 
-  /** Returns a function that makes the channel of a lane on a stream that this side opened. */
+  /** Returns a function that creates the channel of a lane on `stream`, which this side has opened. */
   static on(stream: DirectStream, settings: CarrierSettings): (lane: FrameHandler) => Channel {
     return (lane) => Channel.open(stream, StreamKind.Lane, lane, settings);
   }
 
-  /** Number of notifications sent on the lane that may not have been received. */
+  /** Number of notifications on this lane that the peer has not confirmed yet. */
   get unacknowledged(): number {
     return this.notified - this.received;
   }
@@ -89,8 +89,8 @@ export class Lane extends PeerLane implements Carrier {
   }
 
   /**
-   * Ends the lane: calls in progress fail, and a ping asks whether the peer has received all sent data. Calls
-   * `onFinished` when it has, or when it never will.
+   * Ends the lane: fails the calls in progress, and sends a last ping. Calls `onFinished` when the pong shows that the
+   * peer has received all data, or when the connection is lost.
    */
   finish(onFinished: () => void): void {
     this.channel.whenIdle(() => {
@@ -104,12 +104,15 @@ export class Lane extends PeerLane implements Carrier {
     });
   }
 
-  /** Number of calls made on the lane that are not over. */
+  /** Number of calls of this side that are in progress on the lane. */
   get callsMade(): number {
     return this.outgoing.size;
   }
 
-  /** True if no more calls should be opened: the lane has ended, or cancelled calls use all its ids. */
+  /**
+   * True if new calls need another lane: this one has ended, or all its ids are in use, some of them by cancelled
+   * calls.
+   */
   get spent(): boolean {
     return this.over || (this.givenUp > 0 && this.outgoing.size >= this.maxCalls);
   }
@@ -197,7 +200,7 @@ export class Lane extends PeerLane implements Carrier {
     onFinished?.(received);
   }
 
-  /** Fails the call to which the frame belongs, and no other. */
+  /** Handles a frame that exceeds the size limit: fails only the call to which the frame belongs. */
   private onOversized(frame: Frame): void {
     const { callId, type } = frame;
     const index = callId >>> 1;
@@ -209,7 +212,10 @@ export class Lane extends PeerLane implements Carrier {
     else this.release(index, call);
   }
 
-  /** If the frame cannot be read, the call must stay in the table, to fail with the lane. */
+  /**
+   * Ends a call with the error that the callee sent. If the error frame is malformed, the call stays in the table and
+   * fails with the lane.
+   */
   private endWithFault(index: number, call: OutgoingCall, frame: Frame): void {
     const fault = receiveFault(this.channel, frame, this.maxMetadataBytes);
     this.release(index, call);
@@ -225,7 +231,10 @@ export class Lane extends PeerLane implements Carrier {
   }
 }
 
-/** A table of values with small, dense indexes. An index is reused after `release`. An order of magnitude faster than a `Map`. */
+/**
+ * A table that assigns small, dense indexes to its entries, and reuses an index after `release`. About ten times as
+ * fast as a `Map`.
+ */
 export class CallTable<T> {
   private readonly entries: (T | undefined)[] = [];
   private readonly free: number[] = [];
@@ -260,12 +269,12 @@ export class CallTable<T> {
     this.free.push(index);
   }
 
-  /** Returns all calls in the table. */
+  /** Returns all entries. */
   live(): T[] {
     return this.entries.filter((entry) => entry !== undefined);
   }
 
-  /** Empties the table and returns its entries. */
+  /** Removes and returns all entries. */
   drain(): T[] {
     const live = this.live();
     this.entries.length = 0;

@@ -17,38 +17,43 @@ import type { SessionFormat } from "../messages/session-format.js";
 import { Drain } from "./drain.js";
 import { type SentFault, writeFault } from "../../wire/sent-fault.js";
 
-/** Largest call id: a larger one would not fit a small integer of V8. */
+/** Largest permitted call id. V8 stores larger numbers less efficiently. */
 const MAX_CALL_ID = 0x7fff_ffff;
 
-/** The session of a lane, with the handlers of frames that concern the whole session. */
+/** The session to which a lane belongs. It handles the frames that concern the whole session. */
 export interface LaneHost {
   readonly callee: Callee;
   readonly settings: CarrierSettings;
-  /** Undefined until either side starts to drain. */
+  /** State of a graceful shutdown; undefined until either side starts one. */
   drainage: Drain | undefined;
-  /** Calls of this side that are not over, and streams whose bytes the peer may not have. */
+  /**
+   * Returns the number of this side's calls in progress, and of streams whose data the peer may not have received yet.
+   */
   callsMade(): number;
   goaway(stage: number): void;
   /** Called when either side has started to drain. */
   onDraining(): void;
-  /** Called when everything is over on both sides. */
+  /** Called when the calls of both sides are complete, so that the session can be closed. */
   onDrained(): void;
-  /** Called when the last call made on the lane is over. */
+  /** Called when the last call that this side made on the lane has ended. */
   onIdle(): void;
-  /** Number of further calls that the peer accepts; undefined if no calls wait for a place. */
+  /** Limit of concurrent calls, for connections that queue further calls; otherwise undefined. */
   readonly places?: CallPlaces | undefined;
   onHello?(lane: PeerLane, hello: Hello): void;
-  /** Called when the peer announces on `lane` that it is leaving. `stage` is a `GoawayStage`, and the frame contains its fields. */
+  /**
+   * Called when the peer sends a goaway frame on `lane`. `stage` is a `GoawayStage`; `frame` contains further fields of
+   * that stage.
+   */
   onGoaway(stage: number, lane: PeerLane, frame: Frame): void;
-  /** Absent if this side sends no pings: pongs are then ignored. */
+  /** Handles the answer to a ping. Absent if this side sends no pings. */
   onPong?(token: number): void;
-  /** Renews credentials; absent or undefined if this side renews none. */
+  /** Handles credentials frames. Absent or undefined if credentials are not renewed in this session. */
   readonly renewal?: { onFrame(frame: Frame): void } | undefined;
-  /** Receives a close frame; absent if a session ends in another way. */
+  /** Handles a close frame. Absent if the transport itself ends sessions, so that close frames are not allowed. */
   onClose?(frame: Frame): void;
 }
 
-/** A lane on which only the peer calls, as far as this side knows; `Lane` adds the calls of this side. */
+/** A stream on which the peer makes calls. The subclass `Lane` adds calls of this side. */
 export class PeerLane implements FrameHandler {
   readonly channel: Channel;
   readonly format: SessionFormat | undefined;
@@ -60,9 +65,9 @@ export class PeerLane implements FrameHandler {
   private greeted = false;
 
   /**
-   * @param ourBit of the ids of our calls: 0 on the side that opened the stream, 1 on the other
-   * @param channel made here, as it tells the lane of its frames
-   * @param onOver called when the lane has ended, with the error of its calls
+   * @param ourBit lowest bit of this side's call ids: 0 if this side opened the stream, otherwise 1
+   * @param channel creates the channel, which passes received frames to the lane
+   * @param onOver called when the lane has ended, with the error for calls in progress
    */
   constructor(
     ourBit: 0 | 1,
@@ -80,7 +85,11 @@ export class PeerLane implements FrameHandler {
     this.greet();
   }
 
-  /** @param write appends the fields of the stage */
+  /**
+   * Sends a goaway frame.
+   *
+   * @param write appends further fields of this stage
+   */
   goaway(stage: number, write?: (out: FrameWriter) => void): void {
     this.send(FrameType.Goaway, (out) => {
       out.varint(stage);
@@ -88,7 +97,7 @@ export class PeerLane implements FrameHandler {
     });
   }
 
-  /** Whether it has ended. */
+  /** True if the lane has ended. */
   get ended(): boolean {
     return this.over;
   }
@@ -101,7 +110,8 @@ export class PeerLane implements FrameHandler {
     if (this.over && !this.isAwaited(frame)) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     const { type } = frame;
-    // If the session is refused, a close comes instead of hello. A challenge may precede it.
+    // The peer's first frame is a hello. A peer that refuses the session sends a close frame instead, and a server may
+    // first send a challenge.
     if (!this.greeted && type !== FrameType.Close && type !== FrameType.Credentials) this.onHello(frame);
     else if (type >= FrameType.Goaway && type !== FrameType.HalfEnd && !frame.oversized) this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
@@ -131,7 +141,7 @@ export class PeerLane implements FrameHandler {
     this.end(lostCall(error));
   }
 
-  /** Sends a small frame: now, or after the frame that is being encoded. */
+  /** Sends a small frame at once, or after the frame that is being encoded. */
   protected send(type: number, write: (out: FrameWriter) => void, id: number = 0): void {
     this.channel.whenIdle(() => {
       if (this.over && type !== FrameType.Pong) return;
@@ -139,7 +149,7 @@ export class PeerLane implements FrameHandler {
     });
   }
 
-  /** Handles a frame of a call that this side has made. */
+  /** Handles a frame of a call of this side. A lane without such calls throws `ProtocolError`. */
   protected onFrameOfOurs({ callId }: Frame): void {
     throw notInProgress(callId);
   }
@@ -148,12 +158,12 @@ export class PeerLane implements FrameHandler {
     this.host.onPong?.(token);
   }
 
-  /** Returns true if a frame still matters although the lane has ended. */
+  /** Returns true if the lane must handle this frame although it has ended. */
   protected isAwaited(_frame: Frame): boolean {
     return false;
   }
 
-  /** Called when the lane has ended, and with it all its calls. */
+  /** Ends the lane and all calls on it. */
   protected end(error: RpcError): void {
     if (this.over) return;
     this.over = true;
@@ -202,7 +212,7 @@ export class PeerLane implements FrameHandler {
     } else if (type === FrameType.Credentials) {
       const { renewal } = this.host;
       if (renewal !== undefined) renewal.onFrame(frame);
-      // Proofs are read before there is a session, and a client without a key ignores a challenge.
+      // The server reads proofs before it creates the session. A client without a key ignores a challenge.
       else if (bytes[start] !== CredentialsKind.OfProof)
         throw new ProtocolError("credentials are not renewed in this session");
     } else if (type === FrameType.Close) {
@@ -225,7 +235,7 @@ const REFUSAL: SentFault = {
   details: undefined,
 };
 
-/** The callee of a lane on which nothing is served: it refuses calls and drops notifications. */
+/** Handler of a lane on a side that serves nothing: it refuses calls and drops notifications. */
 class UnservedLane implements LaneCallee {
   readonly #channel: Channel;
 
@@ -240,7 +250,7 @@ class UnservedLane implements LaneCallee {
       case FrameType.Request:
         this.#refuse(callId);
         return;
-      // Frames sent before the refusal arrived are dropped, and so are notifications.
+      // The caller may have sent these frames before the refusal reached it; notifications are dropped.
       case FrameType.Notify:
       case FrameType.Item:
       case FrameType.End:

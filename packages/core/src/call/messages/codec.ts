@@ -11,12 +11,13 @@ import { BYTES_VALUES, count } from "../../msgpack/reader.js";
 import { revived } from "./revive.js";
 import type { UnsharedBytes } from "../../platform-types.js";
 
-/** Most nesting levels of maps and sets in a message of `zodCodec`: each needs another run of zod. */
+/** Maximum nesting of Maps and Sets in a message of `zodCodec`. Each level needs another run of zod. */
 const MAX_REVIVALS = 8;
 
 /**
- * Encodes messages as MessagePack, and validates them with a zod schema on both sides: a message that does not match is
- * neither sent nor delivered. The wire carries the sender's value; the receiver applies defaults and transforms.
+ * Returns a codec that encodes messages as MessagePack and validates them with a zod schema. Encoding and decoding
+ * throw `RpcError` `invalid_argument` if a message does not match. The sender sends the value unchanged; the receiver
+ * applies defaults and transforms.
  */
 export function zodCodec<S extends Schema>(
   schema: S,
@@ -62,7 +63,7 @@ export function zodCodec<S extends Schema>(
       check(value);
       const start = out.position;
       appendValue(value, out);
-      // Each value takes at least a byte.
+      // Each value takes at least one byte, so a short message needs no count.
       if (out.position - start > maxNodes) requireFewNodes(value, maxNodes);
     },
     decode(bytes, start, end) {
@@ -77,13 +78,13 @@ export function zodCodec<S extends Schema>(
 /** Options of `zodCodec`. */
 interface ZodCodecOptions {
   /**
-   * Values in one message, those inside objects and arrays counted. More are refused with `resource_exhausted`, since zod cannot be
-   * stopped and describes every value that does not fit. Default: 100,000.
+   * Maximum number of values in one message, including the values inside objects and arrays. A larger message fails
+   * with `resource_exhausted`, because zod cannot be interrupted and describes every invalid value. Default: 100,000.
    */
   readonly maxNodes?: number;
 }
 
-/** MessagePack payloads without a schema: nothing is checked. */
+/** Returns a codec that encodes messages as MessagePack without checking them against a schema. */
 export function uncheckedCodec<T>(): MessageCodec<T> {
   return {
     encode: (value, out) => appendValue(value, out),
@@ -92,7 +93,7 @@ export function uncheckedCodec<T>(): MessageCodec<T> {
   };
 }
 
-/** The codec of `bytes()`: chunks of bytes, copied unchanged. */
+/** Codec of the schema `bytes()`. It copies chunks of bytes unchanged. */
 export const bytesCodec: MessageCodec<Uint8Array, UnsharedBytes> = {
   bytes: true,
   encode(value: Uint8Array, out: PayloadWriter): void {

@@ -4,9 +4,8 @@ import { count } from "../../msgpack/reader.js";
 import { tooDeep } from "./nesting.js";
 
 /**
- * Counts the values of a JSON text before it is parsed, to charge the memory budget of its message. Counts brackets in
- * place, except those in strings. Throws if there are too many values, more than `maxDepth` levels, or too many
- * distinct keys.
+ * Counts the values of a JSON text before it is parsed, and charges them to the memory budget of the message. Throws if
+ * there are too many values, too many distinct keys, or more than `maxDepth` nesting levels.
  */
 export function countJson(bytes: Uint8Array, start: number, end: number, maxDepth: number = MAX_DEPTH): void {
   let depth = 0;
@@ -30,12 +29,14 @@ export function countJson(bytes: Uint8Array, start: number, end: number, maxDept
     }
     if (depth > maxDepth) throw tooDeep();
   }
-  // Objects with a few keys in many different combinations take V8 longer than their size shows.
+  // V8 is slow for many objects with different combinations of a few keys, so each further key counts as a value.
   count(values + Math.max(0, keys - MAX_DISTINCT_KEYS));
   if (keys > MAX_DISTINCT_KEYS) countKeys(bytes, start, end);
 }
 
-/** Counts the distinct keys by their hashes. The seed is random, so a peer cannot choose keys that have the same hash. */
+/**
+ * Counts the distinct keys by their hashes. The seed is random, so that a peer cannot choose keys with equal hashes.
+ */
 function countKeys(bytes: Uint8Array, start: number, end: number): void {
   const seed = Math.random() * 2 ** 32;
   let hash = 0;

@@ -8,10 +8,10 @@ import { fromBase64, toBase64, readIsoDate } from "./plain-json.js";
 import { countJson } from "./json-count.js";
 
 /**
- * JSON. Values that it lacks are objects with one key: `{"$date": "2026-01-31T00:00:00.000Z"}`, `$bigint` and `$number`
- * (`NaN`, `Infinity`, `-Infinity`, `-0`) with their digits, `$bytes` in base64, `$map` with pairs, `$set` with items,
- * and `{"$undefined": true}` in arrays. Undefined properties are left out. If an object has a single key that begins
- * with `$`, another `$` is added before it.
+ * Codec that writes messages as JSON. A value that JSON lacks is written as an object with one key: `{"$date":
+ * "2026-01-31T00:00:00.000Z"}`, `$bigint` and `$number` (`NaN`, `Infinity`, `-Infinity`, `-0`) with the digits in a
+ * string, `$bytes` in base64, `$map` with pairs, `$set` with items, and `{"$undefined": true}` in arrays. Undefined
+ * properties are omitted. If an object has a single key that begins with `$`, the codec adds another `$` before it.
  */
 export const json: SessionCodec = {
   name: "json",
@@ -19,23 +19,29 @@ export const json: SessionCodec = {
     appendBytes(out, encoder.encode(markedJson(value)));
   },
   decode(bytes, start, end) {
-    // A value that JSON lacks takes up to three levels.
+    // A value that JSON lacks is written with up to three nesting levels.
     countJson(bytes, start, end, MAX_DEPTH * 3);
     return fromMarkedJson(decoder.decode(bytes.subarray(start, end)));
   },
 };
 
-/** Returns the JSON of any value of a message. Throws `TypeError` for others, such as functions. */
+/**
+ * Returns the JSON text of a message, in the format of the codec `json`. Throws `TypeError` for values that messages
+ * cannot contain, such as functions.
+ */
 export const markedJson = (value: unknown): string => JSON.stringify(value, tag) ?? UNDEFINED;
 
-/** Reverses `markedJson`. */
+/** Parses a JSON text that `markedJson` wrote. */
 export const fromMarkedJson = (text: string): unknown => untag(JSON.parse(text));
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const UNDEFINED = '{"$undefined":true}';
 
-/** A replacer of `JSON.stringify`; by the time it is called, `toJSON` of dates and buffers has been. */
+/**
+ * Replacer function for `JSON.stringify`. Reads the original value from `this`, because `converted` is already the
+ * result of `toJSON`.
+ */
 function tag(this: Record<string, unknown>, key: string, converted: unknown): unknown {
   const value = this[key];
   switch (typeof value) {
@@ -67,12 +73,12 @@ function tagObject(value: object, converted: unknown): unknown {
   return entry === undefined ? converted : { [`$${entry[0]}`]: entry[1] };
 }
 
-/** The only property of an object, if its name begins with `$`. */
+/** Returns the only property of an object if its name begins with `$`; otherwise undefined. */
 function soleEntry(fields: readonly [string, unknown][]): [string, unknown] | undefined {
   return fields.length === 1 && fields[0]?.[0].startsWith("$") === true ? fields[0] : undefined;
 }
 
-/** Reverses `tag`, in place if possible. */
+/** Restores the values that `tag` has replaced, changing the given arrays and objects where possible. */
 function untag(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
@@ -85,7 +91,7 @@ function untag(value: unknown): unknown {
   if (keys.length === 1 && first?.startsWith("$") === true) return untagged(first, object[first]);
   for (const key of keys) {
     const item = object[key];
-    // A property here, which a copy of the object would take for its prototype.
+    // An own property here, but copying the object would set its prototype.
     if (key === "__proto__") delete object[key];
     else if (typeof item === "object") object[key] = untag(item);
   }
@@ -128,7 +134,7 @@ function pair(key: string, value: unknown): [unknown, unknown] {
 }
 
 function bigint(text: string): bigint {
-  // Checked first, so that the digits of a longer text are not examined.
+  // Checked before parsing, so that a very long text costs no time.
   if (text.length > MAX_BIGINT_DIGITS + 1) throw tooManyDigits();
   return /^-?\d+$/.test(text) ? BigInt(text) : malformed("$bigint");
 }

@@ -2,12 +2,12 @@ import { RpcError } from "../../errors.js";
 import { MAX_DEPTH } from "../../fixed-limits.js";
 import { requireModestBigInt } from "../../msgpack/big-int.js";
 
-/** Maximum values in a message that is sent; no frame has room for more. */
+/** Maximum number of values in a message to send. A frame has no space for more. */
 const MAX_SENT = 2 ** 26;
 
 /**
- * Throws `invalid_argument` if a receiver would refuse `value`, whatever the codec: it is nested deeper than
- * `MAX_DEPTH`, or contains a bigint of too many digits.
+ * Throws `RpcError` `invalid_argument` if every receiver would refuse `value`: it is nested deeper than `MAX_DEPTH`
+ * levels, or contains a bigint with too many digits.
  */
 export function requireSendable(value: unknown): void {
   if (nodesLeft(value, MAX_SENT, MAX_DEPTH) < 0) {
@@ -16,16 +16,18 @@ export function requireSendable(value: unknown): void {
 }
 
 /**
- * Throws `invalid_argument` if `value`, which a codec decoded from this many `bytes`, must not be delivered: it is
- * nested deeper than `MAX_DEPTH`, contains a bigint of too many digits or a key that an assignment would take for its
- * prototype, or refers to the same values repeatedly.
+ * Throws `RpcError` `invalid_argument` if the decoded `value` is unsafe to deliver: it is nested deeper than
+ * `MAX_DEPTH` levels, has the key `__proto__` or a bigint with too many digits, or contains the same object several
+ * times.
+ *
+ * @param bytes size of the encoded message
  */
 export function requireModest(value: unknown, bytes: number): void {
-  // As many values as bytes there can be without references.
+  // Without repeated objects, a message cannot contain more values than bytes.
   if (nodesLeft(value, bytes, MAX_DEPTH, refuseProto) < 0) requireOnce(value, new Set());
 }
 
-/** Returns true if an object is a single value as far as nesting is concerned. */
+/** Returns true if `value` adds no nesting level: primitives, dates and binary data. */
 function isScalar(value: unknown): boolean {
   return (
     typeof value !== "object" ||
@@ -36,13 +38,13 @@ function isScalar(value: unknown): boolean {
   );
 }
 
-/** Returns the values directly inside a value that is not a scalar. */
+/** Returns the direct items of an array, Set or Map, or the property values of an object. */
 function partsOf(value: object): Iterable<unknown> {
   if (value instanceof Map) return [...value].flat();
   return Array.isArray(value) || value instanceof Set ? (value as Iterable<unknown>) : Object.values(value);
 }
 
-/** Returns how many of `left` values remain after counting `value` and its parts; stops when none is left. */
+/** Counts `value` and all values inside it, and returns `left` minus that number. Stops when the result is negative. */
 function nodesLeft(value: unknown, left: number, depth: number, check?: (object: object) => void): number {
   if (typeof value === "bigint") requireModestBigInt(value);
   if (isScalar(value)) return left - 1;
@@ -63,8 +65,8 @@ function refuseProto(value: object): void {
 }
 
 /**
- * Throws if an object occurs in `value` twice: with references, a few bytes can represent more values than memory can
- * hold.
+ * Throws if the same object occurs twice in `value`. With such references, a short message could represent more values
+ * than fit into memory.
  */
 function requireOnce(value: unknown, seen: Set<unknown>, depth: number = MAX_DEPTH): void {
   if (isScalar(value)) return;

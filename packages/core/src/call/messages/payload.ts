@@ -9,13 +9,16 @@ import type { SessionFormat } from "./session-format.js";
 import { RpcError } from "../../errors.js";
 import type { ClientLimits } from "../../client-limits.js";
 
-/** Destination of a payload: usually a channel. */
+/** The writer and the compression that encode a payload; usually a channel. */
 export interface PayloadTarget {
   readonly out: FrameWriter;
   readonly compression: SessionCompression | undefined;
 }
 
-/** The codec of a message on a carrier of `format`; undefined is standard MessagePack, which methods' codecs are made for. */
+/**
+ * Returns the codec of a message in the session's `format`; undefined means standard MessagePack, which is the format
+ * of a method's own codec.
+ */
 export function codecIn(
   format: SessionFormat | undefined,
   codec: MessageCodec<unknown> | undefined,
@@ -24,10 +27,10 @@ export function codecIn(
 }
 
 /**
- * Appends the payload of `value` to the frame started at `mark`. Nothing is appended if the method has no message in
- * this direction. Throws `RpcError` `resource_exhausted` if the frame exceeds the default limit of the peer.
+ * Encodes `value` and appends it to the frame that starts at `mark`. Appends nothing if `codec` is undefined, because
+ * the method has no such message. Throws `RpcError` `resource_exhausted` if the frame exceeds `maxFrameBytes`.
  *
- * @param compress what the caller or handler asks for; undefined: decided by length
+ * @param compress whether the caller or handler wants compression; undefined: depends on the length
  */
 export function encodePayload(
   codec: MessageCodec<unknown> | undefined,
@@ -45,8 +48,9 @@ export function encodePayload(
 }
 
 /**
- * Decodes the payload at `position` of a frame. Returns undefined if the method has no message there, whatever was
- * sent. Throws `RpcError` `resource_exhausted` if it has more values than the budget has room for. Sets `budget.decodedBytes`.
+ * Decodes the payload at `position` of a frame. Returns undefined if `codec` is undefined, because the method has no
+ * such message. Throws `RpcError` `resource_exhausted` if the message exceeds the memory budget. Sets
+ * `budget.decodedBytes` to its estimated size in memory.
  */
 export function decodePayload(
   codec: MessageCodec<unknown> | undefined,
@@ -62,30 +66,33 @@ export function decodePayload(
   return decodeWithin(budget, codec, message, 0, message.length);
 }
 
-/** Bytes that the payload of `value` takes, for a message that is not sent yet. Throws as `encodePayload` does. */
+/** Returns the size in bytes of the encoded `value`, without sending it. Throws in the same way as `encodePayload`. */
 export function payloadSize(codec: MessageCodec<unknown> | undefined, value: unknown, maxFrameBytes: number): number {
   if (codec === undefined) return 0;
-  // A writer of its own: the encoder runs user code, which may measure another.
+  // A separate writer, because the encoder runs user code, which may call this function again.
   const out = new FrameWriter(1024);
   encodePayload(codec, value, { out, compression: undefined }, 0, maxFrameBytes);
   return out.position;
 }
 
-/** The error of a message whose frame is larger than its sender allows, or, `of its receiver`, that. */
+/** Returns the error for a frame that exceeds `limits.maxFrameBytes` of this side, or of the receiver. */
 function tooLarge(size: number, maxFrameBytes: number, whose: "" | " of its receiver" = ""): RpcError {
   const text = `a message makes a frame of ${size} bytes, and limits.maxFrameBytes${whose} is ${maxFrameBytes}`;
   const hint = "send it in parts, as a stream, or raise limits.maxFrameBytes on both sides";
   return new RpcError("resource_exhausted", text, { hint });
 }
 
-/** Makes the error of a call with a frame that is larger than this side accepts, or has memory for. */
+/** Returns the error for a call whose frame exceeds the size limit or the memory budget of this side. */
 export function oversized({ size }: Frame, { maxFrameBytes, maxSessionBytes }: ClientLimits): RpcError {
   if (size > maxFrameBytes) return tooLarge(size, maxFrameBytes, " of its receiver");
   const text = `the receiver has no memory for a frame of ${size} bytes: limits.maxSessionBytes is ${maxSessionBytes}`;
   return new RpcError("resource_exhausted", text);
 }
 
-/** A message from a measuring codec, with times from `performance.now()`. */
+/**
+ * A decoded message with the times, from `performance.now()`, at which it arrived and was decoded. Created by the
+ * codecs of `callTimings`.
+ */
 export class Received {
   readonly value: unknown;
   readonly arrived: number;

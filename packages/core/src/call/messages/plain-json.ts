@@ -4,8 +4,8 @@ import { nestingError } from "../../msgpack/value.js";
 import { BYTES_VALUES, count } from "../../msgpack/reader.js";
 
 /**
- * Converts a value to plain JSON, in the same way as a schema does. A map with keys other than strings becomes a list
- * of pairs. Throws `RangeError` if the value is nested too deeply.
+ * Converts a value to plain JSON: dates and bigints become strings, bytes become base64, Sets become arrays. A Map
+ * becomes an object, or an array of pairs if a key is an object. Throws `RangeError` if the value is nested too deeply.
  */
 export function jsonOf(value: unknown, depth: number = 0): unknown {
   if (depth > MAX_DEPTH) throw nestingError();
@@ -23,10 +23,10 @@ export function jsonOf(value: unknown, depth: number = 0): unknown {
   return Object.fromEntries(Array.from(entries, ([key, each]) => [String(key), jsonOf(each, depth + 1)]));
 }
 
-/** Most characters for one call of `String.fromCharCode`. */
+/** Maximum number of arguments for one call of `String.fromCharCode`. */
 const CHUNK = 8192;
 
-/** Standard base64 with padding (RFC 4648 §4). */
+/** Encodes bytes as standard base64 with padding (RFC 4648 §4). */
 export function toBase64(bytes: Uint8Array): string {
   let binary = "";
   for (let at = 0; at < bytes.length; at += CHUNK) {
@@ -35,7 +35,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Decodes base64; undefined if it is malformed. */
+/** Decodes base64. Returns undefined if the text is malformed. */
 export function fromBase64(text: string): Uint8Array | undefined {
   let binary: string;
   try {
@@ -50,13 +50,13 @@ export function fromBase64(text: string): Uint8Array | undefined {
 }
 
 /**
- * Reads a time in RFC 3339, and in the wider years that `Date.toISOString` writes: a date, a time with any fraction of a second or
- * none, and an offset. Returns undefined for any other text, and for days, hours and offsets that do not exist.
+ * Parses a timestamp in RFC 3339 format, or with the six-digit years that `Date.toISOString` writes. Returns undefined
+ * for any other text, and for dates, times and offsets that do not exist.
  */
 export function readIsoDate(text: string): Date | undefined {
   const [, date = "", day] = ISO_DATE.exec(text) ?? [];
   const value = new Date(text);
-  // JavaScript treats 30 February as 1 March; the date alone, in UTC, reveals that.
+  // `new Date` treats 30 February as 1 March; parsing the date alone, in UTC, reveals that.
   const exists = new Date(`${date}T00:00:00Z`).getUTCDate() === Number(day);
   return exists && !Number.isNaN(value.getTime()) ? value : undefined;
 }

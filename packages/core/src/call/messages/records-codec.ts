@@ -20,19 +20,21 @@ import {
 import { readScalar } from "../../msgpack/read-value.js";
 import { isName, safeNumber, nestingError } from "../../msgpack/value.js";
 
-/** Extension types of msgpackr that hold values, not references, functions or classes. */
+/**
+ * Extension types of msgpackr that contain plain values. Types for references, functions and classes are not supported.
+ */
 const Extension = { BigInt: 0x42, Record: 0x72, Set: 0x73, TypedArray: 0x74 } as const;
-/** First byte of a record whose structure is known, for structure 0. */
+/** First byte of a record that refers to structure 0, if its structure is already known. */
 const RECORDS_START = 0x40;
 const RECORDS_END = 0x80;
-/** First id that needs a second byte, if there are structures. */
+/** First byte of a record whose structure id takes a second byte. Used only if both sides share structures. */
 const LONG_IDS_START = 0x60;
 const ID_BITS = 0x3f;
-/** In a set, an extension of one byte precedes an array. */
+/** MessagePack's one-byte extension, which msgpackr writes before the array of a Set. */
 const FIXED_EXTENSION_1 = 0xd4;
 const FIXED_EXTENSION_2 = 0xd5;
 
-/** Typed arrays by msgpackr's number of each. */
+/** Typed array classes, at the index by which msgpackr identifies them. */
 const TYPED_ARRAYS = [
   Int8Array,
   Uint8Array,
@@ -46,19 +48,18 @@ const TYPED_ARRAYS = [
   BigInt64Array,
   BigUint64Array,
 ] as const;
-/** The others. */
+/** Numbers by which msgpackr identifies `ArrayBuffer` and `DataView`. */
 const ARRAY_BUFFER = 16;
 const DATA_VIEW = 17;
 
-/** The keys of records, by their number in a message. */
+/** Keys of each record structure, by the structure's id in the message. */
 type Structures = (readonly string[] | undefined)[];
 
 /**
- * Returns a function that reads MessagePack with msgpackr's records. Maps become Maps, records become objects, and
- * 64-bit integers become numbers if these are exact. References, with which a value could contain another twice or
- * itself, are refused.
+ * Returns a function that decodes MessagePack with msgpackr's record extension. Maps become Maps, records become
+ * objects, and 64-bit integers become numbers if they are safe integers. References to earlier values are refused.
  *
- * @param structures keys of records that both sides know
+ * @param structures keys of the records that both sides know
  */
 function recordsReader(
   structures: readonly (readonly string[])[],
@@ -69,7 +70,7 @@ function recordsReader(
   };
 }
 
-/** Reads one message. Its definitions of records are dropped with it. */
+/** Decoder of a single message. The record structures that the message defines are not kept for the next one. */
 class RecordsReading {
   readonly #structures: Structures;
   readonly #hasLongIds: boolean;
@@ -79,7 +80,11 @@ class RecordsReading {
     this.#hasLongIds = structures.length > 0;
   }
 
-  /** @param depth levels that are left */
+  /**
+   * Decodes the value at position `p`.
+   *
+   * @param depth number of nesting levels that are still allowed
+   */
   value(r: Reader, p: number, depth: number): unknown {
     const byte = p < r.end ? (r.bytes[p] as number) : misfit();
     if (byte >= RECORDS_START && byte < RECORDS_END) return this.#known(r, p, byte, depth);
@@ -96,8 +101,8 @@ class RecordsReading {
   }
 
   /**
-   * Reads a record with a known structure, or a small number if no such structure exists, as other senders may write
-   * it.
+   * Decodes a record with a known structure. If no such structure exists, the byte is a small integer, as other
+   * encoders write it.
    */
   #known(r: Reader, p: number, byte: number, depth: number): unknown {
     const keys = this.#structures[byte & ID_BITS];
@@ -107,7 +112,7 @@ class RecordsReading {
     return this.#record(r, p + 2, this.#structures[id] ?? misfit(), depth - 1);
   }
 
-  /** Reads a record that defines its keys, for later records as well. */
+  /** Decodes a record that defines a new structure, and stores the structure for later records of the message. */
   #defined(r: Reader, p: number, byte: number, depth: number): unknown {
     const isLong = byte === FIXED_EXTENSION_2;
     const id = ((r.bytes[p + 2] ?? misfit()) & ID_BITS) + (isLong ? (r.bytes[p + 3] ?? misfit()) << 5 : 0);
@@ -164,7 +169,7 @@ function readExtension(r: Reader, p: number, byte: number): unknown {
   if (stop > r.end) misfit();
   r.position = stop;
   count(BYTES_VALUES);
-  // A copy, which a typed array can be made of wherever it began.
+  // Copied, because a typed array needs an aligned buffer.
   const data = copyBytes(r.bytes, type === Extension.BigInt ? start : start + 1, stop);
   return type === Extension.BigInt ? bigIntOf(data) : typedArray(r.bytes[start], data.buffer);
 }
@@ -177,16 +182,15 @@ function typedArray(number: number = misfit(), buffer: ArrayBuffer): unknown {
 }
 
 /**
- * MessagePack in which objects are records: their keys are written once in a message, or not at all if both sides have
- * them in `structures`. Maps and Sets keep their types. The format is msgpackr's record extension.
+ * Returns a codec for MessagePack with msgpackr's record extension: a message contains the keys of equal objects only
+ * once, or not at all if they are listed in `structures`. Maps and Sets keep their types.
  *
- * @param structures the keys of objects, each list in the order in which the objects have them. The codec's name
- * contains a hash of them, so that two sides with different lists do not misread each other: their calls fail with
- * `unimplemented`
+ * @param structures lists of object keys, in the order of the objects' properties. The codec's name contains a hash of
+ * these lists. If two sides have different lists, calls fail with `unimplemented`
  */
 export function msgpackRecords(structures: readonly (readonly string[])[] = []): SessionCodec {
   const packr = new Packr({
-    // Not as `structures`: only loaded structures cannot be redefined by a message.
+    // Passed by `getStructures`, because a message could redefine structures passed as `structures`.
     getStructures: () => structures.map((keys) => [...keys]),
     maxSharedStructures: structures.length,
     mapsAsObjects: false,
@@ -198,7 +202,7 @@ export function msgpackRecords(structures: readonly (readonly string[])[] = []):
   return {
     name: structures.length === 0 ? "msgpack-records" : `msgpack-records-${hash}`,
     encode: (value, out) => appendBytes(out, packr.pack(value)),
-    // Not by msgpackr, which follows references and compiles functions of keys that a peer chose.
+    // msgpackr's own decoder is not used: it follows references, and compiles functions for keys that the peer chooses.
     decode: recordsReader(structures),
   };
 }

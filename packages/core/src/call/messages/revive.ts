@@ -4,8 +4,8 @@ import { CROWDED, mapOf, setOf } from "../../msgpack/key-crowd.js";
 import { plain, WireMap } from "../../msgpack/value.js";
 
 /**
- * A place where a schema needs more than the wire format says: that an object is a Map, an array a Set, or that a
- * property is undefined.
+ * A place in a decoded message where the schema expects a type that the wire format does not express: a Map, a Set or
+ * an undefined property.
  */
 interface Gap {
   readonly path: readonly PropertyKey[];
@@ -13,10 +13,10 @@ interface Gap {
 }
 
 /**
- * Returns `value`, changed at the places where `issues` show that its schema wants a Map, a Set or an undefined
- * property; undefined if there is any other issue.
+ * Converts the parts of `value` for which zod reports that the schema expects a Map, a Set or an undefined property.
+ * Returns undefined if zod reports any other issue.
  *
- * @param exact returns the value exactly as it was on the wire, if that is known
+ * @param exact returns the value with the exact key types that were on the wire, or undefined if they are unknown
  */
 export function revived(
   value: unknown,
@@ -25,7 +25,7 @@ export function revived(
 ): { readonly value: unknown } | undefined {
   const gaps = gapsOf(issues, []);
   if (gaps === undefined) return undefined;
-  // Outer values are changed before the values inside them.
+  // Sorted so that inner values are converted before the values that contain them.
   const root = { value };
   const onWire = exact();
   const written = new WrittenMaps();
@@ -56,7 +56,7 @@ function isExpected(expected: string): expected is Gap["expected"] {
   return expected === "map" || expected === "set" || expected === "nonoptional";
 }
 
-/** Fills the gap at `path` in `root`. Returns false if there was no gap. */
+/** Converts the value at `path` in `root` to the expected type. Returns false if it cannot be converted. */
 function fill(
   root: object,
   exact: unknown,
@@ -80,13 +80,13 @@ function fill(
   return place(parent, key, map ?? crowded());
 }
 
-/** Finds parts of a value as they were on the wire. */
+/** Looks up parts of a message that keeps the exact key types of the wire. */
 class WrittenMaps {
   readonly #parts: Map<WireMap, ReadonlyMap<string, unknown>> = new Map();
 
   /**
-   * Returns the value of the last of equal keys. A text key also matches keys that convert to that text, as in an
-   * object.
+   * Returns the value for `key`. Of several equal keys the last one counts, and a string also finds a key that converts
+   * to that string, as in an object.
    */
   partOf(value: unknown, key: PropertyKey): unknown {
     if (!(value instanceof WireMap)) return partOf(value, key);
@@ -105,7 +105,7 @@ function partsByKey({ entries }: WireMap): Map<string, unknown> {
   return parts;
 }
 
-/** Returns a text for each key, which differs between a number and its digits. */
+/** Returns a string that identifies a key, and distinguishes a number from the same digits in a string. */
 function textOf(key: PropertyKey): string {
   return typeof key === "number" ? `number ${key}` : `text ${String(key)}`;
 }

@@ -2,18 +2,18 @@ import { type AnyMethod, fullName } from "../../contract/descriptor.js";
 import { RpcError } from "../../errors.js";
 
 /**
- * The peer's schemas, as far as a session has learned them. The first call of each method tells the callee the
- * fingerprint of the caller's schema, and a callee with a different one answers with its own. A difference alone is not
- * an error, because schemas may evolve; it explains a message that does not match.
+ * Detects schemas that differ between the two peers of a session. The first call of each method sends the fingerprint
+ * (hash) of the caller's schema; a callee with another schema responds with its own. A difference is not an error,
+ * because schemas may evolve, but it explains why a message does not match.
  */
 export class SchemaHandshake {
-  /** Methods whose fingerprint was sent; undefined while there is at most one, the last. */
+  /** Methods whose fingerprint was sent. Undefined until a second method is called. */
   #told: Set<AnyMethod> | undefined;
   #different: Set<AnyMethod> | undefined;
   #unreadable: Set<AnyMethod> | undefined;
   #last: AnyMethod | undefined;
 
-  /** Returns the fingerprint to send with a call's request; usually undefined. */
+  /** Returns the fingerprint to send with a call: defined only for the first call of a method that has one. */
   greet(method: AnyMethod): number | undefined {
     const last = this.#last;
     if (method === last || method.fingerprint === undefined) return undefined;
@@ -23,29 +23,35 @@ export class SchemaHandshake {
     return this.#told.add(method).size > size ? method.fingerprint : undefined;
   }
 
-  /** Stores the peer's fingerprint. Returns true if it differs from ours. */
+  /**
+   * Compares the peer's fingerprint of a method with this side's. Returns true, and remembers the method, if they
+   * differ.
+   */
   learn(method: AnyMethod, fingerprint: number): boolean {
     const differs = method.fingerprint !== undefined && method.fingerprint !== fingerprint;
     if (differs) (this.#different ??= new Set()).add(method);
     return differs;
   }
 
-  /** Returns `error`, or an explanation of it if a message does not match because the peers' schemas differ. */
+  /**
+   * Returns an error that blames different schemas if `error` is about a message that does not match and the peers'
+   * schemas of `method` differ. Otherwise returns `error`.
+   */
   explain(method: AnyMethod, error: RpcError): RpcError {
     if (error.code !== "invalid_argument" || this.#different?.has(method) !== true) return error;
     const text = `the peers were generated from different schemas of ${fullName(method)}: ${error.message}`;
     return new RpcError("failed_precondition", text, { details: error.details, cause: error });
   }
 
-  /** Returns whether it is the first answer of the method that could not be read. */
+  /** Returns true the first time that it is called for a method, to report an undecodable response only once. */
   isFirstUnreadable(method: AnyMethod): boolean {
     const { size } = (this.#unreadable ??= new Set());
     return this.#unreadable.add(method).size > size;
   }
 
   /**
-   * Returns the error for a response that cannot be decoded. The peer sent a message that its own schema forbids, so it
-   * is never the caller's fault, whatever error the codec throws.
+   * Returns the error for a response that cannot be decoded. It is usually `internal`: the peer has sent a message that
+   * its own schema forbids, so the caller is not at fault.
    */
   unreadable(method: AnyMethod, error: unknown): RpcError {
     const explained = this.explain(method, RpcError.from(error));

@@ -5,8 +5,8 @@ import { type HeadFields, writeHead } from "../../wire/head.js";
 import { encodePayload } from "./payload.js";
 
 /**
- * Sends one frame with `head`, if there is one, and the payload of `value`; with `end`, FIN follows. Returns the
- * frame's bytes. If it throws, nothing was sent.
+ * Sends one frame with the payload of `value`, preceded by `head` if it is defined. If `end` is true, ends the stream
+ * after it (FIN). Returns the size of the frame in bytes. Throws if `value` cannot be encoded; nothing is sent then.
  */
 export function sendMessage(
   channel: Channel,
@@ -35,7 +35,10 @@ export function sendMessage(
   return bytes;
 }
 
-/** Sends a frame with only `head`, if there is one; with `end`, FIN follows. */
+/**
+ * Sends a frame without a payload: only with `head`, if it is defined. If `end` is true, ends the stream after it
+ * (FIN).
+ */
 export function sendHead(channel: Channel, type: number, id: number, head: HeadFields | undefined, end: boolean): void {
   sendMessage(channel, type, id, undefined, undefined, Number.POSITIVE_INFINITY, end, head, false);
 }

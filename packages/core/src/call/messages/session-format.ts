@@ -6,14 +6,14 @@ import { json } from "./json.js";
 import { requireModest, requireSendable } from "./nesting.js";
 import { BYTES_VALUES, count } from "../../msgpack/reader.js";
 
-/** Standard MessagePack (any language reads it): what sessions use unless told otherwise. */
+/** Codec for standard MessagePack. It is the default codec of sessions. */
 export const msgpack: SessionCodec = {
   name: "msgpack",
   encode: (value, out) => appendBytes(out, pack(value)),
   decode: (bytes, start, end) => unpack(bytes, start, end),
 };
 
-/** Passes bytes unchanged; other values are refused. */
+/** Codec that sends a `Uint8Array` unchanged. Throws `RpcError` `invalid_argument` for any other value. */
 export const raw: SessionCodec = {
   name: "raw",
   encode(value, out) {
@@ -28,7 +28,7 @@ export const raw: SessionCodec = {
 
 type AnyCodec = MessageCodec<unknown>;
 
-/** The codecs of methods in a session whose messages are not standard MessagePack. */
+/** Converts the codecs of methods to the format of a session that does not use standard MessagePack. */
 export class SessionFormat {
   readonly name: string;
   private readonly codec: SessionCodec;
@@ -77,14 +77,14 @@ function translated(codec: AnyCodec, session: SessionCodec): AnyCodec {
 function byWayOfMsgpack(codec: AnyCodec): PlainCodec<unknown> {
   return {
     encode(value) {
-      // A separate writer: the encoder runs user code, which may encode another message.
+      // A separate writer, because the encoder runs user code, which may encode another message.
       const out = new FrameWriter(256);
       codec.encode(value, out);
       return unpack(out.buffer, 0, out.position);
     },
     decode(plain) {
       const packed = pack(plain);
-      // Like bytes from the wire; parts of a Buffer would be Buffers.
+      // A plain Uint8Array, as the wire provides: slices of a Buffer would be Buffers.
       const bytes = new Uint8Array(packed.buffer, packed.byteOffset, packed.length);
       return codec.decode(bytes, 0, bytes.length);
     },
@@ -101,11 +101,15 @@ function readable<T>({ name }: SessionCodec, problem: string, run: () => T): T {
   }
 }
 
-/** The codecs that a session reads, by name. */
+/** The codecs that a session can decode, by name. */
 export class FormatTable {
   private readonly formats: Map<string, SessionFormat | undefined> = new Map([[msgpack.name, undefined]]);
 
-  /** @param codecs codecs in addition to the standard ones. Throws `TypeError` for an invalid name. */
+  /**
+   * Throws `TypeError` if a codec has an invalid name.
+   *
+   * @param codecs codecs in addition to the built-in ones
+   */
   constructor(codecs: readonly SessionCodec[]) {
     for (const codec of [json, raw, ...codecs]) {
       if (codec.name !== msgpack.name) this.formats.set(codec.name, new SessionFormat(codec));
@@ -113,7 +117,8 @@ export class FormatTable {
   }
 
   /**
-   * Returns the format that the peer has named. For an unknown name, returns a format that can neither read nor write.
+   * Returns the format with this name, which the peer has chosen. For an unknown name, returns a format that throws
+   * `RpcError` `unimplemented` for each message.
    */
   find(name: string): SessionFormat | undefined {
     if (this.formats.has(name)) return this.formats.get(name);
