@@ -3,26 +3,29 @@ import { type ItemTarget, cut } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
 import { young } from "../young.js";
 
-/** A call that streams its input, as the writer of its items sees it. */
+/** The parts of a duplex call that its `WritableStream` uses. */
 export interface WrittenCall {
-  /** Called at the end, with the error, or undefined after a good one. */
+  /** Called when the call has ended: with its error, or with undefined if it succeeded. */
   onOver: ((error: RpcError | undefined) => void) | undefined;
-  /** Absent for a call that has not started, or that another caller makes. */
+  /** Sends the written items. Absent before the call has started, and if another caller makes the call. */
   readonly items?: ItemTarget | undefined;
-  /** Set if another caller makes the call. */
+  /**
+   * Writer of the call that another caller makes in place of this one. Undefined if this side makes the call itself.
+   */
   relay?: WritableStreamDefaultWriter<unknown> | undefined;
-  /** Called when `items` or `relay` is set, or never will be. */
+  /** Called when `items` or `relay` is set, or when the call ends before that. */
   onStarted?: (() => void) | undefined;
   giveUp(error: RpcError): void;
 }
 
 /**
- * The sending side of a duplex call. A write waits while the callee reads more slowly; closing ends the items, aborting
- * cancels the call. When the call is over, writes fail with its error.
+ * Creates the `writable` of a duplex call. A write stays pending while the callee reads more slowly than the caller
+ * writes. Closing the stream ends the items, aborting it cancels the call. After the call has ended, writes fail with
+ * its error.
  */
 export function callWritable(call: WrittenCall): WritableStream<unknown> {
   let failure: RpcError | undefined;
-  // The stream takes no error from its controller during a write or close: these must reject themselves.
+  // During a write or close, `controller.error` does not settle that operation: it must reject itself.
   const ready = async (): Promise<void> => {
     if (!isStarted(call)) await new Promise<void>((resolve) => (call.onStarted = resolve));
     if (failure !== undefined) throw failure;
@@ -38,11 +41,11 @@ export function callWritable(call: WrittenCall): WritableStream<unknown> {
       call.onOver = young((error) => {
         failure = error ?? new RpcError("cancelled", "the call is over");
         controller.error(failure);
-        // A pending write must settle, or the stream never errors.
+        // A pending write must settle before the stream can fail.
         call.onStarted?.();
       });
-      // The sink's own `abort` would come only after a write that waits. In a microtask, since Node does not bear a
-      // stream that fails while its signal fires.
+      // The `abort` method of the sink would be called only after a pending write. Runs in a microtask, because Node
+      // does not allow a stream to fail while its abort signal is firing.
       const { signal } = controller;
       const giveUp = (): void => {
         if (call.relay === undefined) call.giveUp(RpcError.from(signal.reason, "cancelled"));
@@ -60,8 +63,8 @@ export function callWritable(call: WrittenCall): WritableStream<unknown> {
 }
 
 /**
- * Passes what is written to the duplex call that another caller makes in place of `call`. Returns its items. A carrier of
- * `call` itself has only items.
+ * Forwards the items written to `call` to another duplex call, which another caller makes in its place. Returns the
+ * readable side of that call, or `answer` itself if it is not a duplex call.
  */
 export function relayTo(call: WrittenCall, answer: unknown): unknown {
   const { readable, writable } = answer as Partial<DuplexStream<unknown, unknown>>;
@@ -76,7 +79,9 @@ function isStarted({ items, relay }: WrittenCall): boolean {
   return items !== undefined || relay !== undefined;
 }
 
-/** Sends one item. If it returns a promise, the next item may follow when it has resolved. */
+/**
+ * Sends one item. The returned promise resolves when the next item may be sent; undefined if it may be sent at once.
+ */
 function write(items: ItemTarget, item: unknown): Promise<void> | undefined {
   try {
     items.item(item);

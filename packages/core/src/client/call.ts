@@ -19,21 +19,21 @@ import type { ClientLimits } from "../client-limits.js";
 import { Metadata } from "../metadata.js";
 import { requireCursor } from "../contract/cursor.js";
 
-/** An outgoing call. Subclasses decide how the response is received. */
+/** A call that this side makes on a session. Subclasses decode the response. */
 export abstract class Call extends PendingCall implements OutgoingCall {
-  /** Sends the caller's items; undefined for a call with one message, and before the call is started. */
+  /** Sends the items of the caller. Undefined before the call is started, and if the caller sends a single message. */
   override items: SentItems | undefined = undefined;
-  /** Set by `start`. */
+  /** The session of the call. Set by `start`. */
   protected host!: CallingHost;
   protected options: CallOptions | undefined = undefined;
   protected carrier: Carrier | undefined = undefined;
-  /** Whether the callee has started to respond, so that no headers may follow. */
+  /** Whether the callee has started to respond. After that, a headers frame is a protocol error. */
   protected answered = false;
-  /** Bytes of the request's frame. */
+  /** Size of the request's frame in bytes. */
   protected requestBytes = 0;
   private id = 0;
 
-  /** Sends the request on a carrier of the session. If that fails, the call ends. */
+  /** Sends the request on a lane or stream of the session. If that fails, ends the call with the error. */
   start(host: CallingHost, input: unknown, options: CallOptions | undefined): void {
     const { method } = this;
     this.host = host;
@@ -56,7 +56,7 @@ export abstract class Call extends PendingCall implements OutgoingCall {
       return;
     }
     try {
-      // Before the request is encoded: encoding runs user code, which may fire the signal.
+      // Before the request is encoded, because encoding runs user code, which may abort the signal.
       if (options !== undefined) this.unwatch = watch(options, timeoutMs, this, expiries);
       this.requestBytes = sendRequest(
         host,
@@ -74,7 +74,10 @@ export abstract class Call extends PendingCall implements OutgoingCall {
     }
   }
 
-  /** Ends the call from this side, unless it is over, because its id may then belong to another call. */
+  /**
+   * Ends the call with `error` and tells the callee. Does nothing if the call has ended, because its id may already
+   * belong to another call.
+   */
   giveUp(error: RpcError, code: Code = error.code): void {
     if (this.over) return;
     const { carrier } = this;
@@ -117,13 +120,13 @@ export abstract class Call extends PendingCall implements OutgoingCall {
     this.end(failureOf(error, this.method, this.host?.peer));
   }
 
-  /** Called when the call has its carrier and id, before its request is sent. */
+  /** Called when the call has been assigned to a lane or stream and has an id, before its request is sent. */
   protected onCarrier(carrier: Carrier, id: number): void {
     this.carrier = carrier;
     this.id = id;
   }
 
-  /** Reads the head of the callee's last frame, if it has one. Returns the position of the payload. */
+  /** Reads the optional head of the last frame of the response. Returns the index of the payload's first byte. */
   protected onLastFrame({ flags, bytes, start, end }: Frame): number {
     if ((flags & FLAG_HEAD) === 0) {
       this.onLastHead(undefined);
@@ -134,7 +137,7 @@ export abstract class Call extends PendingCall implements OutgoingCall {
     return cursor.position;
   }
 
-  /** Called when the callee's metadata has arrived, or will not. */
+  /** Called when the response metadata has arrived, or when it is certain that there is none. */
   protected onMetadata(head: Head | undefined): void {
     this.answered = true;
     if (head?.fingerprint !== undefined) this.host.schemas.learn(this.method, head.fingerprint);
@@ -147,7 +150,10 @@ export abstract class Call extends PendingCall implements OutgoingCall {
     if (onTrailers !== undefined) guarded(onTrailers)(decodeMetadata(head?.trailers));
   }
 
-  /** Cancels the call because its response cannot be decoded. Rethrows errors that concern the whole carrier. */
+  /**
+   * Cancels the call because its response cannot be decoded. Rethrows a `ProtocolError`, because it concerns the whole
+   * lane or stream.
+   */
   protected onUnreadable(error: unknown): void {
     if (asError(error) instanceof ProtocolError) throw error;
     this.giveUp(this.host.unreadable(this.method, error));
@@ -168,7 +174,10 @@ export abstract class Call extends PendingCall implements OutgoingCall {
   }
 }
 
-/** Returns the head of a request with the caller's options; undefined if it is empty. */
+/**
+ * Returns the optional head of a request: the timeout, metadata, cursor and resume field from the call's options.
+ * Undefined if none of them is set.
+ */
 export function requestHead(
   timeoutMs: number | undefined,
   { metadata: given, from, resume }: CallOptions,
@@ -186,11 +195,11 @@ export function requestHead(
 }
 
 /**
- * Sends a request or notification, and returns the bytes of its frame. If it throws, nothing was sent, and its carrier
- * has removed the call.
+ * Sends a request or notification, and returns the size of its frame in bytes. If it throws, nothing was sent, and the
+ * call has been removed from its carrier.
  *
- * @param given the head that the caller wants
- * @param itemsFollow true if the caller streams its input: the request then has no payload, and is not the last frame
+ * @param given the head for the options of the call
+ * @param itemsFollow true if the caller streams its input: the request then has no payload and does not end the stream
  */
 export function sendRequest(
   { limits, schemas }: CallingHost,

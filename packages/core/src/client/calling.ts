@@ -10,45 +10,55 @@ import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
 import type { Departure } from "../wire/departure.js";
 import { failureOf, type PendingCall } from "./pending-call.js";
 
-/** A session as the calls that it makes see it. */
+/** The parts of a session that outgoing calls use. */
 export interface CallingHost {
   readonly limits: ClientLimits;
   readonly settings: CarrierSettings;
   readonly schemas: SchemaHandshake;
-  /** The peer's name in errors, such as its URL. */
+  /** Name of the peer for error messages, such as its URL. */
   readonly peer: string | undefined;
-  /** The peer's notice when it began to drain the session. */
+  /** Set if the peer has announced that it is closing the session. */
   readonly departure?: Departure | undefined;
-  /** Completes errors whose frame says too little. */
+  /** Adds details to errors of the peer, such as names of unserved methods. */
   readonly explain: ExplainFault;
-  /** Makes the error of a call whose answer could not be read, and tells the callee. */
+  /** Returns the error for a call whose response cannot be decoded, and reports it to the callee. */
   unreadable(method: AnyMethod, error: unknown): RpcError;
-  /** A call has failed with `unauthenticated`. */
+  /** Called when a call has failed with `unauthenticated`. */
   onUnauthenticated?(): void;
   /**
-   * Called when a call was answered, with the size in bytes of its larger message. Absent if calls do not share a lane.
+   * Called when the response of a call has arrived. `bytes` is the size of the larger message: request or response.
+   * Absent if each call has its own stream.
    */
   noteSize?(method: AnyMethod, bytes: number): void;
-  /** Picks what carries a call. Throws `RpcError` when nothing can. */
+  /** Returns the lane or stream for a new call. Throws `RpcError` if the session accepts no more calls. */
   carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier;
-  /** The session's datagrams. Throws `RpcError` when the session takes no calls. */
+  /**
+   * Returns the datagrams of the session; undefined if it has none. Throws `RpcError` if the session accepts no more
+   * calls.
+   */
   datagramsForCalls(): Datagrams | WebTransportDatagrams | undefined;
 }
 
-/** Creates a call that fails with `error`, and returns its answer. */
+/** Returns the promise or stream of a call that fails with `error`. */
 export function failedCall(method: AnyMethod, input: unknown, error: RpcError): AnyAnswer {
   const call = (method.calling as Calling).create(method, undefined, input);
   call.end(failureOf(error, method, undefined));
   return call.answer;
 }
 
-/** Makes the calls of one kind. Descriptors refer to it, so that a bundle contains only the kinds that its services use. */
+/**
+ * Creates the calls of one kind of method. Method descriptors refer to it, so that a bundle contains only the kinds
+ * that its services use.
+ */
 export interface Calling<Kind extends MethodKind = MethodKind> extends CallingCode<Kind> {
-  /** Creates a call; `start` makes it, and receives the input again. A call that fails before needs it to stop its source. */
+  /** Creates a call, which `start` then sends. If the call fails before that, it stops the item source in `input`. */
   create(method: AnyMethod, options: CallOptions | undefined, input: unknown): PendingCall;
 }
 
-/** Returns `calling` with the options of each call changed by `change`: the caller's side of an extension that does no more. */
+/**
+ * Returns a copy of `calling` that passes the options of each call through `change`. For the caller's side of an
+ * extension that only changes options.
+ */
 export function withCallOptions(
   calling: CallingCode,
   change: (options: CallOptions | undefined) => CallOptions,

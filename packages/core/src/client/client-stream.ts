@@ -16,7 +16,7 @@ import type { AnyAnswer } from "../call/base-caller.js";
 import { callWritable, relayTo, type WrittenCall } from "./call-writable.js";
 import { StreamedCall } from "./server-stream.js";
 
-/** The items that a caller streams, after its request. */
+/** Sends the items that a caller streams. */
 export class OutgoingItems implements ItemTarget {
   readonly flow: SendFlow;
   readonly rawPiece: number | undefined;
@@ -29,7 +29,7 @@ export class OutgoingItems implements ItemTarget {
   private readonly call: Call;
   private readonly compress: boolean | undefined;
 
-  /** @param compress whether items are compressed; undefined by their length */
+  /** @param compress whether to compress the items; undefined: depends on their length */
   constructor(call: Call, carrier: Carrier, id: number, limits: ClientLimits, compress: boolean | undefined) {
     const { method } = call;
     this.call = call;
@@ -63,13 +63,13 @@ export class OutgoingItems implements ItemTarget {
 
   fail(error: unknown): void {
     if (this.over) return;
-    // The source itself failed, or its pump stops it.
+    // The source has failed, or the loop that reads it stops it.
     this.onGivenUp = undefined;
     this.stop();
     this.call.giveUp(RpcError.from(error, "unknown"), "cancelled");
   }
 
-  /** Stops sending: the items have ended, the callee reads no more, or the call is over. */
+  /** Stops sending, because all items were sent, the callee stopped reading, or the call has ended. */
   stop(): void {
     if (this.over) return;
     this.over = true;
@@ -78,7 +78,7 @@ export class OutgoingItems implements ItemTarget {
   }
 }
 
-/** Makes calls that stream their input: request and items out, response or error in. */
+/** Client-streaming calls: the caller sends items, the callee sends one response. */
 export const clientStreamCalls: Calling<"client_stream"> = {
   kind: "client_stream",
   create: (method, _options, source) => new ClientStreamCall(method, source),
@@ -107,7 +107,7 @@ class ClientStreamCall extends AnsweredCall {
   }
 }
 
-/** Makes calls that stream both ways: request and items out, items in until end or error. */
+/** Duplex calls: both sides send items. */
 export const duplexCalls: Calling<"duplex"> = {
   kind: "duplex",
   create: (method, options) => new DuplexCall(method, options),

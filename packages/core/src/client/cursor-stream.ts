@@ -11,16 +11,19 @@ import type { Calling } from "./calling.js";
 import { foreignServerStreamCalls } from "./foreign-calls.js";
 import { serverStreamCalls } from "./server-stream.js";
 
-/** Starts the attempts of a stream. */
+/** The caller that makes the calls of which a stream with cursors consists. */
 type AttemptCaller = Pick<BaseCaller, "begin" | "resumption">;
 
-/** Makes calls whose items have cursors: a stream that lost its session is called again, after the last item. */
+/**
+ * Server-streaming calls whose items have cursors. If the session is lost, the method is called again on another
+ * session and continues after the last received item.
+ */
 export const cursorStreamCalls: Calling<"server_stream"> = around(serverStreamCalls);
 
-/** The same for clients that are generated for HTTP only. */
+/** Server-streaming calls with cursors, for clients that are generated for HTTP only. */
 export const foreignCursorStreamCalls: Calling<"server_stream"> = around(foreignServerStreamCalls);
 
-/** Returns code that makes a stream from several calls in succession, each made by `one`. */
+/** Returns calling code that resumes a stream by consecutive calls of the kind `one`. */
 function around(one: Calling<"server_stream">): Calling<"server_stream"> {
   return {
     ...one,
@@ -30,14 +33,14 @@ function around(one: Calling<"server_stream">): Calling<"server_stream"> {
   };
 }
 
-/** One attempt that is not over. */
+/** The current one of the calls of which a stream consists. */
 interface Running extends Attempt, ItemSink<unknown> {
   source: FedItems | undefined;
 }
 
 /**
- * Makes one stream out of several calls in succession. Only the latest attempt feeds it, beginning after the last item
- * of the one before: no item is lost or duplicated. Unread items stay readable after their call is lost.
+ * Makes one stream of several consecutive calls. Each call continues after the last item of the call before, so no item
+ * is lost or duplicated. Items that were received before a session was lost can still be read.
  */
 function cursorStream(
   caller: AttemptCaller,
@@ -47,14 +50,14 @@ function cursorStream(
 ): ItemStream<unknown> {
   const since = Date.now();
   const positions = new Positions(method.cursor as ItemCursor, options.from);
-  /** The cursors of the items in the queue. */
+  /** Cursors of the unread items, in the order of the items. */
   const cursors = new Fifo<Position>();
-  /** Number of items in the queue whose call is over. */
+  /** Number of unread items that an earlier call has delivered. */
   let left = 0;
   let running: Running | undefined;
   let failures = 0;
   let lostAt: number | undefined;
-  /** Whether a handler has started: from then on no refusal ends the stream. */
+  /** Whether any call has reached a handler. From then on, refused calls are retried. */
   let entered = false;
   let stopWaiting: (() => void) | undefined;
 
@@ -73,7 +76,7 @@ function cursorStream(
   const remainingMs = (): number | undefined =>
     options.timeoutMs === undefined ? undefined : options.timeoutMs - (Date.now() - since);
 
-  /** Stops feeding the stream from the current attempt. */
+  /** Disconnects the stream from its current call, and returns that call's items. */
   const detach = (): FedItems | undefined => {
     const attempt = running;
     running = undefined;
@@ -82,7 +85,7 @@ function cursorStream(
     return attempt?.source;
   };
 
-  /** Stops the current attempt. */
+  /** Cancels the current call. */
   const leave = (): void => detach()?.leave();
 
   const begin = (): void => {
@@ -126,7 +129,7 @@ function cursorStream(
       },
       start(source) {
         attempt.source = source;
-        // The attempt was left while it was started.
+        // The call was abandoned while it was being started.
         if (running !== attempt) source.leave();
       },
       push(item, size, held) {
@@ -169,7 +172,7 @@ function cursorStream(
     wait(unsuspend);
   };
 
-  /** Starts the next attempt after a delay. */
+  /** Makes the next call after a backoff delay. */
   const wait = (unsuspend: () => void): void => {
     const stop = scheduleAttempt(failures++, begin, { options, timeoutMs: remainingMs(), giveUp: end });
     stopWaiting = () => {

@@ -22,8 +22,8 @@ const KINDS: { readonly [Kind in MethodKind]: Calling<Kind> } = {
 };
 
 /**
- * Creates a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire format, `TypeError` for
- * an extension that is for other kinds of methods, or together with blobs or with items that have cursors.
+ * Creates the descriptor of a method without generated code. Throws `RangeError` if an id does not fit the wire format,
+ * and `TypeError` if the extension does not support this kind of method, blobs or cursors.
  */
 export function defineMethod<
   Kind extends MethodKind,

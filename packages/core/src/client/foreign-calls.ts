@@ -9,8 +9,8 @@ import type { Calling, CallingHost } from "./calling.js";
 import { failureOf, atEnd, PendingCall } from "./pending-call.js";
 
 // Call kinds for clients that are generated for a `ForeignClient` only, such as `httpTransport`. That client makes the
-// calls, so the code for sessions stays out of the bundle. Separate objects, not a function: a bundle contains only
-// those it uses.
+// calls, so the bundle contains no code for sessions. Each kind is a separate object, so that a bundle contains only
+// the kinds that it uses.
 
 export const foreignUnaryCalls: Calling<"unary"> = {
   kind: "unary",
@@ -37,7 +37,7 @@ export const foreignDuplexCalls: Calling<"duplex"> = {
   create: (method) => new FollowingDuplex(method),
 };
 
-/** A call that only another caller can make. */
+/** A call that a session cannot make, because the client was generated for HTTP only. A `ForeignClient` makes it. */
 abstract class FollowingCall extends PendingCall {
   start({ peer }: CallingHost): void {
     const hint = "generate it with quicrpc gen --target client";

@@ -13,21 +13,21 @@ import { directDatagrams } from "../transport/web-session.js";
 import { DatagramKind, FLAG_HEAD } from "../wire/frame.js";
 import { FrameWriter } from "../wire/writer.js";
 
-/** Makes notifications, for which no response is awaited. */
+/** Notifications: calls without a response. */
 export const notifyCalls: Calling<"notify"> = {
   kind: "notify",
   create: (method) => new Notification(method),
 };
 
-/** Makes notifications by datagram, if the transport has datagrams and the notification fits one. */
+/** Notifications that are sent as datagrams, if the transport supports datagrams and the message fits into one. */
 export const datagramCalls: Calling<"notify"> = {
   kind: "notify",
   create: (method) => new DatagramNotification(method),
 };
 
-/** A notification: it is over when it was handed to the transport. */
+/** A notification. It ends as soon as it was handed to the transport. */
 class Notification extends PendingCall {
-  /** Created if the answer is asked for before the notification was sent. */
+  /** Created when `answer` is read before the notification was sent. */
   private later: Deferred<void> | undefined = undefined;
   private result: Promise<void> = SENT;
 
@@ -73,12 +73,12 @@ class DatagramNotification extends Notification {
   }
 }
 
-/** The answer of every notification that was sent. */
+/** The promise that all sent notifications return. */
 const SENT: Promise<void> = Promise.resolve();
 
 /**
- * Sends a notification as a datagram (prefix | kind (varint) | one notify frame). If none can carry it, returns false,
- * or throws `RpcError` if the caller allows no other way.
+ * Sends a notification as a datagram: prefix | kind (varint) | one notify frame. If that is not possible, returns
+ * false, or throws `RpcError` if the option `fallback` is "none".
  */
 function notifyByDatagram(
   host: CallingHost,
@@ -102,7 +102,7 @@ function send(
   if (datagrams === undefined) {
     return new RpcError("unimplemented", `${name} is sent as a datagram, and this session has none`);
   }
-  // A separate writer: the encoder runs user code, which may send notifications too.
+  // A separate writer, because the encoder runs user code, which may send notifications too.
   const out = new FrameWriter(256);
   out.bytes(host.settings.prefix);
   out.varint(DatagramKind.Notify);
@@ -112,7 +112,7 @@ function send(
     const text = `${name} makes a datagram of ${out.position} bytes, and this session carries ${maxSize}`;
     return new RpcError("resource_exhausted", text);
   }
-  // A datagram that is dropped at once counts as lost.
+  // A datagram that the transport drops counts as lost.
   datagrams.send(out.written());
   return undefined;
 }

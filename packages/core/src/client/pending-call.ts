@@ -7,8 +7,8 @@ import type { CallingHost } from "./calling.js";
 import { isEndOfSession, noteEndOfSession } from "../transport/close-codes.js";
 
 /**
- * Returns the error for the caller of one call, which names method and peer. Calls that end together, such as with
- * their session, get an error each.
+ * Returns `error` with the names of the method and the peer added to its message. Returns a copy if `error` already
+ * belongs to a call, so that calls that fail together do not share an error.
  */
 export function failureOf(error: RpcError, method: AnyMethod, peer: string | undefined): RpcError {
   return callFailure(error.fromCall ? copyOf(error) : error, fullName(method), peer);
@@ -20,55 +20,60 @@ function copyOf(error: RpcError): RpcError {
   return isEndOfSession(error) ? noteEndOfSession(copy) : copy;
 }
 
-/** Decides what happens at the end of a call, for callers that make a call on one session after another. */
+/** Decides whether a call that has ended is made again, for callers that repeat calls on another session. */
 export interface CallOwner {
-  /** Called with the error of a call, or undefined if it succeeded. Returns true if the call will be made again. */
+  /**
+   * Called when a call has ended: with its error, or with undefined if it succeeded. Returns true if the call will be
+   * made again.
+   */
   onOver(error: RpcError | undefined): boolean;
 }
 
-/** The items that a caller streams, as its call sees them. */
+/** The sender of the items of a call. */
 export interface SentItems extends ItemTarget {
-  /** Stops sending: the call is over. */
+  /** Stops sending, because the call has ended. */
   stop(): void;
 }
 
-/** A call from its creation, when there may be no session for it yet, to its end. */
+/** A call from its creation to its end. A session to send it on may only be available later. */
 export abstract class PendingCall {
-  /** The answer that the program receives. */
+  /** The promise or stream that the application receives. */
   abstract readonly answer: AnyAnswer;
   owner: CallOwner | undefined = undefined;
   over = false;
   readonly method: AnyMethod;
-  /** Ends what must end with the call: a wait for a session, or the watch on signals and timeout. */
+  /** Called when the call ends. Stops waiting for a session, or watching the call's signals and timeout. */
   unwatch: (() => void) | undefined = undefined;
-  /** The source of the items that the caller streams, until another object reads and stops it. */
+  /** The source of the caller's items, until the sending code takes it over. */
   declare source?: unknown;
-  /** Sends the items that the caller streams; absent before the call is started, and for a call with one message. */
+  /** Sends the items of the caller. Absent before the call is started, and if the caller sends a single message. */
   declare items?: SentItems | undefined;
-  /** Called when `items` was set, for a call whose caller writes them. */
+  /** Called when `items` was set. Used by duplex calls, whose application writes the items. */
   declare onStarted?: (() => void) | undefined;
 
   constructor(method: AnyMethod) {
     this.method = method;
   }
 
-  /** Makes the call on a session. Never throws. */
+  /** Sends the call on a session. Never throws: a failure ends the call. */
   abstract start(host: CallingHost, input: unknown, options: CallOptions | undefined): void;
 
-  /** Takes the answer of a call that another caller makes in place of this one. Absent if the answer is a promise. */
+  /**
+   * Forwards the stream of a call that another caller makes in place of this one. Absent if the response is a promise.
+   */
   follow?(answer: unknown): void;
 
-  /** Whether items of the answer, or their end, have arrived. Absent if the answer is a promise. */
+  /** Returns whether items of the response, or its end, have arrived. Absent if the response is a promise. */
   received?(): boolean;
 
-  /** Ends the call, unless it is over. The program receives the error as it is. */
+  /** Ends the call, unless it has already ended. The application receives `error` unchanged. */
   end(error: RpcError | undefined, result?: unknown): void {
     if (this.over) return;
     this.settle();
     this.finish(error, result);
   }
 
-  /** Called when the call is over, successfully or not. */
+  /** Called when the call has succeeded or failed: stops its timers and its items. */
   protected settle(): void {
     this.over = true;
     this.unwatch?.();
@@ -76,23 +81,25 @@ export abstract class PendingCall {
     this.items?.stop();
   }
 
-  /** Passes the end of the call to the program, unless its owner makes it again. */
+  /** Passes the result or error to the application, unless the owner makes the call again. */
   protected finish(error: RpcError | undefined, result?: unknown): void {
     if (this.owner?.onOver(error)) this.over = false;
     else this.conclude(error, result);
   }
 
-  /** Passes the end of the call to the program. */
+  /** Passes the result or error to the application. */
   protected abstract conclude(error: RpcError | undefined, result: unknown): void;
 }
 
-/** Calls `stop` when a call ends that was not started, or takes another call's answer. */
+/** Calls `stop` when `call` ends. For a call that was not started, or that follows another caller's call. */
 export function atEnd(call: PendingCall, stop: () => void): void {
   if (call.over) stop();
   else call.unwatch = stop;
 }
 
-/** Has a call take the answer of one that another caller makes in its place. */
+/**
+ * Settles `call` in the same way as `answer`, the promise or stream of the call that another caller makes in its place.
+ */
 export function followAnswer(call: PendingCall, answer: unknown): void {
   call.source = undefined;
   if (call.follow === undefined) {

@@ -12,21 +12,21 @@ import { Call } from "./call.js";
 import { atEnd } from "./pending-call.js";
 import type { Calling } from "./calling.js";
 
-/** Makes calls that stream their answer: request out, items in until end or error. */
+/** Server-streaming calls: the caller sends one request, the callee sends items. */
 export const serverStreamCalls: Calling<"server_stream"> = {
   kind: "server_stream",
   create: (method, options) => new StreamedCall(method, options),
 };
 
-/** A call whose answer is a stream: server streaming, or duplex. */
+/** A call whose response is a stream: server-streaming or duplex. */
 export class StreamedCall extends Call {
-  /** Called at the end, with the error, or undefined after a good one. */
+  /** Called when the call has ended: with its error, or with undefined if it succeeded. */
   onOver: ((error: RpcError | undefined) => void) | undefined = undefined;
   readonly receiver: ItemReceiver;
 
   constructor(method: AnyMethod, options: CallOptions | undefined) {
     super(method);
-    // No stack: the caller stops reading deliberately, and capturing it takes longer than the rest.
+    // An error without a stack, because the caller stops deliberately and capturing a stack is slow.
     const leave = (): void => this.giveUp(untracedError("cancelled", "the caller wants no more items"));
     this.receiver = new ItemReceiver(leave, options?.attempt !== undefined);
   }

@@ -7,22 +7,22 @@ import { Call } from "./call.js";
 import type { Calling } from "./calling.js";
 import { failureOf } from "./pending-call.js";
 
-/** Makes unary calls: request out, response or error in. */
+/** Unary calls: one request, one response. */
 export const unaryCalls: Calling<"unary"> = {
   kind: "unary",
   create: (method) => new AnsweredCall(method),
 };
 
-/** Resolves the most recently created promise. */
+/** Resolver of the promise that was created last. */
 let kept: (answer: unknown) => void;
 
-// One function for all calls, which `new Promise` calls before it returns: a function for each call would take as much
-// memory as its promise.
+// `new Promise` calls this function before it returns. It is the same for all calls, because a closure for each call
+// would take as much memory as its promise.
 function keepResolve(resolve: (answer: unknown) => void): void {
   kept = resolve;
 }
 
-/** A call with one answer: unary, or client streaming. */
+/** A call with a single response: unary or client-streaming. */
 export class AnsweredCall extends Call {
   readonly answer: Promise<unknown> = new Promise(keepResolve);
   private readonly resolve: (answer: unknown) => void = kept;

@@ -8,15 +8,18 @@ import { immediate } from "../turn-pace.js";
 import type { ErrorHook } from "./dispatch.js";
 import type { ServerLoad } from "./server-load.js";
 
-/** Decides, for all sessions that share it, whether calls are accepted. */
+/** Decides for each incoming call whether the server is too busy for it. Sessions may share a load shedder. */
 export interface LoadShedder {
-  /** Returns the reason to refuse a call that arrives now, with `unavailable`; undefined if it is accepted. Called for every call. */
+  /**
+   * Called for every incoming call. Returns undefined to accept the call, or the reason to refuse it with
+   * `unavailable`.
+   */
   objection(): string | undefined;
-  /** Called when an asynchronous call starts (1), and when it is over and its handler has settled (-1). */
+  /** Called with 1 when an asynchronous call starts, and with -1 when the call and its handler have ended. */
   onCalls?(change: 1 | -1): void;
 }
 
-/** Wraps `shedder` so that its exceptions are passed to `onError`. A call for which it throws is refused. */
+/** Wraps `shedder` so that its exceptions are passed to `onError`. If `objection` throws, the call is refused. */
 export function guardedShedder(shedder: LoadShedder, onError: ErrorHook): LoadShedder {
   const report = (thrown: unknown): void => onError(thrown, { method: "loadShedder" });
   return {
@@ -32,65 +35,71 @@ export function guardedShedder(shedder: LoadShedder, onError: ErrorHook): LoadSh
   };
 }
 
-/** Limits the calls of each client, if several clients share the limiter. */
+/** Limits the calls of each client, for a server on which several clients share one limit. */
 export interface ClientShares {
   /**
-   * Throws `RpcError` if the client has too many calls.
-   * @param client undefined for a client that is not distinguished
-   * @param calls number of calls of all clients
+   * Throws `RpcError` if the client has too many calls in progress.
+   *
+   * @param client client id; undefined for an unidentified client
+   * @param calls number of calls of all clients together
    */
   requireRoom(client: string | undefined, calls: number): void;
-  /** Called when the client has one more call (1), or one fewer (-1). */
+  /** Called with 1 when a call of the client starts, and with -1 when it ends. */
   count(client: string | undefined, change: 1 | -1): void;
 }
 
-/** Settings of admission. */
+/** Settings of `Admission`. */
 export interface AdmissionSettings {
   readonly limits: Limits;
   readonly loadShedder: LoadShedder | undefined;
   readonly load: ServerLoad;
   readonly onError: ErrorHook;
   readonly shares?: ClientShares;
-  /** Whether the session is being drained. */
+  /** Returns true if the session is draining and refuses new calls. */
   isRefusing(): boolean;
-  /** Called when no call is in progress. */
+  /** Called when the last call in progress has ended. */
   onIdle(): void;
 }
 
-/** Milliseconds for which handlers run before the calls that follow wait for the next turn of the event loop. */
+/** Time in milliseconds for which handlers may run before further calls wait for the next turn of the event loop. */
 const TURN_MS = 5;
-/** Milliseconds that an asynchronous call counts for, in addition to its handler: what it does after an `await` is not timed. */
+/**
+ * Estimated time in milliseconds of the code that an asynchronous handler runs after an `await`, which is not measured.
+ */
 const ASYNC_MS = 0.005;
-/** Most calls that wait for the next turn. With more, the oldest starts at once, so that waiting calls take little memory. */
+/**
+ * Maximum number of calls that wait for the next turn of the event loop. Beyond it, the oldest waiting call starts at
+ * once, to save memory.
+ */
 const MAX_WAITING_FOR_TURN = 4096;
-/** Bytes of memory of one value, by estimate. */
+/** Estimated memory of one decoded value, in bytes. */
 const VALUE_BYTES = 32;
-/** Most bytes for which other sessions are closed before a message is decoded. */
+/** Maximum number of bytes for which other sessions may be closed before a message is decoded. */
 const MADE_ROOM = 65_536;
-/** Handlers that return within this many milliseconds are timed less often. */
+/** If a handler returns within this many milliseconds, later handlers are measured less often. */
 const QUICK_MS = 1;
-/** Most handlers from one that is timed to the next. */
+/** Maximum number of handlers from one measured handler to the next. */
 const MAX_INTERVAL = 32;
 
 /**
- * Decides whether a call of the peer is served now, later, or not at all. A call waits while as many as are allowed are in progress, and
- * when handlers have run for a while: then other sessions have their turn.
+ * Decides whether an incoming call is served now, served later, or refused. A call waits while `limits.maxCalls` calls
+ * are in progress, or after handlers have run for a while, so that other sessions can run.
  */
 export class Admission {
   readonly #settings: AdmissionSettings;
   #inProgress = 0;
-  /** Running handlers whose call is over. */
+  /** Number of handlers that are still running although their call has ended. */
   #outliving = 0;
   #starting = false;
-  /** Calls that wait, in order; undefined until there is one. */
+  /** Waiting calls, in the order of their arrival; undefined until a call has to wait. */
   #waiting: Set<() => void> | undefined = undefined;
-  /** Whether handlers have run for `TURN_MS`. */
+  /** Whether handlers have used up the `TURN_MS` of this turn of the event loop. */
   #isTurnOver = false;
-  /** Estimated milliseconds for which handlers have run in this turn. */
+  /** Estimated time for which handlers have run in this turn of the event loop, in milliseconds. */
   #usedMs = 0;
-  /** Number of handlers that the latest measured time stands for. */
+  /** Number of handlers per measured handler. */
   #interval = 1;
-  /** Number of handlers until one is to be run by `runTimed`. */
+  /** Number of handlers to run until the next one is measured by `runTimed`. */
   untimed = 1;
 
   constructor(settings: AdmissionSettings) {
@@ -101,12 +110,12 @@ export class Admission {
     return this.#settings.load;
   }
 
-  /** Number of calls and notifications in progress, including those that wait for their turn. */
+  /** Number of calls and notifications in progress or waiting. */
   get calls(): number {
     return this.#inProgress + (this.#waiting?.size ?? 0);
   }
 
-  /** Whether an accepted call has to wait. */
+  /** Whether a newly accepted call has to wait before its handler runs. */
   get mustWait(): boolean {
     return this.#isTurnOver || this.#isFull;
   }
@@ -115,7 +124,10 @@ export class Admission {
     return this.#inProgress >= this.#settings.limits.maxCalls;
   }
 
-  /** Runs a handler by `run`, and ends the turn if handlers have run for long. */
+  /**
+   * Runs a handler and measures its time. If handlers have run for too long, later calls wait for the next turn of the
+   * event loop.
+   */
   runTimed(run: () => void): void {
     const begun = performance.now();
     run();
@@ -133,7 +145,8 @@ export class Admission {
   }
 
   /**
-   * Throws `RpcError` if a request is refused; no handler has seen it then.
+   * Throws `RpcError` if a new request must be refused; its handler does not run then.
+   *
    * @param client client id, if several clients share the limiter
    */
   requireRoom(client?: string): void {
@@ -148,15 +161,15 @@ export class Admission {
   }
 
   /**
-   * The same for a notification. A draining server accepts it, because its sender could not be told that it was
-   * refused.
+   * Throws `RpcError` if a new notification must be refused. A draining session still accepts notifications, because
+   * their sender would not learn of a refusal.
    */
   requireRoomForNotify(): void {
     this.#shed();
     if (this.#isFull) throw refusal("resource_exhausted", this.#crowd(this.#inProgress));
   }
 
-  /** Counts an asynchronous call that starts. */
+  /** Counts an asynchronous call as in progress. */
   begin(client?: string): void {
     this.#settings.shares?.count(client, 1);
     this.#start();
@@ -170,8 +183,8 @@ export class Admission {
   }
 
   /**
-   * Counts a call that runs elsewhere and cannot wait for its turn. Returns the function to call when it is over.
-   * Throws `RpcError` if there is no place for it.
+   * Counts a call in progress that is served outside of this session and cannot wait. Returns the function to call when
+   * it ends. Throws `RpcError` if `limits.maxCalls` calls are in progress.
    */
   attach(client?: string): () => void {
     if (this.#isFull) throw refusal("resource_exhausted", this.#crowd(this.#inProgress));
@@ -186,8 +199,9 @@ export class Admission {
   }
 
   /**
-   * A call of `method` is over, but its handler has not settled: it stays in progress, and is reported after a while.
-   * Returns the function to call, in addition to `end`, when the handler has settled.
+   * Called when a call of `method` has ended but its handler is still running. The handler still counts as a call in
+   * progress, and is reported to `onError` after `limits.handlerGraceMs`. Returns the function to call when the handler
+   * has settled, in addition to `end`.
    */
   outlive(method: string): () => void {
     const { load, limits, onError } = this.#settings;
@@ -203,7 +217,7 @@ export class Admission {
     };
   }
 
-  /** Called when a started call is over and its handler has settled. */
+  /** Called when a call has ended and its handler has settled. */
   end(client?: string): void {
     this.#settings.shares?.count(client, -1);
     this.#inProgress--;
@@ -213,7 +227,10 @@ export class Admission {
     this.#checkIdle();
   }
 
-  /** Calls `start` when it is the call's turn; it is counted then, without `begin`. Returns a function that ends the wait. */
+  /**
+   * Puts a call in the queue. Counts it as in progress and calls `start` when it may run. Returns a function that
+   * removes it from the queue.
+   */
   wait(start: () => void, client?: string): () => void {
     this.#settings.shares?.count(client, 1);
     const entry = (): void => {
@@ -234,7 +251,7 @@ export class Admission {
     };
   }
 
-  /** Starts waiting calls, in a loop: one that ends at once makes room for the next. */
+  /** Starts waiting calls while there is room. It is a loop, because a started call may end at once. */
   #startWaiting(): void {
     const waiting = this.#waiting;
     if (waiting === undefined || this.#starting) return;
@@ -268,20 +285,28 @@ function refusal(code: "unavailable" | "resource_exhausted", text: string): RpcE
 }
 
 /**
- * Closes sessions that hold more if the server has no room for the values of a message of this many bytes, or for the
- * first of them. The decoder refuses a message that does not fit all the same.
+ * Makes room in the server's memory budget for decoding a message of `bytes` bytes, by closing sessions that use more
+ * memory. If that does not suffice, the decoder refuses the message.
  */
 export function makeRoomToDecode(budget: MemoryBudget, bytes: number): void {
   const needed = Math.min(bytes * VALUE_BYTES, MADE_ROOM, budget.max - budget.held);
   if (needed > 0) makeRoom(budget, needed);
 }
 
-/** Throws `RpcError`, with `refused`, if the budget has no room for this many more bytes. Charges nothing. */
+/**
+ * Throws `RpcError`, with `refused` set, if the memory budget has no room for `bytes` more bytes. Does not reserve
+ * them.
+ *
+ * @param what describes the data, for the error message
+ */
 export function requireRoom(budget: MemoryBudget, bytes: number, what: string): void {
   if (!makeRoom(budget, bytes)) throw budget.refusal(what, true, bytes);
 }
 
-/** Returns true if the budget has room for this many more bytes, if necessary after sessions that hold more are closed. */
+/**
+ * Returns true if the memory budget has room for `bytes` more bytes, possibly after closing sessions that use more
+ * memory.
+ */
 function makeRoom(budget: MemoryBudget, bytes: number): boolean {
   if (bytes <= budget.room) return true;
   const fits = budget.charge(bytes);
@@ -290,11 +315,14 @@ function makeRoom(budget: MemoryBudget, bytes: number): boolean {
 }
 
 /**
- * Returns the bytes that a call is charged if it stays open after its handler has returned, given the bytes of its
- * request and of its decoded message. Throws `RpcError` if the budget has no room for them.
+ * Returns the number of bytes to charge to the memory budget for a call that stays in progress after its handler has
+ * returned. Throws `RpcError` if the budget has no room.
+ *
+ * @param bytes size of the request
+ * @param message estimated size of the decoded message in memory
  */
 export function callBytes(budget: MemoryBudget, bytes: number, message: number): number {
-  // Metadata is kept undecoded, within the call's bytes.
+  // Undecoded metadata is part of the request's bytes.
   const held = CALL_BYTES + Math.max(bytes, message);
   requireRoom(budget, held, "the call");
   return held;

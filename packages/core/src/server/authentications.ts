@@ -5,22 +5,26 @@ import type { Limits } from "../limits.js";
 import type { ErrorHook } from "./dispatch.js";
 import type { Awaitable } from "./router.js";
 
-/** Largest share of all places for one source, so that others find some free. */
+/** Maximum fraction of the concurrent authentications that one source may use. */
 const SOURCE_SHARE = 3 / 4;
-/** Number of applicants that may wait per place. */
+/** Number of peers that may wait, for each permitted concurrent authentication. */
 const WAITING_PER_PLACE = 16;
 
-/** The peer of a session, or the sender of an HTTP request, that asks to be authenticated. */
+/** A peer that waits for authentication: of a session, or the sender of an HTTP request. */
 export interface UnauthenticatedPeer<Who> {
   readonly peer: Who;
-  /** Identifies the source, such as an address: sources take turns, so that one cannot keep others out. */
+  /**
+   * Identifies the source of the peer, such as its address. Sources take turns, so that one cannot block the others.
+   */
   readonly source: string;
-  /** Text of the error if the time is over: "the session was not authenticated within …". */
+  /**
+   * Returns the error message if authentication takes too long, such as "the session was not authenticated within …".
+   */
   readonly late: () => string;
   readonly pending: {
-    /** Milliseconds left for the decision. */
+    /** Time left for authentication, in milliseconds. */
     readonly remainingMs: number;
-    /** Calls `listener` once when the decision is no longer needed. */
+    /** Calls `listener` once when the peer disconnects, so that the result is no longer needed. */
     onGone(listener: () => void): void;
   };
 }
@@ -32,23 +36,24 @@ export interface AuthenticationSettings<Who, Context> {
   readonly onError: ErrorHook;
 }
 
-/** An applicant that waits for a place. */
+/** A peer that waits until its `authenticate` call may start. */
 interface Waiting {
   readonly start: () => void;
   readonly fail: (error: RpcError) => void;
 }
 
 /**
- * The calls of `authenticate` of one server, at most `limits.maxAuthentications` at once. Each counts until it has
- * settled, even if its peer has disconnected. Others wait for a place while their time lasts. Each source has a share
- * of the places, and sources take turns. If too many wait, the newest of the source with the most is refused.
+ * Runs the `authenticate` calls of one server, at most `limits.maxAuthentications` at once. A call counts until it has
+ * settled, even if its peer has disconnected. Further peers wait in a queue; sources take turns, and each may use only
+ * a part of the concurrent calls. If too many peers wait, the newest one of the source with the most waiting peers is
+ * refused.
  */
 export class Authentications<Who, Context> {
-  /** Calls that have not settled. */
+  /** Number of `authenticate` calls that have not settled. */
   running = 0;
-  /** Running calls whose result is no longer awaited. */
+  /** Number of running `authenticate` calls whose result is no longer needed. */
   private outliving = 0;
-  /** Calls that have not settled, by source. */
+  /** Number of running `authenticate` calls, by source. */
   private readonly bySource: Map<string, number> = new Map();
   private readonly waiting: FairQueue<Waiting> = new FairQueue();
   private readonly settings: AuthenticationSettings<Who, Context>;
@@ -58,8 +63,8 @@ export class Authentications<Who, Context> {
   }
 
   /**
-   * Returns the result of `authenticate`. Rejects with `deadline_exceeded` when its time is over, with `cancelled` if
-   * the peer has disconnected, and with `resource_exhausted` if too many wait.
+   * Calls `authenticate`, possibly after waiting, and returns its result. Rejects with `RpcError`: `deadline_exceeded`
+   * if it takes too long, `cancelled` if the peer has disconnected, `resource_exhausted` if too many peers wait.
    */
   run({ peer, source, pending, late }: UnauthenticatedPeer<Who>): Promise<Context> {
     const { authenticate, limits } = this.settings;
@@ -80,7 +85,7 @@ export class Authentications<Who, Context> {
       const start = (): void => {
         begun = true;
         this.count(source, 1);
-        // An exception becomes a rejection.
+        // The async function converts an exception to a rejection.
         const result = (async () => authenticate(peer, controller.signal))();
         result.finally(settled).then(resolve, reject);
       };
@@ -140,7 +145,10 @@ export class Authentications<Who, Context> {
     return new RpcError("resource_exhausted", text, { refused: true });
   }
 
-  /** Reports calls that do not settle, because they keep others waiting. */
+  /**
+   * Reports an `authenticate` call to `onError` if it does not settle within `limits.handlerGraceMs` although its
+   * result is no longer needed.
+   */
   private remind(): Expiry {
     const { limits, onError } = this.settings;
     const { handlerGraceMs } = limits;

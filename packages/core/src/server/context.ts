@@ -8,11 +8,11 @@ import type { Awaitable } from "./router.js";
 import type { OnceSettings } from "./once-options.js";
 import type { HeadFields } from "../wire/head.js";
 
-/** Metadata that a handler sends with its response, as heads of the response's frames. */
+/** Metadata and trailers that a handler sends with its response. */
 export class AnswerHeads {
   readonly metadata: Metadata = new Metadata();
   readonly trailers: Metadata = new Metadata();
-  /** Fingerprint of the method's schema, if the caller has another one. */
+  /** Hash of this side's schema of the method. Set if the caller's schema differs. */
   fingerprint: number | undefined = undefined;
   private metadataSent = false;
   private readonly maxBytes: number;
@@ -21,14 +21,20 @@ export class AnswerHeads {
     this.maxBytes = maxMetadataBytes;
   }
 
-  /** Returns the head that precedes the response; undefined if there is none. Throws `RpcError` `resource_exhausted`. */
+  /**
+   * Returns the response metadata to send before the response; undefined if there is none. Throws `RpcError`
+   * `resource_exhausted` if it exceeds `limits.maxMetadataBytes`.
+   */
   first(): HeadFields | undefined {
     const head = this.unsent();
     this.metadataSent = true;
     return head;
   }
 
-  /** Returns the head of the last frame; an error's metadata is among its trailers. Throws as `first` does. */
+  /**
+   * Returns the head of the response's last frame: trailers, and response metadata that was not sent yet. The metadata
+   * of `error` is added to the trailers. Throws in the same way as `first`.
+   */
   last(error?: RpcError): HeadFields | undefined {
     const said = error === undefined || error.metadata.size === 0;
     const all = said ? this.trailers : new Metadata([...this.trailers, ...error.metadata]);
@@ -45,74 +51,78 @@ export class AnswerHeads {
   }
 }
 
-/** A call as its handler sees it. */
+/** Information about a call, for its handler. */
 export interface CallContext<Context = unknown> {
-  /** Fires when the caller cancels, the deadline passes or the session ends; the reason is an `RpcError`. */
+  /**
+   * Signal that aborts when the caller cancels the call, the deadline passes or the session ends. The reason is an
+   * `RpcError`.
+   */
   readonly signal: AbortSignal;
-  /** When the caller stops waiting, in milliseconds since the epoch by this side's clock; undefined: never. */
+  /** Deadline of the call, in milliseconds since the Unix epoch by this side's clock; undefined if there is none. */
   readonly deadline: number | undefined;
-  /** Metadata that the caller sent with its request. */
+  /** Metadata of the request. */
   readonly metadata: Metadata;
   /**
-   * Cursor of the last item that the caller has received, if the method's items have cursors: the caller asks for those
-   * that follow. Undefined if it has received none. A handler that no longer knows the cursor throws `CURSOR_EXPIRED`.
+   * Cursor of the last item that the caller has received, for methods whose items have cursors: the handler continues
+   * after that item. Undefined if the stream starts from the beginning. A handler that no longer knows the cursor
+   * throws the error `CURSOR_EXPIRED`.
    */
   readonly resumeFrom: string | undefined;
-  /** Goes to the caller with the answer, or before the first item. */
+  /** Metadata to send with the response, or before the first item of a stream. */
   readonly responseMetadata: Metadata;
-  /** Goes to the caller with the last word, be it good or an error. */
+  /** Metadata to send at the end of the call, whether it succeeds or fails. */
   readonly trailers: Metadata;
   /**
-   * Sends `responseMetadata` now; later changes to it do not arrive. Throws `RpcError` `resource_exhausted` when it is
-   * larger than `limits.maxMetadataBytes`.
+   * Sends `responseMetadata` now; later changes to it have no effect. Throws `RpcError` `resource_exhausted` if it
+   * exceeds `limits.maxMetadataBytes`.
    */
   sendResponseMetadata(): void;
   /**
-   * Whether to compress the answer, if the caller can decompress it. Undefined, the initial value: messages of at least
-   * `compression.minBytes` of the session. Messages that would not get shorter, or would shrink to less than a hundredth
-   * (beyond 4 KiB), are sent uncompressed in any case.
+   * Whether to compress the messages of the response, if the caller can decompress them. Undefined, the initial value:
+   * messages of at least `compression.minBytes` bytes are compressed. Messages that would not get shorter, and messages
+   * over 4 KiB that would shrink to less than a hundredth, are never compressed.
    */
   compress: boolean | undefined;
   /** The method that was called. */
   readonly method: AnyMethod;
-  /** Calls back to the caller, over the same session. */
+  /** Makes calls to the caller, over the session of this call. */
   readonly session: TypedCaller;
-  /** The application's value for the connection, such as the result of `authenticate`. */
+  /** The application's value for the client's connection: the result of `authenticate`, or the option `connection`. */
   readonly connection: Context;
   /**
-   * The client's current connection value: `connection` keeps its value from the start of the call, while this one
-   * follows renewals of the credentials.
+   * The connection value after the latest renewal of the client's credentials. `connection` keeps its value from the
+   * start of the call.
    */
   readonly latestConnection: Context;
   /**
-   * Calls `check` whenever the client's credentials are renewed during the call, with a context of the latest
-   * connection. If it throws, or rejects, with an `RpcError`, the call fails with it.
+   * Registers a function that runs each time that the client renews its credentials during the call. Its argument is a
+   * context with the new connection value. If the function throws or rejects, the call fails.
    */
   onRenewal(check: (context: CallContext<Context>) => Awaitable<void>): void;
   /**
-   * Identifies the call in a handler of a `once` method; undefined in others. Such a handler runs to its end even if
-   * its caller disconnects: its `signal` fires only when the call's lease is lost.
+   * Identifies a call of a `once` method; undefined for other methods. The handler of a `once` method continues even if
+   * its caller disconnects; `signal` aborts only if the server loses the right to run the call (its lease).
    */
   readonly once: OnceIdentity | undefined;
 }
 
-/** The name of a call that takes effect once. */
+/** Identifies a call of a `once` method. */
 export interface OnceIdentity {
-  /** Unique for principal, method and key. Commit it in the transaction of the effect. */
+  /** Unique for each principal, method and key. Store it in the same database transaction as the effect of the call. */
   readonly id: string;
-  /** The caller's key. */
+  /** Key that the caller has chosen for the call. */
   readonly key: string;
   readonly principal: string;
 }
 
-/** Returns the principal of a call, as a text that no other principal has. */
+/** Returns a string that identifies the principal (user or client) of a call. */
 export type PrincipalOf<Context> = (context: CallContext<Context>) => string;
 
-/** Settings that the contexts of a session's calls share. */
+/** Settings that all calls of a session share. */
 export interface ContextSettings<Context> {
   readonly session: TypedCaller;
   readonly connection: Context;
-  /** The client's identity, if it can renew its credentials on its session. */
+  /** Current identity of the client. Undefined if the client cannot renew its credentials on this session. */
   readonly identity?: Identity<Context> | undefined;
   readonly limits: Limits;
   readonly once?: OnceSettings | undefined;
@@ -121,23 +131,29 @@ export interface ContextSettings<Context> {
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
 }
 
-/** Metadata of a request, or a source that supplies it on demand. */
+/** Metadata of a request: encoded, decoded, or a function that returns it. */
 export type ReceivedMetadata = RawMetadata | Metadata | (() => Metadata) | undefined;
 
-/** The context of one call. Expensive parts are created on first access: a signal costs more than a small call. */
+/**
+ * Implementation of `CallContext`. Its `AbortSignal` and metadata are created on first access, because a signal costs
+ * more than a small call.
+ */
 export class IncomingContext<Context> implements CallContext<Context> {
   readonly deadline: number | undefined;
   readonly method: AnyMethod;
   readonly resumeFrom: string | undefined;
   compress: boolean | undefined = undefined;
-  /** Metadata that the handler sends with its answer; undefined until there is some. */
+  /** Metadata and trailers of the response; undefined until the handler accesses them. */
   answerHeads: AnswerHeads | undefined = undefined;
-  /** The call's answer; undefined for a notification. */
+  /** Sends the response of the call; undefined for a notification. */
   reply: { sendMetadata(): void; revoke(error: RpcError): void } | undefined = undefined;
-  /** Set when the handler of a `once` method is entered: from then on it is not aborted when the caller leaves. */
+  /**
+   * Set when the handler of a `once` method has started. From then on, a disconnected caller does not abort the
+   * handler.
+   */
   once: OnceIdentity | undefined = undefined;
   #over = false;
-  /** To be called after renewals. */
+  /** Runs the functions registered by `onRenewal`; undefined if there are none. */
   #checks: (() => void) | undefined = undefined;
   readonly #settings: ContextSettings<Context>;
   #received: ReceivedMetadata;
@@ -191,14 +207,14 @@ export class IncomingContext<Context> implements CallContext<Context> {
     this.#checks = both;
   }
 
-  /** The call is over: its checks are forgotten. */
+  /** Called when the call has ended. Removes the functions registered by `onRenewal`. */
   over(): void {
     this.#over = true;
     if (this.#checks !== undefined) this.#settings.identity?.unwatch(this.#checks);
     this.#checks = undefined;
   }
 
-  /** Returns the context that this call would have if its client made it now. */
+  /** Returns a context of the same call with the latest connection value. */
   #renewed(): IncomingContext<Context> {
     const settings = { ...this.#settings, connection: this.latestConnection };
     const timeoutMs = this.deadline === undefined ? undefined : this.deadline - Date.now();
@@ -233,7 +249,7 @@ export class IncomingContext<Context> implements CallContext<Context> {
     return this.#controller.signal;
   }
 
-  /** The caller has another schema of the method: the answer tells of ours. */
+  /** Called if the caller's schema of the method differs. The response then contains the hash of this side's schema. */
   tellSchema(): void {
     this.#heads().fingerprint = this.method.fingerprint;
   }
@@ -242,27 +258,27 @@ export class IncomingContext<Context> implements CallContext<Context> {
     return this.#settings.once;
   }
 
-  /** The caller is gone, or the deadline has passed. */
+  /** True if the caller has cancelled or disconnected, or the deadline has passed. */
   get hasEnded(): boolean {
     return this.#reason !== undefined;
   }
 
-  /** Throws the reason why the call has ended. */
+  /** Throws the reason if the call was cancelled or its deadline has passed. */
   throwIfAborted(): void {
     if (this.#reason !== undefined) throw this.#reason;
   }
 
-  /** Tells the server's hook of a failure that is not the call's. */
+  /** Passes an error to `onError` that the caller does not receive. */
   report(error: unknown): void {
     this.#settings.onError(error, { method: fullName(this.method) });
   }
 
-  /** Fires the signal, now or when it is first accessed. */
+  /** Aborts `signal`. Does nothing once the handler of a `once` method has started. */
   abort(reason: RpcError): void {
     if (this.once === undefined) this.fence(reason);
   }
 
-  /** Fires the signal also in a handler that its caller's end does not concern. */
+  /** Aborts `signal`, even in the handler of a `once` method. */
   fence(reason: RpcError): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -276,10 +292,10 @@ export class IncomingContext<Context> implements CallContext<Context> {
 }
 
 /**
- * Returns the principal of a call: the result of `principal`, or the connection value if it is a string; empty if
- * callers are not distinguished.
+ * Returns the principal (user or client) of a call: the result of `principal`, or the connection value if it is a
+ * string. Returns "" if there is no connection value.
  *
- * @param unknown message of the error that is thrown if the principal cannot be determined
+ * @param unknown message of the error thrown if the principal cannot be determined
  */
 export function principalOf(principal: PrincipalOf<never> | undefined, context: CallContext, unknown: string): string {
   if (principal !== undefined) return principal(context as CallContext<never>);
@@ -289,7 +305,7 @@ export function principalOf(principal: PrincipalOf<never> | undefined, context: 
   throw new Error(unknown);
 }
 
-/** The identity of a session's client, as it last proved it, for calls that started earlier. */
+/** The latest connection value of a session's client, for calls that started before it renewed its credentials. */
 export class Identity<Context> {
   latest: Context;
   private watchers: Set<() => void> | undefined = undefined;
@@ -304,7 +320,7 @@ export class Identity<Context> {
     for (const watcher of this.watchers) watcher();
   }
 
-  /** Calls `watcher` after each renewal. */
+  /** Registers `watcher`, which is called after each renewal of the credentials. */
   watch(watcher: () => void): void {
     this.watchers ??= new Set();
     this.watchers.add(watcher);

@@ -8,14 +8,14 @@ import { FrameReader } from "../wire/reader.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 import * as FrameType from "../wire/frame-type.js";
 
-/** Reads notifications that travel as datagrams: prefix | kind (varint) | one notify frame. */
+/** Decodes and serves notifications that arrive as datagrams: prefix | kind (varint) | one notify frame. */
 export class DatagramReceiver {
   readonly #requests: RequestHandler;
   readonly #prefix: Uint8Array;
   readonly #limits: Limits;
   readonly #onForeign: ((bytes: Uint8Array) => void) | undefined;
 
-  /** @param onForeign takes datagrams of another protocol */
+  /** @param onForeign called with datagrams of another protocol */
   constructor(
     requests: RequestHandler,
     prefix: Uint8Array,
@@ -28,7 +28,7 @@ export class DatagramReceiver {
     this.#onForeign = onForeign;
   }
 
-  /** Serves the notification in a datagram. A datagram that cannot be read is ignored, as if it were lost. */
+  /** Serves the notification in a datagram. Ignores a malformed datagram, as if it were lost. */
   onDatagram(bytes: Uint8Array): void {
     const prefix = this.#prefix;
     const start = prefix.length;
@@ -50,7 +50,7 @@ export class DatagramReceiver {
     const requests = this.#requests;
     const reader = new FrameReader(this.#limits.maxFrameBytes, new MemoryBudget(bytes.length, "the datagram"));
     const onFrame = (frame: Frame): void => {
-      // A datagram has one frame, and nothing after it.
+      // A datagram contains exactly one frame.
       reader.stop();
       if (frame.type !== FrameType.Notify || frame.end < bytes.length) return;
       const carrier: NotificationCarrier & { peerFormat: SessionFormat | undefined } = {

@@ -19,34 +19,37 @@ import { Reply, type ReplySettings } from "./reply.js";
 import type { BoundMethod, MethodTable, ReservedMethods } from "./router.js";
 import { sanitizeForLog } from "./log-error.js";
 
-/** The place of a failure. */
+/** Describes where a failure occurred. */
 export interface FailureSite {
-  /** "service/method", or the ids if the method is unknown; of a hook that threw, its name, such as "onSession". */
+  /**
+   * Name of the method as "service/method", or its ids if the method is unknown. For a hook that threw: the hook's
+   * name, such as "onSession".
+   */
   readonly method: string;
-  /** Address or URL of the peer that made the call, if the session knows it. */
+  /** Address or URL of the peer that made the call; undefined if it is not known. */
   readonly peer?: string | undefined;
 }
 
 /**
- * Called with failures that the caller does not receive: exceptions of handlers and hooks, results that do not fit
- * their schema, failed notifications; and with reports of answers that the caller could not read.
+ * Called with errors that the caller does not receive: exceptions of handlers and hooks, results that do not match
+ * their schema, failed notifications, and reports of callers that could not decode a response.
  */
 export type ErrorHook = (error: unknown, site: FailureSite) => void;
 
-/** Settings of a dispatcher. */
+/** Settings of a `Dispatcher`. */
 export interface DispatchSettings<Context> extends ContextSettings<Context>, ReplySettings {
-  /** The session, which serves its reserved methods without a router. */
+  /** The session. It serves the methods that the protocol reserves. */
   readonly host: { readonly reserved: ReservedMethods | undefined };
   readonly table: MethodTable<Context>;
   readonly onError: ErrorHook;
-  /** Name of the peer: its address or URL, if it is known. */
+  /** Address or URL of the peer; undefined if it is not known. */
   readonly peer: string | undefined;
   readonly compression: SessionCompression | undefined;
   /** The codecs that the peer may choose. */
   readonly formats: FormatTable;
 }
 
-/** Serves the requests that arrive as frames. */
+/** Finds the method of each request frame and serves the call. */
 export class Dispatcher<Context> implements RequestHandler {
   #settings: DispatchSettings<Context>;
   #misfits: MisfitNotices | undefined = undefined;
@@ -55,7 +58,10 @@ export class Dispatcher<Context> implements RequestHandler {
     this.#settings = settings;
   }
 
-  /** Calls that begin from now on have this connection; those in progress keep theirs, and can look at this one. */
+  /**
+   * Sets the connection value of later calls. Calls in progress keep theirs, and can read the new value as
+   * `latestConnection`.
+   */
   identify(connection: Context): void {
     this.#settings = { ...this.#settings, connection };
     this.#settings.identity?.renew(connection);
@@ -102,7 +108,10 @@ export class Dispatcher<Context> implements RequestHandler {
     return table.find(serviceId, methodId) ?? host.reserved?.find(serviceId, methodId);
   }
 
-  /** The caller adds the names that it knows; this side's are named only where reflection shows them to everybody. */
+  /**
+   * Returns the error for a request to an unknown method. It lists known names only if reflection shows them to every
+   * caller. The caller adds the names that it knows.
+   */
   #unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {
     const { table } = this.#settings;
     const service = table.serviceName(serviceId);
@@ -114,15 +123,15 @@ export class Dispatcher<Context> implements RequestHandler {
   }
 }
 
-/** A request or notification in a frame. */
+/** A request or notification that has arrived as a frame. */
 class FrameRequest<Context> implements ServerRequest {
   readonly bound: BoundMethod;
   readonly settings: DispatchSettings<Context>;
   private readonly carrier: AnswerCarrier | NotificationCarrier;
   private readonly frame: Frame;
-  /** Before the head until it is read, then before the message. */
+  /** Position in the frame: before the head, and after `readHead` before the message. */
   private readonly cursor: Cursor;
-  /** Whether the caller has another schema of the method. */
+  /** Whether the caller's schema of the method differs from this side's. */
   private differs = false;
 
   constructor(
@@ -143,7 +152,7 @@ class FrameRequest<Context> implements ServerRequest {
     return this.frame.type === FrameType.Request;
   }
 
-  /** Metadata is kept undecoded, in the bytes of the frame. */
+  /** Size of the request in bytes. Undecoded metadata is part of it. */
   get size(): number {
     return this.frame.end - this.frame.start;
   }
@@ -221,11 +230,11 @@ function wrongKind(method: AnyMethod, called: string): RpcError {
   return new RpcError("unimplemented", `${fullName(method)} is ${method.kind} here, and was called by ${called}`);
 }
 
-/** Most names in a message. */
+/** Maximum number of names listed in an error message. */
 const MAX_LISTED = 20;
 
 /**
- * Returns the list of known names that is appended to a message about an unknown one; empty if there are none to show.
+ * Returns the list of known names to append to an error message about an unknown name. Returns "" if `names` is empty.
  */
 export function listed(names: readonly string[]): string {
   if (names.length === 0) return "";
@@ -233,7 +242,7 @@ export function listed(names: readonly string[]): string {
   return ` (there are ${names.slice(0, MAX_LISTED).join(", ")}${more})`;
 }
 
-/** Reports responses that the peer could not read to the error hook, once per method and session. */
+/** Reports to the error hook that the peer could not decode a response, once for each method and session. */
 export class MisfitNotices {
   readonly #table: MethodTable<never>;
   readonly #onError: ErrorHook;
@@ -244,7 +253,7 @@ export class MisfitNotices {
     this.#onError = onError;
   }
 
-  /** Receives a notice. Notices about methods that are not served here are dropped. */
+  /** Handles a report of the peer. Ignores reports about methods that are not served here. */
   receive({ serviceId, cursor }: IncomingRequest): void {
     const { methodId, reason } = readMisfitNotice(cursor);
     const method = this.#table.find(serviceId, methodId)?.method;

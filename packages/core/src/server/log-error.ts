@@ -1,28 +1,34 @@
 import type { ErrorHook, FailureSite } from "./dispatch.js";
 import { guarded } from "../guarded.js";
 
-/** Most characters of one entry, which contains data from a peer. */
+/** Maximum number of characters in one log entry. Limited because it contains data of the peer. */
 const MAX_LENGTH = 2048;
-/** Most nested causes that are followed. */
+/** Maximum number of nested `cause` errors in a log entry. */
 const MAX_CAUSES = 3;
-/** Number of entries that may be written at once (`BURST`), and the interval after which one more is allowed. */
+/**
+ * Number of log entries that may be written in a burst. After it, one entry is allowed every `INTERVAL_MS`
+ * milliseconds.
+ */
 const BURST = 20;
 const INTERVAL_MS = 1000;
 
-/** Control characters, Unicode line terminators, marks that change the direction of text, and unpaired surrogates. */
+/**
+ * Characters that must not appear in a log: control characters, Unicode line terminators, marks that change the
+ * direction of text, and unpaired surrogates.
+ */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
 
 /**
- * Returns `text` on one line, with characters escaped that a terminal or a reader of logs could misinterpret.
+ * Returns `text` on one line. Escapes characters that a terminal or log viewer could misinterpret.
  *
- * @param escape returns the replacement for a UTF-16 code in hexadecimal; `\u{…}` by default
+ * @param escape returns the replacement for a UTF-16 code unit, given in hexadecimal; default: `\u{…}`
  */
 export function sanitizeForLog(text: string, escape: (hex: string) => string = (hex) => `\\u{${hex}}`): string {
   return text.replace(UNPRINTABLE, (character) => escape(character.charCodeAt(0).toString(16)));
 }
 
-/** Describes a failure for a log: the error, where it was thrown, and its causes. Every line is printable. */
+/** Formats a failure for a log: the error with its stack and causes. Control characters are escaped. */
 export function describeFailure(error: unknown, { method, peer }: FailureSite): string {
   const from = peer === undefined ? "" : ` for ${sanitizeForLog(cut(peer, 256))}`;
   const lines = [`quicrpc: ${sanitizeForLog(cut(method, 256))}${from} failed: ${headline(error)}`];
@@ -35,7 +41,7 @@ export function describeFailure(error: unknown, { method, peer }: FailureSite): 
   return firstLines(lines);
 }
 
-/** Joins the lines that fit into an entry, whole ones except for the first. */
+/** Joins as many lines as fit into a log entry. Only the first line may be cut. */
 function firstLines([first = "", ...rest]: readonly string[]): string {
   let text = cut(first, MAX_LENGTH);
   for (const line of rest) {
@@ -45,7 +51,12 @@ function firstLines([first = "", ...rest]: readonly string[]): string {
   return text;
 }
 
-/** Returns a logger that writes failures to `write`: a burst of them, and then one per second. Those left out are counted. */
+/**
+ * Returns an error hook that passes formatted failures to `write`: a burst of 20, then one per second. The next entry
+ * states how many were omitted.
+ *
+ * @param now returns the current time in milliseconds
+ */
 export function boundedLog(write: (text: string) => void, now: () => number = () => performance.now()): ErrorHook {
   let allowed = BURST;
   let since = now();
@@ -67,7 +78,7 @@ export function boundedLog(write: (text: string) => void, now: () => number = ()
   };
 }
 
-/** Default of `onError`. One for the whole process, so that many sessions log no more than one. */
+/** Default of the option `onError`: logs to the console. All sessions of the process share it and its rate limit. */
 // oxlint-disable-next-line no-console -- the default of an option; a crash in a handler must not pass unseen
 const logError: ErrorHook = /* @__PURE__ */ boundedLog((text) => console.error(text));
 
@@ -84,7 +95,7 @@ function nameAndMessage(error: Error): string {
   return `${error.name}${code}: ${error.message}`;
 }
 
-/** Returns the lines of a stack that are locations, regardless of the message before them. */
+/** Returns the lines of a stack trace that are locations, without the error message. */
 function frames({ stack, message }: Error): string[] {
   if (typeof stack !== "string") return [];
   const at = stack.indexOf(message);
@@ -97,12 +108,12 @@ function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
 
-/** Most nested causes that are examined. */
+/** Maximum number of nested `cause` errors that `readable` checks. */
 const MAX_EXAMINED = 8;
 
 /**
- * Returns a hook that receives failures: `given`, or a log. The errors that it receives can always be read. If `given`
- * throws, that error and the original failure are logged.
+ * Returns the error hook to use: `given`, or else a log. The hook never receives an error whose fields throw when read.
+ * If `given` throws, both that error and the original one are logged.
  *
  * @param peer name of the peer whose calls fail
  */
@@ -111,7 +122,7 @@ export function errorHook(given: ErrorHook | undefined, peer?: string): ErrorHoo
   return (error, site) => hook(readable(error), peer === undefined ? site : { peer, ...site });
 }
 
-/** Returns the thrown value, or a substitute error if the fields of the value or of its causes cannot be read. */
+/** Returns `thrown`, or a substitute error if reading its fields, or those of its causes, throws. */
 function readable(thrown: unknown): unknown {
   try {
     let error = thrown;

@@ -1,30 +1,34 @@
 import type { OptionNames } from "../check-options.js";
 import type { CallContext } from "./context.js";
 
-/** A server's request to a store when a call of a method that is `once` arrives. */
+/** Data that a server passes to a `OnceStore` when a call of a `once` method arrives. */
 export interface OnceClaim {
-  /** The principal of the key. Stores may limit what each principal makes them keep. */
+  /** Principal (user or client) of the call. A store may limit the number of entries of each principal. */
   readonly principal: string;
-  /** Creation time of the key, in milliseconds since the epoch by the caller's clock. */
+  /** Creation time of the key, in milliseconds since the Unix epoch by the caller's clock. */
   readonly madeAt: number;
-  /** Whether the caller has certainly made no earlier call with the key. */
+  /** True if the caller is certain that it has made no earlier call with this key. */
   readonly first: boolean;
-  /** Whether the call may run if the store has no entry under its id. */
+  /** Whether the call may run if the store has no entry for its id. */
   readonly startable: boolean;
-  /** Distinguishes inputs; undefined if they cannot be compared. */
+  /**
+   * Hash of the call's input, to detect a key that is reused with another input; undefined if inputs cannot be
+   * compared.
+   */
   readonly fingerprint: string | undefined;
-  /** Identifies the runner of the call: a text that no other claim has. */
+  /** Unique id of this claim, which identifies the server that runs the call. */
   readonly owner: string;
-  /** Milliseconds for which the claim holds without renewal. */
+  /** Time in milliseconds after which the claim expires if it is not renewed. */
   readonly leaseMs: number;
-  /** Minimum milliseconds for which the entry is kept from now on. */
+  /** Minimum time for which the store keeps the entry, in milliseconds from now. */
   readonly keepMs: number;
 }
 
 /**
- * The state of an id. "absent": unknown, and nothing was stored. "forgotten": unknown, but the store may have lost it.
- * "claimed": it was unknown, and the requesting owner now runs the call. "running": an owner runs it. "lost": the
- * owner's lease has expired, so it is unknown whether the call took effect. "done": it has ended, with `record`.
+ * State of a call of a `once` method in the store. "absent": no entry exists. "forgotten": no entry exists, but the
+ * store may have lost one. "claimed": no entry existed, and the requesting server now runs the call. "running": a
+ * server runs the call. "lost": the claim of that server has expired, so it is unknown whether the call took effect.
+ * "done": the call has ended, with the result `record`.
  */
 export type OnceState =
   | { readonly state: "absent" | "forgotten" | "claimed" }
@@ -32,48 +36,54 @@ export type OnceState =
   | { readonly state: "done"; readonly fingerprint: string | undefined; readonly record: Uint8Array };
 
 /**
- * Remembers which calls are running and the results of those that have ended. Every method is atomic: of concurrent
- * claims of one id, exactly one returns "claimed". A method rejects if the store cannot be reached; its action may have
- * taken place nevertheless. The tests' `onceStoreContract` specifies the details.
+ * Stores which calls of `once` methods are running, and the results of those that have ended. Every method is atomic:
+ * of concurrent claims for one id, exactly one returns "claimed". A method rejects if the store cannot be reached; its
+ * action may still have taken place. The test suite `onceStoreContract` specifies the details.
  */
 export interface OnceStore {
-  /** Claims the id for an owner if it is unknown; otherwise returns its state. */
+  /** Creates an entry for `id` with this claim if none exists. Otherwise returns the state of the existing entry. */
   claim(id: string, claim: OnceClaim): Promise<OnceState>;
-  /** Returns the state of an id. */
+  /** Returns the state of the call with this id. */
   find(id: string): Promise<OnceState>;
-  /** Extends the owner's claim to `leaseMs` from now. Returns true if the claim is the owner's and is not settled. */
+  /**
+   * Extends the claim of `owner` to `leaseMs` milliseconds from now. Returns false if another owner has the claim or
+   * the call has ended.
+   */
   renew(id: string, owner: string, leaseMs: number): Promise<boolean>;
   /**
-   * Records the end of the owner's call, even if its lease has lapsed. Returns true if the claim was the owner's and
-   * was not settled.
+   * Stores the result of a call, even if the claim of `owner` has expired. Returns false if another owner has the claim
+   * or the call has already ended.
    */
   settle(id: string, owner: string, record: Uint8Array): Promise<boolean>;
-  /** Removes the owner's claim, because nothing ran. */
+  /** Removes the claim of `owner`, because the handler did not run. */
   release(id: string, owner: string): Promise<void>;
 }
 
-/** Settings of calls of `once` methods. */
+/** Server options for calls of `once` methods. */
 export interface OnceOptions<Context = unknown> {
-  /** Store for the results of calls. Default: `MemoryOnceStore`, in this process's memory. */
+  /** Store for the states and results of calls. Default: `MemoryOnceStore`, which uses this process's memory. */
   readonly store?: OnceStore;
   /**
-   * Returns the principal of a call; the same key of another principal is a different key. Default:
-   * `context.connection` if it is a string, and one principal for all clients if there is no connection value. With any
-   * other connection value, calls fail until this option is set.
+   * Returns the principal (user or client) of a call. Equal keys of different principals are different keys. Default:
+   * `context.connection` if it is a string, or one principal for all clients if there is no connection value. With any
+   * other connection value, calls fail unless this option is set.
    */
   readonly principal?: (context: CallContext<Context>) => string;
-  /** Milliseconds for which the result of a call is kept, and its key may be used. Default: a day. */
+  /** Time for which a call's result is stored and its key can be used, in milliseconds. Default: a day. */
   readonly recordForMs?: number;
-  /** Milliseconds after which a call counts as lost if its process has ended. The lease is renewed while the call runs. Default: 10,000. */
+  /**
+   * Time after which a call counts as lost if its server process has ended, in milliseconds. The server renews this
+   * lease while the call runs. Default: 10,000.
+   */
   readonly leaseMs?: number;
   /**
-   * Most bytes of a response that is kept. A larger one is not kept: a repeated call is only told that the first one
-   * succeeded. Default: 256 KiB.
+   * Maximum size of a stored response, in bytes. If a response is larger, a repeated call only learns that the first
+   * one succeeded. Default: 256 KiB.
    */
   readonly maxRecordBytes?: number;
 }
 
-/** Names of these settings. */
+/** Names of all `OnceOptions`, for checking options. */
 export const ONCE_OPTIONS: OptionNames<OnceOptions> = {
   leaseMs: true,
   maxRecordBytes: true,
@@ -82,16 +92,21 @@ export const ONCE_OPTIONS: OptionNames<OnceOptions> = {
   store: true,
 };
 
-/** The options, together with the time at which the server received them. */
+/** `OnceOptions` with the time at which the server received them. */
 export interface OnceSettings {
   readonly options: OnceOptions<never>;
-  /** Time at which the server started: calls with older keys may have run in an earlier process. */
+  /**
+   * Start time of the server, in milliseconds since the Unix epoch. Calls with older keys may have run in an earlier
+   * process.
+   */
   readonly since: number;
 }
 
 const settings: WeakMap<OnceOptions<never>, OnceSettings> = new WeakMap();
 
-/** Returns the settings for `options`: the same for all servers and sessions that are given the same object. */
+/**
+ * Returns the settings for `options`. All servers and sessions with the same options object share the same settings.
+ */
 export function onceSettings(options: OnceOptions<never> | undefined): OnceSettings | undefined {
   if (options === undefined) return undefined;
   let own = settings.get(options);

@@ -1,22 +1,24 @@
 import type { LoadShedder } from "./admission.js";
 
-/** Conditions under which calls are refused instead of being served late. */
+/** Limits beyond which a server refuses calls instead of serving them late. */
 export interface LoadSheddingOptions {
   /**
-   * Maximum delay of the event loop in milliseconds, on average over the last half second or right now. Default: not
-   * measured.
+   * Maximum delay of the event loop in milliseconds. Calls are refused if the current delay, or the average of the last
+   * half second, exceeds it. Default: not measured.
    */
   readonly maxEventLoopDelayMs?: number;
-  /** Most calls in progress, over all sessions. Default: no limit. */
+  /** Maximum number of calls in progress in all sessions together. Default: no limit. */
   readonly maxCalls?: number;
 }
 
-/** How often the event loop is measured, in milliseconds. */
+/** Interval of the measurements of the event loop, in milliseconds. */
 const INTERVAL_MS = 50;
-/** Weight of one measurement in the average: ten of them amount to half a second. */
+/** Weight of one measurement in the moving average, which so covers about half a second. */
 const WEIGHT = 0.1;
 
-/** Refuses calls with `unavailable`, so that they can be repeated elsewhere, while this process is overloaded. */
+/**
+ * Refuses calls with `unavailable` while this process is overloaded, so that clients can retry them on another server.
+ */
 export class OverloadGuard implements LoadShedder {
   private readonly options: LoadSheddingOptions;
   private readonly timer: ReturnType<typeof setInterval> | undefined;

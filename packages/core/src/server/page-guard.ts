@@ -1,39 +1,41 @@
 import type { ErrorHook } from "./dispatch.js";
 
-/** Origins of pages of other hosts that may connect: a list, or a test. */
+/**
+ * Origins whose pages may connect although they are from another host than the server: a list, or a function that
+ * returns true for such origins.
+ */
 export type AllowedOrigins = readonly string[] | ((origin: string) => boolean);
 
-/** Options that decide which pages may connect. */
+/** Options of `PageGuard`. */
 export interface PageGuardOptions {
   readonly allowedOrigins: AllowedOrigins | undefined;
   readonly allowedHosts: readonly string[] | undefined;
   readonly onError: ErrorHook;
-  /** Name of the function with these options, for warnings: "serve". */
+  /** Name of the function that accepts these options, such as "serve", for warnings. */
   readonly optionsOf: string;
-  /** Called with a warning about each refused page. */
+  /** Logs a warning about a refused page. */
   warn(text: string): void;
 }
 
-/** The part of a request that identifies the page it comes from, and the host that the page connects to. */
+/** The parts of a request that identify the web page that sent it and the host to which the page connects. */
 export interface PageRequest {
-  /** The header `Origin`: browsers add it to every request for a WebSocket or WebTransport, programs need not. */
+  /** The header `Origin`. Browsers add it to every WebSocket and WebTransport request; other programs may omit it. */
   readonly origin: string | undefined;
-  /** The header `Host`, or `:authority`. */
+  /** The header `Host`, or the pseudo-header `:authority`. */
   readonly authority: string | undefined;
-  /** The host of the listener's URL if it has no TLS; undefined with TLS. */
+  /** Host of the listener's URL if the listener does not use TLS; undefined with TLS. */
   readonly plainHost: string | undefined;
 }
 
-/** Most refusals that are logged, because the sender can choose any origin. */
+/** Maximum number of refusals to log. Limited because the sender chooses the origin. */
 const MAX_LOGGED = 100;
 
 /**
- * Decides which pages may connect: pages of the same host as the server, under the address that they use for it, and
- * pages in the list. All listeners of a server share one guard.
+ * Decides which web pages may connect: pages of the host that they connect to, and pages of `allowedOrigins`. All
+ * listeners of a server share one guard.
  *
- * TLS proves that a page reaches the server by one of the server's own names. Without TLS, any page can have its own
- * name resolve to this machine's address (DNS rebinding), so the server accepts only names that it knows, and
- * addresses.
+ * TLS proves that a page reaches the server by one of the server's own names. Without TLS, any page can make its own
+ * host name resolve to this machine's address (DNS rebinding), so the server accepts only known names and IP addresses.
  */
 export class PageGuard {
   private readonly options: PageGuardOptions;
@@ -48,7 +50,7 @@ export class PageGuard {
     this.ownHosts = new Set(hosts.filter((host) => host !== undefined));
   }
 
-  /** Returns the HTTP status that refuses a request; undefined if the request may pass. */
+  /** Returns the HTTP status with which to refuse a request; undefined if the request is allowed. */
   refusal({ origin, authority = "", plainHost }: PageRequest): 403 | 421 | 500 | undefined {
     if (origin === undefined) return undefined;
     if (this.isRebound({ origin, authority, plainHost })) return 421;
@@ -67,15 +69,16 @@ export class PageGuard {
     return 403;
   }
 
-  /** Returns true if a page connects without TLS under a name that is not the server's. */
+  /** Returns true if a page connects without TLS to a host name that is not the server's (DNS rebinding). */
   isRebound({ origin, authority = "", plainHost }: PageRequest): boolean {
     if (origin === undefined || plainHost === undefined) return false;
     return this.isUnknown(authority, plainHost, `a page of ${shown(origin)}`);
   }
 
   /**
-   * Returns true, and logs it, if a peer used an unknown name to reach this server without TLS.
-   * @param who describes the refused peer
+   * Returns true and logs a warning if a peer connects without TLS to a host name that is not the server's.
+   *
+   * @param who describes the peer, for the warning
    */
   isUnknown(authority: string, plainHost: string, who: string): boolean {
     const host = hostOf(`http://${authority}`);
@@ -99,7 +102,7 @@ export class PageGuard {
 
   private isOwn(host: string | undefined, listening: string): boolean {
     if (host === undefined) return false;
-    // A host that ends in a digit is an IPv4 address, or invalid (URL standard).
+    // A host that consists of digits and dots is an IPv4 address or invalid (URL standard).
     const isAddress = /^[\d.]+$/.test(host) || host.startsWith("[");
     return isAddress || host === "localhost" || host === hostOf(`http://${listening}`) || this.ownHosts.has(host);
   }
@@ -112,7 +115,7 @@ export class PageGuard {
   }
 }
 
-/** Returns the host of a URL, without the trailing dot of a fully qualified name; undefined if it has none. */
+/** Returns the host name of a URL, without the trailing dot of a fully qualified name; undefined if there is none. */
 function hostOf(url: string): string | undefined {
   try {
     const host = new URL(url).hostname.replace(/\.$/, "");
@@ -122,7 +125,7 @@ function hostOf(url: string): string | undefined {
   }
 }
 
-/** Shortens a peer's text, and removes control characters for terminals. */
+/** Quotes text of the peer for a log: shortens it, and replaces control and non-ASCII characters. */
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?"));
 }

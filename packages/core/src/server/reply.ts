@@ -19,18 +19,18 @@ import { pack } from "../msgpack/pack.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { declaredError } from "../contract/method-errors.js";
 
-/** Settings of a reply. */
+/** Settings of a `Reply`. */
 export interface ReplySettings extends ServedCallSettings {
   readonly schemas: SchemaHandshake;
 }
 
-/** Sends the response of one incoming call as frames: a response or an error, or items and an end. Nothing follows the last frame. */
+/** An incoming call that sends its response as frames: a response or error frame, or item frames and an end frame. */
 export class Reply extends ServedCall implements IncomingCall {
   declare protected readonly settings: ReplySettings;
   private sendFlow: SendFlow | undefined = undefined;
   private readonly carrier: AnswerCarrier;
   private readonly id: number;
-  /** Whether this side's items have ended; the call stays open for the caller's items. */
+  /** Whether this side has sent its last item while the call continues to receive the caller's items. */
   private halfEnded = false;
 
   constructor(
@@ -74,7 +74,7 @@ export class Reply extends ServedCall implements IncomingCall {
     this.flow.spend(this.message(FrameType.Item, item, false));
   }
 
-  /** Ends the items successfully, and the call with them, unless it is a tunnel whose handler still reads. */
+  /** Ends the items of this side. Also ends the call, unless it is a duplex of raw bytes whose handler still reads. */
   end(): void {
     if (this.over) return;
     this.halfEnded = this.readsOn();
@@ -87,7 +87,7 @@ export class Reply extends ServedCall implements IncomingCall {
     this.sendFault(error, this.headOfError(error));
   }
 
-  /** Ends a call whose handler was not entered. */
+  /** Responds with an error to a call whose handler does not run. */
   refuse(error: RpcError, fingerprint?: number): void {
     const { refused } = error;
     const leaving = isEndOfSession(error);
@@ -113,7 +113,7 @@ export class Reply extends ServedCall implements IncomingCall {
   onItem(frame: Frame): void {
     if (this.itemError !== undefined) return;
     if (this.input === undefined) {
-      // According to the caller's schema the method may stream, so only this call fails.
+      // The caller's schema may define the method as streaming, so only this call fails.
       this.giveUp(new RpcError("unimplemented", `${this.methodName()} takes one message here, not a stream`), false);
       return;
     }
@@ -149,7 +149,7 @@ export class Reply extends ServedCall implements IncomingCall {
     return isTunnel(this.context.method) && this.input.stream.locked;
   }
 
-  /** Ends the call after the last item was sent and the caller's items are over or no longer wanted. */
+  /** Ends the call after this side has sent its last item and needs no more items of the caller. */
   private endCall(): void {
     if (this.over) return;
     try {
@@ -189,7 +189,10 @@ export class Reply extends ServedCall implements IncomingCall {
     channel.frame(type, this.id, write, single);
   }
 
-  /** The caller should receive the error even if the metadata is too large. */
+  /**
+   * Returns the head of an error frame. Returns undefined if the metadata is too large, so that the caller still
+   * receives the error.
+   */
   private headOfError(error: RpcError): HeadFields | undefined {
     const heads = this.context?.answerHeads;
     if (heads === undefined && error.metadata.size === 0) return undefined;
@@ -203,8 +206,8 @@ export class Reply extends ServedCall implements IncomingCall {
 }
 
 /**
- * Converts an error into the fault that is sent. The name of the error is sent only if the method declares it; details
- * that do not fit the declaration go to `onMisfit`, and are sent without the name.
+ * Converts an error to the form that is sent. Sends the error's name (`reason`) only if the method declares it. If the
+ * details do not match the declaration, reports that to `onMisfit` and omits the name.
  */
 function faultOf(
   error: RpcError,
@@ -227,8 +230,8 @@ function faultOf(
 }
 
 /**
- * Encodes details as MessagePack; undefined if that fails, because the caller should receive the error itself in any
- * case. May run user code (getters).
+ * Encodes the details of an error as MessagePack. Returns undefined if that fails, so that the error is sent without
+ * details. May run user code (getters).
  */
 export function packDetails(details: unknown): Uint8Array | undefined {
   if (details === undefined) return undefined;

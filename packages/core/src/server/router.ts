@@ -10,7 +10,7 @@ import type { DispatchSettings } from "./dispatch.js";
 /** A value or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
 
-/** The handler that serves a method. */
+/** Type of the function that serves a method. */
 type Handler<Method extends AnyMethod, Context> =
   Method extends MethodDescriptor<infer Kind, infer _Sent, infer Received, infer Returned, infer _Result>
     ? (input: HandlerInput<Kind, Received>, context: CallContext<Context>) => HandlerResult<Kind, Returned>
@@ -26,61 +26,65 @@ type HandlerResult<Kind extends MethodKind, Returned> = Kind extends "unary" | "
     ? Awaitable<void>
     : Awaitable<StreamSource<Returned>>;
 
-/** One handler per method. */
+/** Type of an object with a handler for each method of a service. */
 export type Handlers<Methods extends Record<string, AnyMethod>, Context> = {
   [Name in keyof Methods]: Handler<Methods[Name], Context>;
 };
 
-/** The bytes of a message, from `position` to `end`. */
+/** An encoded message: `bytes[position, end)`. */
 export interface MessageBytes {
   readonly bytes: Uint8Array;
   readonly position: number;
   readonly end: number;
 }
 
-/** A request with the field `resume`: one attempt of a call that outlives its session. */
+/** One attempt of a resumable call: a request with the field `resume`. */
 export interface AttemptRequest {
   readonly carrier: AnswerCarrier;
   readonly callId: number;
   readonly context: IncomingContext<unknown>;
-  /** The field, whose content the extension defines. */
+  /** Value of the request field `resume`. The extension defines its format. */
   readonly resume: Uint8Array;
   readonly bound: BoundMethod;
   readonly settings: DispatchSettings<unknown>;
-  /** Creates a dispatcher that serves the call itself. */
+  /** Creates a dispatcher with other settings, to serve the call itself. */
   readonly dispatcher: (own: DispatchSettings<unknown>) => RequestHandler;
 }
 
-/** The serving side of a call extension, in addition to the handler, which it may have wrapped. */
+/** The server-side code of a call extension. */
 export interface ServedExtension {
   /**
-   * Called with the bytes of a call's message after they were decoded, and before the handler runs. Not called for methods
+   * Called with the encoded message of a call after it was decoded and before the handler runs. Not called for methods
    * without input.
    *
-   * @param encoding name of the encoding of messages, such as "msgpack"
+   * @param encoding name of the message encoding, such as "msgpack"
    */
   readonly onMessage?:
     | ((context: IncomingContext<unknown>, encoding: string, message: MessageBytes) => void)
     | undefined;
-  /** Serves an attempt, in place of the handler. Throws `RpcError` if it is refused at once. */
+  /** Serves one attempt of a resumable call, instead of the handler. Throws `RpcError` to refuse it. */
   readonly serveAttempt?: ((attempt: AttemptRequest) => void) | undefined;
 }
 
-/** A method with its handler, as dispatch finds it. */
+/** A method with its handler. */
 export interface BoundMethod<Context = unknown> {
   readonly method: AnyMethod;
   // oxlint-disable-next-line typescript/no-explicit-any -- the table holds handlers of all types; the codecs vouch for them
   readonly handler: (input: any, context: CallContext<Context>) => unknown;
-  /** The serving side of the method's extension. */
+  /** Server-side code of the method's extension. */
   readonly extension?: ServedExtension | undefined;
   /**
-   * Runs the interceptors that check permission, without the handler, for a request that is not a call, or whose input
-   * cannot be read. Rejects if one of them refuses, or responds itself. Undefined if no interceptor checks permission.
+   * Runs only the interceptors that check permission, not the handler. Used for a request that is not a call, or whose
+   * input cannot be decoded. Rejects if an interceptor refuses the request or responds itself. Undefined if no
+   * interceptor checks permission.
    */
   readonly authorize?: ((context: CallContext<Context>) => Promise<void>) | undefined;
 }
 
-/** Returns a method whose handler rejects with `error`, because the input cannot be read, unless the caller lacks permission. */
+/**
+ * Returns `method` with a handler that rejects with `error`, because the input cannot be decoded. A caller without
+ * permission receives the permission error instead.
+ */
 export function refusing({ method, authorize }: BoundMethod, error: RpcError): BoundMethod {
   const handler = async (_: unknown, context: CallContext): Promise<never> => {
     await authorize?.(context);
@@ -89,14 +93,14 @@ export function refusing({ method, authorize }: BoundMethod, error: RpcError): B
   return { method, handler };
 }
 
-/** Handlers of one or more services, for `serve` or a session. */
+/** The handlers of one or more services, to pass to `serve` or to a session. */
 export interface Router<Context = unknown> {
   readonly methods: readonly BoundMethod<Context>[];
 }
 
 /**
- * Binds handlers to the methods of a service. Throws `TypeError` if a handler is missing, and if a plain object has a
- * function that is not the handler of a method. Instances of classes may have further methods.
+ * Creates a router from the handlers of a service. Throws `TypeError` if a handler is missing, or if a plain object has
+ * a function that is not the handler of a method. Class instances may have further methods.
  */
 export function createRouter<Methods extends Record<string, AnyMethod>, Context = unknown>(
   methods: Methods,
@@ -110,7 +114,7 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
       const meant = near === undefined ? "" : `: is it ${near}, which is not a method?`;
       throw new TypeError(`${method.service.name}/${name} has no handler${meant}`);
     }
-    // Bound to their object, so that a class instance can serve.
+    // Bound to `handlers`, because handlers may be methods of a class.
     const serve = handler.bind(handlers) as BoundMethod["handler"];
     return { method, handler: serve };
   });
@@ -133,22 +137,22 @@ function requireNoOthers(methods: Record<string, AnyMethod>, handlers: object): 
 
 /**
  * Combines routers into one. Throws `TypeError` if two routers serve the same method, or if two services have the same
- * id. A server with many sessions combines its routers once.
+ * id. A server with many sessions should call it once, not for each session.
  */
 export function combineRouters<Context>(routers: readonly Router<Context>[]): Router<Context> {
   return MethodTable.of(routers);
 }
 
-/** The service of `@quicrpc/services` that describes all others. */
+/** Name of the reflection service of `@quicrpc/services`, which lists the served services and methods. */
 const REFLECTION = "quicrpc.v1.Reflection";
 
-/** All methods of a session, by their ids on the wire. */
+/** The methods that a session serves, by service and method id. */
 export class MethodTable<Context> implements Router<Context> {
   private static readonly empty: MethodTable<unknown> = new MethodTable([]);
   readonly methods: readonly BoundMethod<Context>[];
   readonly #byId: Map<number, BoundMethod<Context>> = new Map();
   readonly #serviceNames: Map<number, string> = new Map();
-  /** The key of the last lookup, and its result, because calls of one method often follow each other. */
+  /** Key of the last lookup; `#lastFound` is its result. Cached because consecutive calls often use the same method. */
   #lastKey = -1;
   #lastFound: BoundMethod<Context> | undefined = undefined;
 
@@ -157,7 +161,10 @@ export class MethodTable<Context> implements Router<Context> {
     for (const bound of methods) this.#add(bound);
   }
 
-  /** Returns the table of `routers`; if that is a single table, the table itself. Throws as `combineRouters` does. */
+  /**
+   * Returns a table of the methods of `routers`. Returns the only router itself if it is a table. Throws in the same
+   * way as `combineRouters`.
+   */
   static of<Context>(routers: readonly Router<Context>[]): MethodTable<Context> {
     const [first] = routers;
     if (first === undefined) return MethodTable.empty;
@@ -174,19 +181,19 @@ export class MethodTable<Context> implements Router<Context> {
     return this.#lastFound;
   }
 
-  /** Returns the name of a served service. */
+  /** Returns the name of the service with this id; undefined if it is not served. */
   serviceName(serviceId: number): string | undefined {
     return this.#serviceNames.get(serviceId);
   }
 
-  /** Returns the names of all services if reflection shows them to everybody; otherwise none. */
+  /** Returns the names of all services if every caller may use reflection; otherwise an empty array. */
   reflectedServices(): readonly string[] {
     const reflection = this.methods.filter(({ method }) => method.service.name === REFLECTION);
     const isOpen = reflection.length > 0 && reflection.every(({ authorize }) => authorize === undefined);
     return isOpen ? Array.from(this.#serviceNames.values()) : [];
   }
 
-  /** Returns the same for the methods of one service. */
+  /** Returns the names of a service's methods if every caller may use reflection; otherwise an empty array. */
   reflectedMethods(service: string): readonly string[] {
     if (this.reflectedServices().length === 0) return [];
     return this.methods.filter(({ method }) => method.service.name === service).map(({ method }) => method.name);
@@ -214,13 +221,16 @@ export class MethodTable<Context> implements Router<Context> {
   }
 }
 
-/** Service ids have 16 bits and method ids 14, so a small integer holds both; no method has a larger id (-1). */
+/**
+ * Combines a service id (16 bits) and a method id (14 bits) into one integer. Returns -1 for a larger method id, which
+ * no method has.
+ */
 function tableKey(serviceId: number, methodId: number): number {
   return methodId <= 0x3fff ? (serviceId << 14) | methodId : -1;
 }
 
-/** Methods of a session that the protocol itself serves, without a router. */
+/** Methods that the protocol itself serves on every session, without a router. */
 export interface ReservedMethods {
-  /** Returns the method with these ids; undefined for other methods. */
+  /** Returns the reserved method with these ids, or undefined. */
   find(serviceId: number, methodId: number): BoundMethod | undefined;
 }

@@ -8,46 +8,52 @@ import { type ContextSettings, IncomingContext, type ReceivedMetadata } from "./
 import { type BoundMethod, type MessageBytes, refusing } from "./router.js";
 import { type ServedCall, type ServedCallSettings, isPromiseLike } from "./served-call.js";
 
-/** The part of a request that precedes its message. */
+/** The fields of a request that precede its message. */
 export interface RequestHead {
-  /** Milliseconds that the caller will still wait. */
+  /** Time until the caller's deadline, in milliseconds; undefined if there is none. */
   readonly timeoutMs: number | undefined;
   readonly metadata: ReceivedMetadata;
-  /** Cursor of the last item that the caller has received. */
+  /** Cursor of the last item that the caller has received; the stream continues after it. */
   readonly from: string | undefined;
-  /** Set if the request is an attempt of a resumable call. */
+  /** Identifies the resumable call of which this request is an attempt; undefined for other calls. */
   readonly resume?: Uint8Array | undefined;
 }
 
-/** A request for a method, in a frame or over HTTP. */
+/** A request to a method: a frame of a session, or an HTTP request. */
 export interface ServerRequest {
   readonly bound: BoundMethod;
   readonly settings: ServedCallSettings & ContextSettings<unknown>;
-  /** Whether the sender receives an answer; false for a notification in a frame. */
+  /** Whether the sender receives a response. False for a notification in a frame. */
   readonly isAnswered: boolean;
-  /** Bytes of the request that are held as long as its call is in progress. */
+  /** Number of bytes of the request that stay in memory while the call is in progress. */
   readonly size: number;
-  /** Name of the encoding of messages, for fingerprints. */
+  /** Name of the message encoding, such as "msgpack". */
   readonly encoding: string;
-  /** The codec of the request's message; undefined if the method has none. */
+  /** Codec of the request's message; undefined if the method has no input. */
   readonly codec: MessageCodec<unknown> | undefined;
-  /** Reads the head. Throws if it is malformed, or if the method does not support this kind of request. */
+  /**
+   * Decodes the fields before the message. Throws if they are malformed, or if the method does not support this kind of
+   * request.
+   */
   readHead(): RequestHead | undefined;
-  /** Serves an attempt of a resumable call. Throws `RpcError` if it is refused at once. */
+  /** Serves one attempt of a resumable call. Throws `RpcError` if the attempt is refused. */
   resume?(context: IncomingContext<unknown>, resume: Uint8Array): void;
-  /** Returns the bytes of the message: at once, or when they have arrived. */
+  /** Returns the encoded message, or a promise if it has not arrived yet. */
   readMessage(): MessageBytes | Promise<MessageBytes>;
-  /** Runs the handler, and answers. */
+  /** Runs the handler and sends the response. */
   respond(context: IncomingContext<unknown>, input: unknown, bytes: number): void;
-  /** Creates a call that sends an answer. */
+  /** Creates the object that sends the response of the call. */
   answer(context: IncomingContext<unknown>, bytes: number): ServedCall;
-  /** Returns the error that the sender receives. Throws `error` if it concerns more than this request. */
+  /**
+   * Converts `error` to the error that the sender receives. Throws `error` if it concerns more than this request, such
+   * as a `ProtocolError`.
+   */
   explain(error: unknown): RpcError;
-  /** Answers with an error. No handler was entered. */
+  /** Responds with an error. The handler does not run. */
   refuse(error: RpcError): void;
 }
 
-/** Serves a request. Returns a promise, which never rejects, if its message is yet to arrive. */
+/** Serves a request. Returns undefined if the message has arrived, otherwise a promise that never rejects. */
 export function serve(request: ServerRequest): Promise<void> | undefined {
   const { bound, settings } = request;
   const { method } = bound;
@@ -79,7 +85,11 @@ export function serve(request: ServerRequest): Promise<void> | undefined {
   );
 }
 
-/** @param isLate true if other requests may have been accepted since this one was */
+/**
+ * Decodes the message and runs the handler.
+ *
+ * @param isLate true if the message arrived after the request was accepted, so that the limits must be checked again
+ */
 function run(
   request: ServerRequest,
   context: IncomingContext<unknown>,
@@ -115,9 +125,9 @@ function run(
 }
 
 /**
- * Answers with an error. If the input is at fault, a caller without permission for the method receives that error
- * instead, and learns nothing about its input. Interceptors that check permission usually run around the handler, which
- * a request that cannot be read does not reach.
+ * Responds with an error. If the input is invalid, a caller without permission receives the permission error instead,
+ * so that it learns nothing about the input. The interceptors that check permission run here, because they usually wrap
+ * the handler, which does not run.
  */
 function refuse(request: ServerRequest, context: IncomingContext<unknown> | undefined, thrown: unknown): void {
   const { bound, settings } = request;
@@ -128,7 +138,7 @@ function refuse(request: ServerRequest, context: IncomingContext<unknown> | unde
   }
   let bytes: number;
   try {
-    // The context keeps the metadata, but not the message.
+    // The call keeps only the metadata in memory, not the message.
     bytes = callBytes(settings.budget, Math.min(request.size, settings.limits.maxMetadataBytes), 0);
   } catch (full) {
     request.refuse(request.explain(full));
@@ -138,8 +148,8 @@ function refuse(request: ServerRequest, context: IncomingContext<unknown> | unde
 }
 
 /**
- * Runs the interceptors that check permission, for a request that belongs to a call but is not a call. Rejects with the
- * error that its sender receives.
+ * Runs the interceptors that check permission for a request that is not a call itself, such as the upload of a blob.
+ * Rejects with the error to send.
  */
 export async function permit<Context>(
   { authorize }: BoundMethod<Context>,
@@ -155,8 +165,9 @@ export async function permit<Context>(
 }
 
 /**
- * Runs the handler of a notification. The sender does not wait; errors go to `onError`.
- * @param bytes charged if the handler is asynchronous
+ * Runs the handler of a notification. Errors are passed to `onError`, because the sender gets no response.
+ *
+ * @param bytes memory charged while an asynchronous handler runs
  */
 export function runNotification<Context>(
   { method, handler }: BoundMethod<Context>,

@@ -13,22 +13,22 @@ import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
 import { type BoundMethod, refusing } from "./router.js";
 
-/** Milliseconds by which a timer may fire early, compared with `Date`. */
+/** Tolerance in milliseconds: a timer may fire this much earlier than `Date.now()` reaches its time. */
 const CLOCK_SLACK_MS = 2;
 
 /**
- * Items that calls send in one turn of the event loop. Transports that take all of them at once, such as a socket whose
- * peer reads fast, would otherwise keep all other callers waiting until no call has another item.
+ * Maximum number of items that all calls together send in one turn of the event loop. Without it, a stream to a fast
+ * reader could block all other calls until it has no more items.
  */
 const TURN_ITEMS = 4096;
-/** Items of all calls that are left in this turn. */
+/** Number of items that calls may still send in this turn of the event loop. */
 let itemsLeft: number = TURN_ITEMS;
-/** Number of calls that wait for the next turn, by session or client. */
+/** Number of streaming calls that wait for the next turn of the event loop, by session or client. */
 let waiting: Map<unknown, number> = new Map();
-/** Resolves in the next turn, with the calls that waited for it; undefined if none waits. */
+/** Promise that resolves in the next turn of the event loop with the value of `waiting`; undefined if no call waits. */
 let nextTurn: Promise<ReadonlyMap<unknown, number>> | undefined;
 
-/** Settings of the calls that a session, or another carrier, serves. */
+/** Settings shared by all calls that a session or an HTTP server serves. */
 export interface ServedCallSettings {
   readonly limits: Limits;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
@@ -36,42 +36,44 @@ export interface ServedCallSettings {
   readonly budget: MemoryBudget;
   /** Client id, if several clients share the limiter. */
   readonly client?: string | undefined;
-  /** The session whose share of the items of a turn the call uses. Default: the client, or the session of `admission`. */
+  /**
+   * Key by which streaming calls share the items of a turn of the event loop. Default: `client`, or else `admission`.
+   */
   readonly itemsOf?: Admission | undefined;
 }
 
 /**
- * An incoming call from its request to its last frame, on any carrier: its turn, its handler, its deadline, the memory
- * charged for it, and the error that its caller receives. Subclasses send the response. Construct it when the request
- * is complete, then call `serve` or `refuse`.
+ * An incoming call, on a session or over HTTP. Runs the handler when the call may run, applies its deadline, charges
+ * its memory, and converts errors for the caller. Subclasses send the response. Created when the request is complete;
+ * then `serve` or `refuse` is called.
  */
 export abstract class ServedCall implements ItemTarget {
-  /** Whether the last frame was sent, or the caller has disconnected. */
+  /** Whether the response is complete, or the caller has disconnected. */
   over = false;
-  /** Called once when the call is cancelled, before its end. */
+  /** Called once if the call is cancelled before all items were sent. */
   onGivenUp: (() => void) | undefined = undefined;
-  /** Undefined for a call whose handler is not entered. */
+  /** Context for the handler; undefined if the handler does not run. */
   protected readonly context: IncomingContext<unknown> | undefined;
   protected readonly settings: ServedCallSettings;
   protected input: ItemReceiver | undefined = undefined;
   protected inputEnded = false;
-  /** The error of an item that could not be read: the call is about to end with it. */
+  /** Error of a received item that could not be decoded. The call will fail with it. */
   protected itemError: RpcError | undefined = undefined;
-  /** Follows the handler's items, if they have cursors. */
+  /** Checks the cursors of the handler's items; undefined if the items have no cursors. */
   positions: Positions | undefined = undefined;
   private expiry: Expiry | undefined = undefined;
   private entered = false;
-  /** Whether the handler has returned, or the items that it returned have ended. */
+  /** Whether the handler has settled, and the items that it returned have ended. */
   private settled = false;
-  /** Called when the handler settles after the call was over. */
+  /** Called when the handler settles after the end of the call. */
   private onOutlived: (() => void) | undefined = undefined;
-  /** Decides about the caller of a call whose items cannot be read. */
+  /** Checks the caller's permission if an item cannot be decoded. */
   private authorize: BoundMethod["authorize"] = undefined;
-  /** Items that the call may send before it waits for a turn again. */
+  /** Number of items that the call may send before it waits for the next turn of the event loop. */
   private share = TURN_ITEMS;
-  /** Removes a call that waits for its turn from the queue. */
+  /** Removes the call from the queue; set while the call waits to run. */
   private unwait: (() => void) | undefined = undefined;
-  /** Bytes charged for a call that stays open, until both it and its handler have ended. */
+  /** Bytes charged to the memory budget until both the call and its handler have ended. */
   private readonly bytes: number;
 
   constructor(context: IncomingContext<unknown> | undefined, settings: ServedCallSettings, bytes: number) {
@@ -81,10 +83,10 @@ export abstract class ServedCall implements ItemTarget {
     if (context !== undefined) context.reply = this;
   }
 
-  /** Tells when the next item may be sent. */
+  /** Flow control for the handler's items. */
   abstract readonly flow: ItemFlow;
 
-  /** Sends one message of a stream. Throws if it cannot be sent. */
+  /** Sends one item. Throws if it does not match its schema or is too large. */
   abstract item(item: unknown): void;
 
   turn(): Promise<void> | undefined {
@@ -104,36 +106,39 @@ export abstract class ServedCall implements ItemTarget {
       });
     });
     return nextTurn.then((all) => {
-      // The first item needs no turn.
+      // The item sent in this turn is already counted.
       this.share = TURN_ITEMS / all.size / (all.get(itemsOf) as number) - 1;
     });
   }
 
-  /** Ends the items successfully. */
+  /** Ends the stream of items after the last one was sent. */
   abstract end(): void;
 
   /** Sends the response metadata, unless it has been sent. */
   abstract sendMetadata(): void;
 
-  /** Sends the result of a call that does not stream, as its last frame. Throws if it cannot be sent. */
+  /** Sends the response of a call that does not stream. Throws if the response cannot be encoded. */
   protected abstract sendResult(value: unknown): void;
 
-  /** Sends the error that the caller receives, as the last frame. */
+  /** Sends an error as the last frame of the response. */
   protected abstract sendError(error: RpcError): void;
 
-  /** Called when the call stays open after its request, so that cancels have to reach it. */
+  /** Called when the call is still in progress after its request, so that the caller can cancel it. */
   protected abstract onEntered(): void;
 
-  /** Called when the call is over: nothing has to reach it any more. */
+  /** Called when the call has ended, so that no more frames of the caller belong to it. */
   protected abstract onLeft(): void;
 
-  /** Starts to pass the caller's items to `input`. */
+  /** Starts to deliver the caller's items to `input`. */
   protected abstract startItems(input: ItemReceiver): void;
 
   /** Stops receiving the caller's items. */
   protected abstract stopItems(): void;
 
-  /** Runs the handler when it is the call's turn. If the method streams its input, the handler gets the stream instead of `message`. */
+  /**
+   * Runs the handler, at once or after waiting for other calls. If the method streams its input, the handler receives
+   * the stream instead of `message`.
+   */
   serve(bound: BoundMethod, message: unknown): void {
     if (this.settings.admission.mustWait) this.serveLater(bound, message);
     else this.runInTurn(bound, streamsInput(bound.method) ? this.receiveItems(bound) : message);
@@ -162,7 +167,7 @@ export abstract class ServedCall implements ItemTarget {
     }
   }
 
-  /** Keeps the call open after its request, and starts its deadline. */
+  /** Counts the call as in progress, and starts its deadline. Called if the handler is asynchronous or streams. */
   goesOn(): void {
     if (this.entered) return;
     this.entered = true;
@@ -170,7 +175,7 @@ export abstract class ServedCall implements ItemTarget {
     this.enter();
   }
 
-  /** Keeps the call open, and runs `start` when it is its turn. */
+  /** Puts the call in the queue; `start` runs when the call may run. */
   private wait(start: () => void): void {
     this.entered = true;
     this.unwait = this.settings.admission.wait(() => {
@@ -211,13 +216,13 @@ export abstract class ServedCall implements ItemTarget {
     this.finish();
   }
 
-  /** Called when the handler has failed. */
+  /** Called with the exception or rejection of the handler. */
   private threw(error: unknown): void {
     this.onSettled();
     this.fail(error);
   }
 
-  /** Called when the handler has settled. If the call is already over, its place becomes free. */
+  /** Called when the handler has settled. If the call has already ended, it no longer counts as in progress. */
   onSettled(): void {
     if (this.settled) return;
     this.settled = true;
@@ -234,12 +239,12 @@ export abstract class ServedCall implements ItemTarget {
     void sendItems(this, result);
   }
 
-  /** Most bytes of an item, if items are raw bytes; otherwise undefined. */
+  /** Maximum size of an item in bytes, if the items are raw bytes; undefined for messages, which are not split. */
   get rawPiece(): number | undefined {
     return bytePieceOf(this.context?.method.output, this.settings.limits);
   }
 
-  /** Returns the caller's items, for the handler. */
+  /** Starts receiving the caller's items, and returns their stream for the handler. */
   private receiveItems({ authorize }: BoundMethod): ItemStream<unknown> {
     this.authorize = authorize;
     this.input = new ItemReceiver(() => this.stopItems());
@@ -249,8 +254,8 @@ export abstract class ServedCall implements ItemTarget {
   }
 
   /**
-   * Ends the call because an item of the caller's cannot be read. A caller without permission for the method receives
-   * that error instead. A call that waits ends in its turn, so that pending permission checks count as calls.
+   * Ends the call because an item of the caller cannot be decoded. A caller without permission receives the permission
+   * error instead. A call in the queue ends when it may run, so that the permission check counts as a call in progress.
    */
   protected refuseItem(reason: RpcError): void {
     const { authorize, context } = this;
@@ -269,12 +274,15 @@ export abstract class ServedCall implements ItemTarget {
     );
   }
 
-  /** Ends the call with an error. Only an `RpcError` tells the caller what went wrong. */
+  /**
+   * Ends the call with an error. The caller receives an `RpcError` that the handler threw. For any other exception, and
+   * for errors of calls that the handler made, the caller receives a generic error, and `onError` the original one.
+   */
   fail(error: unknown): void {
     if (!this.over) this.finishWith(this.tellable(error));
   }
 
-  /** Sends the error; if that throws, sends one without any value from user code. Ends the call in any case. */
+  /** Sends an error and ends the call. If sending throws, sends a generic error without values from user code. */
   protected finishWith(error: RpcError, isPlain: boolean = false): void {
     try {
       this.sendError(error);
@@ -289,18 +297,18 @@ export abstract class ServedCall implements ItemTarget {
     this.finish();
   }
 
-  /** Called with the exception thrown by sending an error. The caller does not receive it. */
+  /** Called if sending an error has thrown. The caller receives no error then. */
   protected onUnsendable(thrown: unknown): void {
     this.tellHook(thrown);
   }
 
-  /** Ends a call whose caller is no longer permitted to make it. */
+  /** Ends the call with `error`, because the caller has lost its permission. */
   revoke(error: RpcError): void {
     this.giveUp(error, false);
   }
 
   /**
-   * Called when the caller has cancelled or has disconnected.
+   * Called when the caller has cancelled the call or has disconnected.
    *
    * @param lost true if nothing more can be sent to the caller
    */
@@ -311,7 +319,7 @@ export abstract class ServedCall implements ItemTarget {
   protected giveUp(reason: RpcError, lost: boolean): void {
     if (this.over) return;
     this.input?.end(reason);
-    // The response first, so that nothing which a listener of the signal does can precede it.
+    // Sends the error first, so that listeners of the abort signal cannot send anything before it.
     if (lost) this.finish();
     else this.fail(reason);
     this.context?.abort(reason);
@@ -327,7 +335,7 @@ export abstract class ServedCall implements ItemTarget {
 
   private finishEntered(): void {
     if (this.expiry !== undefined) expiries.remove(this.expiry);
-    // A handler that is still reading the caller's items fails.
+    // If the handler is still reading the caller's items, its read fails.
     if (this.input !== undefined && !this.inputEnded) {
       this.input.end(new RpcError("cancelled", "the call is over"));
       this.stopItems();
@@ -343,7 +351,7 @@ export abstract class ServedCall implements ItemTarget {
     }
   }
 
-  /** Called when the call and its handler have ended. */
+  /** Called when both the call and its handler have ended. */
   private leave(): void {
     this.release();
     this.settings.admission.end(this.settings.client);
@@ -356,7 +364,7 @@ export abstract class ServedCall implements ItemTarget {
 
   protected misfit(error: unknown): Error {
     const { code, message } = RpcError.from(error);
-    // Not a mismatch, but a limit of the frame or the metadata, or an unknown codec.
+    // The cause is a size limit or an unknown codec, not the schema.
     if (code === "resource_exhausted" || code === "unimplemented") return error as RpcError;
     return new Error(`the result does not fit its schema: ${message}`, { cause: asError(error) });
   }
@@ -371,7 +379,7 @@ export abstract class ServedCall implements ItemTarget {
     return new RpcError("internal", "the handler failed, because a call that it made failed");
   }
 
-  /** Returns true if a call made by the handler ended because of this call's deadline. */
+  /** Returns true if a call that the handler made has failed because of this call's deadline. */
   private isLate({ code }: RpcError): boolean {
     const deadline = this.context?.deadline;
     return code === "deadline_exceeded" && deadline !== undefined && Date.now() >= deadline - CLOCK_SLACK_MS;
@@ -386,7 +394,7 @@ export abstract class ServedCall implements ItemTarget {
   }
 }
 
-/** Returns true if a handler's result is asynchronous. */
+/** Returns true if `value` has a `then` method, as promises have. */
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -3,42 +3,44 @@ import { completeLimits, type Limits } from "../limits.js";
 import { type Link, LinkedSet } from "../linked-set.js";
 import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
 
-/** Milliseconds that the handlers of a session have to end when it is closed because of the memory that it holds. */
+/** Time in milliseconds for which an evicted session's memory counts as free while its handlers end. */
 const GRACE_MS = 1000;
 
-/** A session of a server, or a request over HTTP. */
+/** A session or HTTP request that counts towards a server's memory limit. */
 export interface LoadMember {
   readonly budget: MemoryBudget;
-  /** Owner of the place. All waiting places of one owner count together. */
+  /** Client to which this request belongs; the memory of all its waiting requests counts together. */
   readonly owner?: LoadOwner;
-  /** Closes it, because others need its memory. */
+  /** Closes the session or request with `error`, because others need its memory. */
   onEvicted(error: RpcError): void;
 }
 
-/** An owner of many members, each of which may be small. */
+/** A client with many small members of a `ServerLoad`. */
 export interface LoadOwner {
-  /** Bytes that all its members hold. */
+  /** Memory of all members of this owner, in bytes. */
   held: number;
 }
 
-/** The place of a member, for `ServerLoad.remove`. */
+/** Handle of an added member, to pass to `ServerLoad.remove`. */
 export type LoadPlace = Link<LoadMember>;
 
-/** Load of all sessions of one server, which share it. */
+/** Memory use and running handlers of all sessions of one server. */
 export class ServerLoad implements ServerBudget {
-  /** Handlers of calls and notifications that have not settled. */
+  /** Number of running handlers of calls and notifications. */
   handlers = 0;
-  /** Running handlers whose call is over. */
+  /** Number of handlers that are still running although their call has ended. */
   outliving = 0;
-  /** Bytes that all peers make this side hold, by estimate. */
+  /** Estimated memory that all peers together use on this server, in bytes. */
   held = 0;
-  /** Whether the server accepts no more sessions, so that a call without a session is not kept for another one. */
+  /**
+   * Whether the server is closing: it accepts no more sessions, and does not keep resumable calls for a new session.
+   */
   ending = false;
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
   readonly #members: LinkedSet<LoadMember> = new LinkedSet();
-  // Created on demand, because a client without a server has a load of its own.
-  /** Sessions that were just closed, and are releasing their memory. */
+  // Created on demand, because each client has a `ServerLoad` even without a server.
+  /** Memory budgets of sessions that were just closed and are releasing their memory. */
   #leaving: Set<MemoryBudget> | undefined = undefined;
   #waiting: (() => void)[] | undefined = undefined;
   #withoutSession: Set<{ cancel(code: Code): void }> | undefined = undefined;
@@ -47,26 +49,26 @@ export class ServerLoad implements ServerBudget {
     this.max = completeLimits(limits).maxServerBytes;
   }
 
-  /** Resumable calls that no session carries. */
+  /** Resumable calls that wait for their client to reconnect. */
   get suspended(): Set<{ cancel(code: Code): void }> {
     return (this.#withoutSession ??= new Set());
   }
 
-  /** The memory of sessions that were just closed counts as free. */
+  /** Free memory in bytes. The memory of sessions that were just closed counts as free. */
   get room(): number {
     let room = this.max - this.held;
     if (this.#leaving !== undefined) for (const budget of this.#leaving) room += budget.held;
     return room;
   }
 
-  /** Fulfils when no handler runs. */
+  /** A promise that resolves when no handler is running. */
   get idle(): Promise<void> {
     if (this.handlers === 0) return Promise.resolve();
     const waiting = (this.#waiting ??= []);
     return new Promise((resolve) => waiting.push(resolve));
   }
 
-  /** Must be called when one of them has settled. */
+  /** Called when a handler has settled. */
   handlerSettled(): void {
     if (--this.handlers > 0) return;
     const waiting = this.#waiting;
@@ -75,31 +77,34 @@ export class ServerLoad implements ServerBudget {
     for (const resolve of waiting) resolve();
   }
 
-  /** Adds a session. Returns its place, to be removed when it has ended; memory that it holds then is charged until it is released. */
+  /**
+   * Adds a session or request. Returns the handle with which to remove it when it has ended. Memory that it uses then
+   * stays charged until it is released.
+   */
   add(member: LoadMember): LoadPlace {
     return this.#members.add(member);
   }
 
   remove(place: LoadPlace): void {
     this.#members.remove(place);
-    // No other code measures it again, and streams that were over before the session were not told of its end.
+    // The last chance to measure the memory of this member.
     place.value.budget.measure();
   }
 
-  /** Called when the server accepts no more sessions. */
+  /** Called when the server starts to close. Cancels the resumable calls that have no session. */
   end(): void {
     this.ending = true;
     for (const call of this.#withoutSession ?? []) call.cancel("unavailable");
   }
 
-  /** Corrects `held` by measurement, if possible. */
+  /** Updates `held` by measuring the memory of all members. */
   measure(): void {
     for (const { value } of this.#members) value.budget.measure();
   }
 
   /**
-   * Closes sessions that hold more than `asking` does, until there is room or it is the largest itself; then what waits for others who hold
-   * more than it does.
+   * Frees memory for `asking`: closes the largest member again and again, as long as it uses more memory than `asking`,
+   * then members of other owners whose members together use more. Returns true if there is enough room.
    */
   makeRoomFor(asking: MemoryBudget): boolean {
     this.measure();
@@ -112,7 +117,7 @@ export class ServerLoad implements ServerBudget {
     return true;
   }
 
-  /** The session that holds most, if that is more than `asking` does. */
+  /** Returns the member that uses the most memory; undefined if none uses more than `asking`. */
   #largest(asking: MemoryBudget): LoadPlace | undefined {
     let largest: LoadPlace | undefined;
     let most = asking.held;
@@ -126,8 +131,7 @@ export class ServerLoad implements ServerBudget {
   }
 
   /**
-   * Among the other owners, finds the one that holds most. Returns its largest member if the owner holds more than
-   * `asking`; otherwise undefined.
+   * Returns the largest member of the other owner that uses the most memory; undefined if none uses more than `asking`.
    */
   #largestOfOthers(asking: MemoryBudget): LoadPlace | undefined {
     let owner: LoadOwner | undefined;

@@ -26,23 +26,23 @@ import { type ReceiveFlow, LaneReceiveFlow } from "../call/items/flow.js";
 import { oversized } from "../call/messages/payload.js";
 import * as FrameType from "../wire/frame-type.js";
 
-/** The session whose peer's calls are served. */
+/** The parts of a session that its serving side uses. */
 export interface ServingHost extends TypedCaller {
   readonly budget: MemoryBudget;
   readonly schemas: SchemaHandshake;
-  /** Methods that the peer may call without a router. */
+  /** Methods that the protocol itself serves, without a router. */
   readonly reserved: ReservedMethods | undefined;
-  /** Undefined until either side starts to drain the session. */
+  /** State of a graceful shutdown; undefined until either side starts one. */
   readonly drainage: Pick<Drain, "refusing"> | undefined;
-  /** Called when no call is in progress. */
+  /** Called when the last call in progress has ended. */
   onIdle(): void;
 }
 
-/** Options of serving. */
+/** Options of a session that serves calls. */
 export interface ServingOptions<Context> {
   readonly routers?: readonly Router<Context>[] | undefined;
   readonly connection?: Context | undefined;
-  /** Renewal of the client's credentials. Undefined: they are never renewed. */
+  /** Set if the client can renew its credentials on this session. */
   readonly renewal?: object | undefined;
   readonly loadShedder?: LoadShedder | undefined;
   readonly load?: ServerLoad | undefined;
@@ -53,7 +53,7 @@ export interface ServingOptions<Context> {
   readonly onForeignDatagram?: ((bytes: Uint8Array) => void) | undefined;
 }
 
-/** Settings that decide how served calls are carried, and their limits. */
+/** Limits and encodings of the calls that a session serves. */
 export interface ServingSettings {
   readonly limits: Limits;
   readonly formats: FormatTable;
@@ -61,7 +61,7 @@ export interface ServingSettings {
   readonly prefix: Uint8Array;
 }
 
-/** Serves the calls of one session's peer. */
+/** The serving side of a session: it handles the calls that the peer makes. */
 export class Serving<Context> implements Callee, AdmissionSettings {
   readonly limits: Limits;
   readonly loadShedder: LoadShedder | undefined;
@@ -73,7 +73,7 @@ export class Serving<Context> implements Callee, AdmissionSettings {
   readonly #onForeignDatagram: ((bytes: Uint8Array) => void) | undefined;
   readonly #dispatcher: Dispatcher<Context>;
   readonly #admission: Admission;
-  /** Created with the first datagram. */
+  /** Created when the first datagram arrives. */
   #datagrams: DatagramReceiver | undefined = undefined;
 
   constructor(host: ServingHost, options: ServingOptions<Context>, settings: ServingSettings) {
@@ -146,12 +146,15 @@ export class Serving<Context> implements Callee, AdmissionSettings {
   }
 }
 
-/** A separate function, so that the returned closure keeps only what it needs. */
+/**
+ * Returns `take` with its exceptions passed to `onError`. A separate function, so that the closure does not retain more
+ * than it needs.
+ */
 function guardedDatagrams(take: (bytes: Uint8Array) => void, onError: ErrorHook): (bytes: Uint8Array) => void {
   return guarded(take, (thrown) => onError(thrown, { method: "onForeignDatagram" }));
 }
 
-/** The peer's calls on one lane, on the serving side. */
+/** The calls that the peer makes on one lane. */
 class ServedLane implements LaneCallee, AnswerCarrier {
   readonly single = false;
   readonly channel: Channel;
@@ -212,7 +215,7 @@ class ServedLane implements LaneCallee, AnswerCarrier {
       case FrameType.Credit:
         this.calls[frame.callId >>> 1]?.onCredit(new Cursor(frame.bytes, frame.start, frame.end).varint());
         return;
-      // Items that crossed the call's last frame are dropped, like late cancels and credit.
+      // Items, cancels and credit that were sent before the response arrived are dropped.
       case FrameType.Item:
         this.calls[frame.callId >>> 1]?.onItem(frame);
         return;
@@ -229,7 +232,7 @@ class ServedLane implements LaneCallee, AnswerCarrier {
     for (const call of this.calls.splice(0)) call?.onCancel("cancelled", true, true);
   }
 
-  /** Fails the call to which the frame belongs, and no other. */
+  /** Handles a frame that exceeds the size limit: fails only the call to which the frame belongs. */
   private onOversized(frame: Frame): void {
     const { type, callId } = frame;
     const error = oversized(frame, this.limits);
