@@ -26,8 +26,8 @@ export interface CallingHost {
   /** Called when a call has failed with `unauthenticated`. */
   onUnauthenticated?(): void;
   /**
-   * Called when the response of a call has arrived. `bytes` is the size of the larger message: request or response.
-   * Absent if each call has its own stream.
+   * Called when the response of a call has arrived. `bytes` is the size of the larger message, request or response.
+   * Absent if the session has no lanes.
    */
   noteSize?(method: AnyMethod, bytes: number): void;
   /** Returns the lane or stream for a new call. Throws `RpcError` if the session accepts no more calls. */

@@ -14,65 +14,73 @@ import type { ConnectionState } from "./state.js";
 
 /** Options of `createConnection`. */
 export interface ConnectionOptions {
-  /** Whether a session that is lost, or drains, is replaced. Default true. */
+  /** Whether to open a new session when the current one is lost or is being drained. Default true. */
   readonly reconnect?: boolean;
-  /** How long to wait between attempts to connect. Default: 100 ms at first, 1.6 times longer each time, 30 s at most. */
+  /** Delays between attempts to connect. Default: 100 ms at first, 1.6 times longer each time, 30 s at most. */
   readonly backoff?: Partial<Backoff>;
   /**
-   * Limits. The connection itself uses those for waiting calls: `maxQueuedBytes`, `maxQueuedMs`. Default:
+   * Limits. The connection itself uses `maxQueuedBytes` and `maxQueuedMs`, for calls that wait for a session. Default:
    * `DEFAULT_LIMITS`.
    */
   readonly limits?: Partial<Limits>;
   /**
-   * Returns true if retrying is unlikely to help, as with an untrusted certificate. Calls then fail with the error
-   * instead of waiting; attempts continue. Default: always false.
+   * Returns true if retrying after this error is unlikely to help, as with an untrusted certificate. Waiting calls then
+   * fail with the error, although the connection continues to retry. Default: always false.
    */
   readonly isPermanent?: (error: Error) => boolean;
-  /** The server's name in the errors of calls that wait for a session, such as its URL. Default: none. */
+  /** Name of the server for error messages, such as its URL. Default: none. */
   readonly peer?: string | undefined;
 }
 
-/** How a connection replaces a session that works by one that works better. */
+/** Options for replacing a working session by a better one. */
 export interface ImprovingOptions<S extends Session> {
   /**
-   * Searches for a better session than this one, which has just become ready, such as one over another transport. New
-   * calls use the session with which it resolves; calls in progress finish on the former one. If it rejects, nothing
-   * changes. The signal fires when the search is pointless because the session was lost or drains. Default: no search.
+   * Called when a session is ready. Searches for a better one, for example over another transport. New calls use the
+   * session that it resolves with; calls in progress finish on the former one. If it rejects, nothing changes. The
+   * signal aborts when `session` is lost or is being drained. Default: no search.
    */
   readonly improve?: (session: S, signal: AbortSignal) => Promise<S>;
 }
 
-/** A caller whose sessions come and go. */
+/** A caller that opens a session when needed and replaces it when it is lost. Calls wait while there is no session. */
 export interface Connection<S extends Session = Session> extends TypedCaller {
-  /** The state of the connection: whether it is ready, and why not. */
+  /** Current state of the connection. */
   readonly state: ConnectionState;
-  /** The present state, then each change, until `closed`; a slow reader skips to the latest. */
+  /**
+   * Returns an iterator over the current state and each later state, until `closed`. A slow reader gets only the latest
+   * state.
+   */
   states(): ItemIterator<ConnectionState>;
-  /** The session that new calls go to; undefined unless the state is `ready`. */
+  /** The session for new calls; undefined unless the state is `ready`. */
   readonly session: S | undefined;
-  /** Dials now, unless an attempt is in progress. */
+  /** Connects now, unless an attempt is in progress. */
   connect(): void;
   /**
-   * Resolves when a session is ready. Rejects when the connection is closed, when the signal fires, when an attempt
-   * fails for good (`isPermanent`), or with the last attempt's error when no attempt would follow within `timeoutMs`.
+   * Connects if necessary, and resolves when a session is ready. Rejects if the connection is closed, the signal
+   * aborts, an attempt fails with a permanent error (`isPermanent`), or an attempt fails and the next one would begin
+   * after `timeoutMs`.
    */
   ready(options?: ReadyOptions): Promise<S>;
-  /** Resolves when the connection has ended for good. Never rejects. */
+  /** Resolves when the connection is closed and opens no more sessions. Never rejects. */
   readonly closed: Promise<SessionEnd>;
   /**
-   * Ends every session in the same way as `Session.close`, and makes no more. Waiting calls fail with `unavailable`.
-   * Resolves with the number of notifications that were not acknowledged on any session.
+   * Closes the connection and all its sessions (see `Session.close`). Waiting calls fail with `unavailable`. Resolves
+   * with how the last session ended, and the number of unacknowledged notifications of all sessions.
    */
   close(options?: CloseOptions): Promise<ClosedSession>;
-  /** As `close`, but calls in progress finish, within `timeoutMs` (default: `limits.maxDrainMs`). Those that wait fail. */
+  /**
+   * Closes the connection after the calls in progress have finished, or after `timeoutMs` (default:
+   * `limits.maxDrainMs`). Waiting calls fail with `unavailable`.
+   */
   drain(options?: DrainOptions): Promise<ClosedSession>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Creates a connection over the sessions that `dial` makes. `dial` must settle in bounded time, and must end its
- * attempt when its signal fires. If the new session replaces one that drains, `dial` receives that session:
- * `left.departure` is its peer's last message. The connection is idle until the first call, or `connect`.
+ * Creates a connection. The first call, or `connect`, makes it open a session by `dial`.
+ *
+ * @param dial opens a session. It must settle in bounded time, and reject when its signal aborts. `left` is the session
+ * that is being drained and that the new one replaces: `left.departure` is the peer's last message
  */
 export function createConnection<S extends Session>(
   dial: (signal: AbortSignal, left?: S) => Promise<S>,
@@ -144,7 +152,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
 
   protected pick(_method: AnyMethod, _input: unknown, options: CallOptions | undefined): S | undefined {
     const { session } = this.#link;
-    // It may have begun to drain or ended a moment ago.
+    // The session may have ended, or started to drain, a moment ago.
     return session?.takesCalls === true && this.hasPlace(session, options) ? session : undefined;
   }
 
@@ -156,7 +164,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     return session;
   }
 
-  /** A connection has no other session. */
+  /** Returns false, because a connection has only one session for new calls. */
   protected mayRepeat(): boolean {
     return false;
   }

@@ -8,54 +8,66 @@ import { isDenied, refusalOf } from "../transport/close-codes.js";
 import { untilAccepted } from "./ready.js";
 import { type ConnectionState, Watched, withResuming } from "./state.js";
 
-/** A session that lasted this many milliseconds resets the backoff. */
+/** If a session lasts at least this many milliseconds, the next reconnection starts with the shortest delay. */
 const STABLE_MS = 10_000;
 
-/** Maximum pause before another attempt if the port refuses connections: such attempts cost nothing. */
+/**
+ * Maximum delay before the next attempt after ECONNREFUSED, in milliseconds. It is short, because such attempts are
+ * cheap.
+ */
 const MOST_WHERE_NOBODY_LISTENS_MS = 1000;
 
-/** Options of a link. */
+/** Options of `SessionLink`. */
 export interface SessionLinkOptions<S extends Session> {
-  /** Makes a session, or rejects in bounded time; at once when the signal fires. `left` is the session that drains, whose place it takes. */
+  /**
+   * Opens a session, or rejects in bounded time, and at once when the signal aborts. `left` is the session that is
+   * being drained and that the new one replaces.
+   */
   readonly dial: (signal: AbortSignal, left: S | undefined) => Promise<S>;
   readonly backoff: Backoff;
   readonly reconnect: boolean;
-  /** Searches for a better session, as in `ConnectionOptions.improve`. */
+  /** Searches for a better session, as in `ImprovingOptions.improve`. */
   readonly improve?: ((session: S, signal: AbortSignal) => Promise<S>) | undefined;
-  /** Whether trying again is pointless for calls that wait, such as after a wrong certificate. */
+  /** Returns true if retrying is unlikely to help, as with an untrusted certificate; waiting calls then fail. */
   readonly isPermanent: (error: Error) => boolean;
-  /** After each change of state. */
+  /** Called after each change of state. */
   readonly onChange: () => void;
 }
 
-/** One session to one peer, replaced whenever it is lost or drains. */
+/** Keeps one session to a peer open: replaces it when it is lost or is being drained. */
 export class SessionLink<S extends Session> {
-  /** The session for new calls; undefined unless ready. */
+  /** The session for new calls; undefined unless the state is `ready`. */
   session: S | undefined = undefined;
-  /** Why calls should not wait: the last attempt failed in a way that the next will not mend. */
+  /**
+   * Error with which calls fail instead of waiting, because the last attempt failed with a permanent error; otherwise
+   * undefined.
+   */
   refusal: Error | undefined = undefined;
-  /** Time, in milliseconds since the epoch, until which the process of a server that drained may run. Its successor may begin only then. */
+  /**
+   * Latest time, in milliseconds since the Unix epoch, at which a draining server process ends. The process that
+   * replaces it may start only then.
+   */
   drainsUntil = 0;
   readonly #options: SessionLinkOptions<S>;
   readonly #watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
-  /** Every session that has not ended, those that drain too. */
+  /** All open sessions, including those that are being drained. */
   #sessions: readonly S[] = [];
-  /** The latest session, as long as it lasts. */
+  /** The latest session; undefined after it has ended or started to drain. */
   #current: S | undefined = undefined;
-  /** The session that began to drain, until the next is there. */
+  /** The session that is being drained and that the next one replaces. */
   #predecessor: S | undefined = undefined;
   readonly #end: Deferred<SessionEnd> = deferred();
-  /** Notifications that the peers of sessions which have ended did not acknowledge. */
+  /** Number of notifications on ended sessions that were not acknowledged. */
   #unacknowledged = 0;
   #failures = 0;
   /** Number of streams that wait to be resumed. */
   #resuming = 0;
   #stopped = false;
   #readyAt = 0;
-  /** When a session last began to drain. */
+  /** Time at which a session last started to drain, in milliseconds since the Unix epoch. */
   #leftAt: number = Number.NEGATIVE_INFINITY;
   #dialling: AbortController | undefined = undefined;
-  /** The search for a better session than `session`. */
+  /** Aborts the search for a better session than `session`. */
   #improving: AbortController | undefined = undefined;
   #retry: ReturnType<typeof setTimeout> | undefined = undefined;
 
@@ -71,7 +83,7 @@ export class SessionLink<S extends Session> {
     return this.#watched.watch();
   }
 
-  /** Whether no more sessions are made, because it was closed or drained. */
+  /** Whether the link was closed or drained, so that it opens no more sessions. */
   get over(): boolean {
     return this.#stopped;
   }
@@ -80,7 +92,7 @@ export class SessionLink<S extends Session> {
     return this.#end.promise;
   }
 
-  /** Whether there may be another session after the present one. */
+  /** Whether a new session will be opened when the current one is lost. */
   get heals(): boolean {
     return this.#options.reconnect && !this.#stopped;
   }
@@ -91,19 +103,19 @@ export class SessionLink<S extends Session> {
     if (this.state.status !== "closed") this.#watched.set(withResuming(this.state, count));
   }
 
-  /** Leaves `idle`; otherwise does nothing. */
+  /** Starts the first attempt to connect if the state is `idle`; otherwise does nothing. */
   connect(): void {
     if (this.state.status === "idle") this.#attempt({ status: "connecting", failures: 0 });
   }
 
-  /** Tries now rather than when the wait is over, since there is reason to think it will go well. */
+  /** Starts the next attempt to connect now, if the link is waiting for it. */
   hurry(): void {
     if (this.#retry === undefined) return;
     this.#stopWaiting();
     this.#attempt({ status: "connecting", failures: this.#failures });
   }
 
-  /** Closes the link for good. Resolves when every session has ended, with how the last one did. */
+  /** Closes the link and all sessions. Resolves with how the last session ended. */
   async close(options: CloseOptions = {}): Promise<ClosedSession> {
     const { closeCode = 0, reason = "" } = options;
     this.#giveUp(undefined);
@@ -112,7 +124,7 @@ export class SessionLink<S extends Session> {
     return this.#left();
   }
 
-  /** As `close`, but calls in progress finish. */
+  /** Closes the link after the calls in progress have finished. Resolves with how the last session ended. */
   async drain(options?: DrainOptions): Promise<ClosedSession> {
     if (this.state.status !== "closed") {
       this.#stopDialling();
@@ -146,7 +158,7 @@ export class SessionLink<S extends Session> {
 
   async #dial(signal: AbortSignal): Promise<S> {
     const session = await this.#options.dial(signal, this.#predecessor);
-    // A server may refuse a session after it has started.
+    // A server may refuse a session after it was opened.
     if (this.refusal !== undefined) await untilAccepted(session, signal);
     return session;
   }
@@ -160,14 +172,17 @@ export class SessionLink<S extends Session> {
     this.#sessions = this.#sessions.concat(session);
     void session.closed.then((end) => this.#ended(session, end));
     void session.draining.then(() => this.#leaves(session));
-    // It may be over already: then it is not worth a change of state.
+    // A session that has already ended does not change the state.
     if (!session.takesCalls) return;
     this.session = session;
     this.#improve(session);
     this.#set({ status: "ready" });
   }
 
-  /** Calls in progress finish on the session that a better one replaces, however long they take. */
+  /**
+   * Searches for a better session. When it is found, the former session is drained without a time limit, so that its
+   * calls finish.
+   */
   #improve(session: S): void {
     const { improve } = this.#options;
     if (improve === undefined) return;
@@ -186,7 +201,7 @@ export class SessionLink<S extends Session> {
     );
   }
 
-  /** Withdraws the session: new calls wait. */
+  /** Stops using the session for new calls, which then wait. */
   #withdraw(): void {
     this.session = undefined;
     this.#improving?.abort(new RpcError("cancelled", "the session is no longer in use"));
@@ -216,8 +231,8 @@ export class SessionLink<S extends Session> {
   }
 
   /**
-   * Handles a session that drains and ends when its calls are over. Dials the next at once, since the peer is healthy,
-   * unless sessions keep draining.
+   * Handles a session that has started to drain. Opens its replacement at once, because the peer works, unless sessions
+   * drain in quick succession.
    */
   #leaves(session: S): void {
     if (this.#current !== session || this.#stopped) return;

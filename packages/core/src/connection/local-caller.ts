@@ -8,10 +8,10 @@ import type { SessionOptions } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import { createMemoryPair } from "../transport/memory.js";
 
-/** Options of `createLocalCaller`: the options of the serving side. */
+/** Options of `createLocalCaller`. */
 interface LocalCallerOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "routers" | "peer" | "credentials" | "metadata"> {
-  /** Around each call served, as of `serve`; the first is the outermost. Default: none. */
+  /** Interceptors of the served calls, as in `serve`; the first is the outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[];
 }
 
@@ -19,9 +19,10 @@ const { routers: _, peer: _peer, credentials: _credentials, metadata: _metadata,
 const OPTIONS: OptionNames<LocalCallerOptions> = { ...ofSession, interceptors: true };
 
 /**
- * Calls routers in the same process, such as to render pages on the server, or in tests. Everything but the network is as for
- * other calls: messages are encoded and validated, interceptors run, and errors follow the same rules. The option `connection`
- * is what handlers find in their context, in place of what `authenticate` returns. The caller need not be closed.
+ * Returns a caller for routers in the same process, for example to render pages on the server, or in tests. Messages
+ * are encoded and validated, interceptors run, and errors are converted as over a network. The option `connection` is
+ * the handlers' `context.connection`; `authenticate` is not called. The caller does not have to be closed. Throws
+ * `TypeError` for an unknown option.
  *
  * @example
  * const notes = createNotesClient(createLocalCaller([createNotesRouter(handlers)], { connection: user }));

@@ -43,7 +43,7 @@ export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
   routers: true,
 };
 
-/** Names of the options of a connection. */
+/** Names of all connection options, for checking options. */
 export const CONNECTION_OPTIONS: OptionNames<ConnectionOptions> = {
   backoff: DEFAULT_BACKOFF,
   isPermanent: true,

@@ -1,33 +1,36 @@
-/** Why a way did not win: it failed, or had not succeeded when the next was begun. */
+/** Reason why an attempt did not win the race: it failed, or it had not succeeded when the next one was started. */
 import { young } from "../young.js";
 export type Loss = { readonly late: false; readonly error: unknown } | { readonly late: true };
 
 /** Options of `race`. */
 export interface RaceOptions<T> {
-  /** Functions that make the same in different ways, the best first. Its signal fires when its result is no longer wanted. */
+  /**
+   * Alternative ways to make the result, the preferred one first. The signal aborts when the result is no longer
+   * needed.
+   */
   readonly ways: readonly ((signal: AbortSignal) => Promise<T>)[];
-  /** Milliseconds before the next way is tried in parallel, if the current one has not succeeded. */
+  /** Delay in milliseconds after which the next way is tried in parallel if the current one has not succeeded. */
   readonly afterMs: number;
-  /** Ends the race, which then rejects with the signal's reason. */
+  /** Aborts the race, which then rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** Whether an error is one that no other way is tried after. Default: none is. */
+  /** Returns true if no further ways should be tried after this error. Default: always false. */
   readonly isFinal?: (error: unknown) => boolean;
-  /** Receives what a way has made although another was faster. Default: the way's signal has ended it. */
+  /** Called with the result of a way that succeeded after another one had won. Default: such a result is ignored. */
   readonly dispose?: (made: T) => void;
 }
 
-/** Outcome of a race. */
+/** Result of `race`. */
 export interface Won<T> {
   readonly made: T;
-  /** Index of the way that won. */
+  /** Index of the way that succeeded first. */
   readonly index: number;
-  /** Why each of the ways before it did not win. */
+  /** Reasons why the ways before it did not win. */
   readonly losses: readonly Loss[];
 }
 
 /**
- * Takes the first of several ways to the same that succeeds. Each is begun when the one before it has failed or is late. Rejects with
- * an `AggregateError` of each way's error when all that were begun have failed.
+ * Tries several ways to make a result, and resolves with the first that succeeds. A way is started when the one before
+ * it has failed or takes longer than `afterMs`. Rejects with an `AggregateError` if all started ways have failed.
  */
 export function race<T>(options: RaceOptions<T>): Promise<Won<T>> {
   return new Promise((resolve, reject) => new Race(options, resolve, reject).start());
@@ -37,7 +40,7 @@ class Race<T> {
   readonly #options: RaceOptions<T>;
   readonly #resolve: (won: Won<T>) => void;
   readonly #reject: (error: unknown) => void;
-  /** Controllers of the attempts in progress. */
+  /** Abort controllers of the attempts in progress. */
   readonly #attempts: Set<AbortController> = new Set();
   readonly #losses: Loss[] = [];
   readonly #errors: unknown[] = [];
@@ -63,7 +66,7 @@ class Race<T> {
     else this.#begin();
   }
 
-  /** Begins the next way, if there is one. */
+  /** Starts the next way, if there is one. */
   #begin(): void {
     const { ways, afterMs, dispose } = this.#options;
     const index = this.#begun;
@@ -95,7 +98,7 @@ class Race<T> {
     );
   }
 
-  /** The latest way has failed or is late. Without effect for one that the next was begun after. */
+  /** Called when a way has failed or takes too long. Starts the next way, unless it was already started. */
   #lost(index: number, loss: Loss): void {
     if (index !== this.#begun - 1) return;
     clearTimeout(this.#headStart);

@@ -5,27 +5,30 @@ import type { Session } from "../session/session.js";
 import { closedError } from "./session-caller.js";
 import type { ConnectionState } from "./state.js";
 
-/** How long to wait for a session. */
+/** Options of `Connection.ready`. */
 export interface ReadyOptions {
-  /** Aborting ends the wait with the signal's reason; the connection continues. Default: none. */
+  /** Aborting this signal rejects with its reason; the connection continues. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds within which another attempt has to begin after one that failed; otherwise its error rejects. Default: no limit. */
+  /**
+   * Maximum time in milliseconds until the next attempt begins. If an attempt fails and the next one would begin later,
+   * rejects with the attempt's error. Default: no limit.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
-/** A condition that is waited for. It is checked after each change of state. */
+/** The functions that `whenReady` calls to connect and to check the state. */
 interface Awaited<T> {
-  /** Dials, unless an attempt is in progress. */
+  /** Starts to connect, unless an attempt is in progress. */
   readonly connect: () => void;
-  /** Defined once it is ready. */
+  /** Returns the session, or undefined until it is ready. */
   readonly ready: () => T | undefined;
-  /** Returns an error if waiting is pointless; otherwise undefined. */
+  /** Returns the error that makes waiting pointless; otherwise undefined. */
   readonly refusal: () => Error | undefined;
-  /** Returns the error that closed it. */
+  /** Returns the error with which the connection was closed, if there is one. */
   readonly why: () => Error | undefined;
 }
 
-/** Dials, and waits as `Connection.ready` says. */
+/** Connects, and waits in the way that `Connection.ready` documents. */
 export async function whenReady<T>(
   states: ItemIterator<ConnectionState>,
   { connect, ready, refusal, why }: Awaited<T>,
@@ -54,8 +57,8 @@ export async function whenReady<T>(
 }
 
 /**
- * Resolves when the peer has answered on a session. If the session is refused or ends first, or the signal fires, it
- * closes the session and rejects.
+ * Resolves when the peer has responded on a session. Rejects and closes the session if the peer refuses it, it ends, or
+ * the signal aborts.
  */
 export async function untilAccepted(session: Session, signal?: AbortSignal): Promise<void> {
   const close = (): void => void session.close();
@@ -63,7 +66,7 @@ export async function untilAccepted(session: Session, signal?: AbortSignal): Pro
   try {
     await session.ping();
   } catch (error) {
-    // A carrier without sessions, such as HTTP, is never refused as a whole.
+    // A transport without sessions, such as HTTP, never refuses a session.
     if (RpcError.from(error).code === "unimplemented") return;
     close();
     throw error;

@@ -13,19 +13,21 @@ import { isDenied, isEndOfSession, isRejectedEarly } from "../transport/close-co
 import { remaining, WaitingCalls } from "./waiting-calls.js";
 import { young } from "../young.js";
 
-/** Moves streams from sessions that drain to others, as soon as there are some. */
+/** Moves resumable streams from sessions that are being drained to other sessions. */
 class Moves<C extends object> {
   readonly #canMove: () => boolean;
   readonly #bySession: WeakMap<C, Set<Attempt>> = new WeakMap();
-  /** Attempts on sessions that drain. */
+  /** Attempts of streams on sessions that are being drained. */
   #leaving: Set<Attempt> | undefined = undefined;
 
-  /** @param canMove whether there is a session that takes calls */
+  /** @param canMove returns true if a session is available for new calls */
   constructor(canMove: () => boolean) {
     this.#canMove = canMove;
   }
 
-  /** An attempt was made on `session`, which `draining` says the drain of. */
+  /**
+   * Called when an attempt of a stream was started on `session`. `draining` resolves when that session starts to drain.
+   */
   made(session: C, draining: Promise<void>, attempt: Attempt): void {
     let attempts = this.#bySession.get(session);
     if (attempts === undefined) {
@@ -47,7 +49,7 @@ class Moves<C extends object> {
     attempt.onMade();
   }
 
-  /** There may be another session. */
+  /** Moves streams if a session is available. Called when one may have become available. */
   start(): void {
     const leaving = this.#leaving;
     if (leaving === undefined) return;
@@ -59,30 +61,31 @@ class Moves<C extends object> {
   }
 }
 
-/** A call that a peer has refused more often than this, because it had too many calls or no memory for it, fails. */
+/**
+ * Maximum number of times that a call is repeated after a peer has refused it because of too many calls or too little
+ * memory.
+ */
 const MOST_REFUSALS = 8;
 
 /**
- * Makes each call on an available session; without one, calls wait. A call that may have reached a handler is never
- * repeated. A call that reached none is repeated: if a unary call, or one with a streamed response, was refused by a
- * session that is ending, it waits for the next session, as often and as long as it may wait; if an overloaded peer
- * refused it, it is made once more on another session; if the peer has too many calls, it waits until one of them is
- * over.
+ * Makes each call on an available session, or queues it until there is one. Repeats a unary or server-streaming call
+ * only if no handler has received it: if a closing session refused it, on the next session; if an overloaded peer
+ * refused it, once on another session; if the peer has too many calls, when one of them has ended.
  */
 export abstract class SessionCaller<C extends object> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
-  /** Made with the first stream that may move. */
+  /** Created for the first stream that can be moved. */
   #moves: Moves<C> | undefined = undefined;
-  /** Callbacks that end the streams that have lost their session and wait to be resumed. */
+  /** Callbacks that end the streams that wait to be resumed. */
   #suspended: Set<(error: RpcError) => void> | undefined = undefined;
   readonly #limits: ClientLimits;
-  /** Called when a place may be free. */
+  /** Called when the peer may accept another call. */
   readonly #onPlace: () => void = () => {
     if (this.waiting.size === 0) return;
     this.waiting.progressed();
     this.waiting.startAll(this.picksDiffer);
   };
-  /** The name of the peer, or of all that may be it, in errors. */
+  /** Name of the peer, or of all possible peers, for error messages. */
   protected peer: string | undefined;
 
   constructor(limits: ClientLimits, peer?: string) {
@@ -92,30 +95,33 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     this.waiting = new WaitingCalls(limits);
   }
 
-  /** Returns the session for a call; undefined if there is none. */
+  /** Returns the session for a call; undefined if none is available. */
   protected abstract pick(method: AnyMethod, input: unknown, options: CallOptions | undefined): C | undefined;
-  /** Whether there is a session for the next call. */
+  /** Whether a session is available for the next call. */
   protected abstract readonly takesCalls: boolean;
-  /** Returns true if a call that one session refused may be made on another while the first is still open. */
+  /** Returns true if a call that one session refused may be repeated on another while the first is still open. */
   protected abstract mayRepeat(): boolean;
 
-  /** True if calls wait for different sessions. */
+  /** True if the waiting calls may need different sessions. */
   protected get picksDiffer(): boolean {
     return false;
   }
-  /** The reason why there is no session, if known. */
+  /** Returns the reason why no session is available, if it is known. */
   protected abstract lastError(): Error | undefined;
-  /** The session behind what takes the calls. */
+  /** Returns the `Session` of an object that `pick` has returned. */
   protected abstract sessionOf(session: C): Session;
-  /** Whether there may be another session after one that was lost. */
+  /** Whether a new session may become available after one was lost. */
   protected abstract readonly heals: boolean;
-  /** Whether all sessions are to one process, as far as this side knows. */
+  /** Whether all sessions lead to the same server process, as far as this side knows. */
   protected abstract readonly isOneProcess: boolean;
-  /** Called with the number of streams that wait to be resumed. */
+  /** Called when the number of streams that wait to be resumed has changed. */
   protected abstract onSuspended(count: number): void;
-  /** Time until which a server that drains may run, in milliseconds since the epoch: `limits.maxQueuedMs` counts from there. */
+  /**
+   * Latest time at which a draining server process ends, in milliseconds since the Unix epoch. `limits.maxQueuedMs` of
+   * waiting calls counts from then.
+   */
   protected abstract readonly drainsUntil: number;
-  /** A call is about to wait. Throws `RpcError` when there is nothing to wait for. */
+  /** Called before a call is queued. Throws `RpcError` if no session will become available. */
   protected abstract beforeWait(): void;
 
   override get resumption(): Resumption | undefined {
@@ -132,7 +138,7 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     return call.answer;
   }
 
-  /** Makes a call on a session, or queues it until there is one. */
+  /** Starts a call on a session, or queues it until one is available. */
   #place(placed: PlacedCall<C>): void {
     let session: C | undefined;
     try {
@@ -148,11 +154,11 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
   #start(placed: PlacedCall<C>, session: C): void {
     const { call, input, options } = placed;
     placed.session = session;
-    // The clock is read only for a call with a timeout.
+    // Reading the clock is only necessary for a call with a timeout.
     placed.startedAt = options?.timeoutMs === undefined ? 0 : Date.now();
     this.onCall(session, call);
     const own: Session & Partial<CallingHost> = this.sessionOf(session);
-    // Whatever wraps a session, such as interceptors, replaces `start`.
+    // A wrapper of a session, such as `interceptCaller`, replaces `start`.
     if (own.carrierFor !== undefined && own.start === this.start) call.start(own as CallingHost, input, options);
     else followAnswer(call, own.start(call.method, input, options));
     const attempt = options?.attempt;
@@ -161,12 +167,12 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     this.#moves.made(session, own.draining, attempt);
   }
 
-  /** Fails a call that is on no session. */
+  /** Fails a call that has no session. */
   #fail({ call }: PlacedCall<C>, error: unknown): void {
     call.end(failureOf(RpcError.from(error, "internal"), call.method, this.peer));
   }
 
-  /** @internal Handles the end of a call on its session. Returns true if the call is made again. */
+  /** @internal Called when a call has ended on its session. Returns true if the call will be repeated. */
   onPlacedOver(placed: PlacedCall<C>, error: RpcError | undefined): boolean {
     const { call, session, options } = placed;
     placed.session = undefined;
@@ -175,20 +181,21 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     const { kind } = call.method;
     const mayRepeat = (kind === "unary" || kind === "server_stream") && options?.waitForReady !== false;
     if (!mayRepeat || call.received?.() || !neverRan(error)) return false;
-    // As late as the program would receive it: the session may be ending, and counts the call until its stream has ended.
+    // Repeats the call only when the application would have received the error, because a closing session counts a call
+    // until its stream has ended.
     rejectionAtCaller(error).catch(() => {
       if (!call.over) this.#repeat(placed, session, error);
     });
     return true;
   }
 
-  /** Called when a call is about to be made on a session, and when it is over there. */
+  /** Called before a call is started on a session. `onCallOver` is called when it has ended there. */
   protected onCall(_session: C, _call: PendingCall): void {}
   protected onCallOver(_session: C, _call: PendingCall, _error: RpcError | undefined): void {}
 
   /**
-   * Whether the peer of a session takes one more call now. If it does not, calls that wait are started when one is over. A call that is not to
-   * wait is made all the same: the peer decides.
+   * Returns true if the peer of a session accepts one more call now. Otherwise waiting calls are started when a call
+   * has ended. For a call that must not wait, always returns true, so that the peer decides.
    */
   protected hasPlace(session: Session, options: CallOptions | undefined): boolean {
     const places = placesOf(session);
@@ -197,7 +204,7 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     return false;
   }
 
-  /** Makes a call again that was refused on `session`: on another, on the same, or on the next. */
+  /** Repeats a call that `session` has refused: on another session, on the same one, or on the next one. */
   #repeat(placed: PlacedCall<C>, session: C, error: RpcError): void {
     const { options } = placed;
     let next: C | undefined;
@@ -212,13 +219,13 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     else this.#start(placed, next);
   }
 
-  /** Sessions may be there again. */
+  /** Starts waiting calls and moves streams. Called when a session may have become available. */
   protected startWaiting(): void {
     if (this.waiting.size > 0) this.waiting.startAll(this.picksDiffer);
     this.#moves?.start();
   }
 
-  /** Fails the calls that wait for a session, if there are any, with the error that `why` makes. */
+  /** Fails all waiting calls with the error that `why` returns. `why` is not called if there are none. */
   protected failWaiting(why: () => RpcError): void {
     const suspended = this.#suspended;
     if (this.waiting.size === 0 && suspended === undefined) return;
@@ -237,7 +244,7 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     };
   }
 
-  /** Queues a call. */
+  /** Puts a call in the queue. Fails it if it must not wait. */
   #wait(placed: PlacedCall<C>): void {
     const { call, input, options } = placed;
     const { method } = call;
@@ -248,7 +255,7 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
       const bytes =
         takesInput || method.blobs !== undefined ? 0 : payloadSize(method.input, input, this.#limits.maxFrameBytes);
       placed.waitingSince ??= Date.now();
-      // A server announces how long it drains, but does not decide how long this side waits.
+      // The peer announces how long it drains; this side limits how long it waits.
       const drainsUntil = Math.min(this.drainsUntil, Date.now() + this.#limits.maxDrainMs);
       const waitingSince = Math.max(placed.waitingSince, drainsUntil);
       const why = (): Error | undefined =>
@@ -270,7 +277,10 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     }
   }
 
-  /** The session for a call that was refused on another, or undefined: it waits for one. Throws what ends it. */
+  /**
+   * Returns the session on which to repeat a refused call, or undefined if the call must wait. Throws the error that
+   * ends the call if it must not be repeated.
+   */
   #afterRefusal(error: RpcError, session: C, placed: PlacedCall<C>): C | undefined {
     placed.refusal = error;
     const isFull = error.code === "resource_exhausted";
@@ -279,19 +289,19 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
       placesOf(this.sessionOf(session))?.onRefused(this.#onPlace);
     }
     const next = this.pick(placed.call.method, placed.input, placed.options);
-    // Without a budget for repeats elsewhere the call waits.
+    // If the call must not be repeated on another session, it waits.
     if (isFull) return next === session || this.mayRepeat() ? next : undefined;
     if (isRejectedEarly(error)) return next;
-    // The connection may not know yet that the session accepts no more calls.
+    // `pick` may still return a session that has just stopped accepting calls.
     if (isEndOfSession(error)) return next === session ? undefined : next;
-    // A peer that has too much to do may not be alone, but it is not asked again.
+    // The peer is overloaded, and other peers may be too: one repetition, on another session.
     if (next === session || placed.elsewhere || !this.mayRepeat()) throw error;
     placed.elsewhere = true;
     return next;
   }
 }
 
-/** Counts the calls that the peer of a session takes; undefined for a session that cannot tell how many are in progress. */
+/** Returns the object that limits concurrent calls of a session; undefined if the session cannot count its calls. */
 function placesOf(session: Session): CallPlaces | undefined {
   if (session.callsMade !== undefined) {
     session.places ??= new CallPlaces(session as Required<Pick<Session, "callsMade">>, session.peerCalls);
@@ -299,27 +309,27 @@ function placesOf(session: Session): CallPlaces | undefined {
   return session.places;
 }
 
-/** Why a call waits although there is a session. */
+/** Returns the error that explains why a call waits although a session is available. */
 function fullError(): RpcError {
   return new RpcError("resource_exhausted", "the server's limit of concurrent calls is reached (its limits.maxCalls)");
 }
 
-/** A call, and what was tried to make it. */
+/** A call of a `SessionCaller`, with the attempts made so far. */
 class PlacedCall<C extends object> implements CallOwner {
   readonly call: PendingCall;
   readonly input: unknown;
-  /** With the time that was left at `startedAt`. */
+  /** Options of the call. `timeoutMs` is the time that was left at `startedAt`. */
   options: CallOptions | undefined;
-  /** The session of the call; undefined while it waits. */
+  /** Session on which the call runs; undefined while it waits. */
   session: C | undefined = undefined;
   startedAt = 0;
-  /** Milliseconds since the epoch; undefined for a call that has not waited. */
+  /** Time at which the call first had to wait, in milliseconds since the Unix epoch; undefined if it has not waited. */
   waitingSince: number | undefined = undefined;
-  /** The last error of a session that did not take the call. */
+  /** Last error with which a session refused the call. */
   refusal: RpcError | undefined = undefined;
-  /** The call was already repeated on another session while its first session was open. */
+  /** Whether the call was already repeated on another session because its peer was overloaded. */
   elsewhere = false;
-  /** How often a peer refused it because it had too many calls. */
+  /** Number of times that a peer refused the call because of too many calls. */
   full = 0;
   readonly caller: SessionCaller<C>;
 
@@ -335,14 +345,14 @@ class PlacedCall<C extends object> implements CallOwner {
   }
 }
 
-/** The error of a call that does not wait. */
+/** Returns the error for a call that must not wait although no session is available. */
 export function notReady(cause: Error | undefined): RpcError {
   const because = cause === undefined ? "" : `: ${cause.message}`;
   const code = cause !== undefined && isDenied(cause) ? cause.code : "unavailable";
   return new RpcError(code, `there is no session${because}`, { refused: true, cause, hint: hintOf(cause) });
 }
 
-/** Returns the error for a call after which no sessions are made any more. */
+/** Returns the error for a call on a closed connection. */
 export function closedError(cause: Error | undefined): RpcError {
   const because = cause === undefined ? "" : `: ${cause.message}`;
   return new RpcError("unavailable", `the connection makes no more calls${because}`, {

@@ -1,30 +1,33 @@
 import type { ItemIterator } from "../platform-types.js";
 
-/** State of a connection. `error` says why it is not ready: the last attempt's failure, or how the session was lost. */
+/**
+ * State of a connection. `error` is the reason why it is not ready: the failure of the last attempt to connect, or the
+ * error with which the session was lost.
+ */
 export type ConnectionState = ConnectionStatus & {
-  /** Number of streams that have lost their session and wait to be resumed; absent if there are none. */
+  /** Number of streams that wait to be resumed after their session was lost; absent if there are none. */
   readonly resuming?: number;
 };
 
 type ConnectionStatus =
-  /** Not dialling; the first call dials. */
+  /** Not connected. The first call connects. */
   | { readonly status: "idle" }
-  /** Dialling, or waiting for the next attempt at `retryAt` (milliseconds since the epoch). Calls wait. */
+  /** Connecting, or waiting for the next attempt at `retryAt` (milliseconds since the Unix epoch). Calls wait. */
   | {
       readonly status: "connecting";
-      /** Failures in a row so far. */
+      /** Number of consecutive failed attempts. */
       readonly failures: number;
       readonly error?: Error;
       readonly retryAt?: number;
     }
-  /** Calls go out at once. */
+  /** Connected: calls are sent at once. */
   | { readonly status: "ready" }
-  /** The peer is leaving: calls in progress finish, new ones wait for the session that is being dialled. */
+  /** The session is being drained: calls in progress finish, new calls wait for the next session. */
   | { readonly status: "draining" }
-  /** For good: `close` was called, or the session was lost and `reconnect` is off. */
+  /** Closed permanently: `close` was called, or the session was lost and `reconnect` is false. */
   | { readonly status: "closed"; readonly error?: Error };
 
-/** Returns `state` with the number of streams that wait to be resumed. */
+/** Returns a copy of `state` in which `resuming` is the number of streams that wait to be resumed. */
 export function withResuming(state: ConnectionState, resuming: number): ConnectionState {
   const { status } = state;
   if (resuming === (state.resuming ?? 0)) return state;
@@ -34,7 +37,7 @@ export function withResuming(state: ConnectionState, resuming: number): Connecti
   return without as ConnectionState;
 }
 
-/** A value that changes, and the iterators that watch it. */
+/** A variable whose changes can be observed by async iterators. */
 export class Watched<T> {
   #current: T;
   #over = false;
@@ -48,7 +51,7 @@ export class Watched<T> {
     return this.#current;
   }
 
-  /** Sets the value. With `last`, every watch ends after it. */
+  /** Sets the value and passes it to all iterators. If `last` is true, the iterators end after it. */
   set(value: T, last = false): void {
     this.#current = value;
     this.#over = last;
@@ -56,7 +59,7 @@ export class Watched<T> {
     if (last) this.#watchers = [];
   }
 
-  /** The present value, then each change; a reader that is slow skips to the latest. */
+  /** Returns an iterator over the current value and each later value. A slow reader gets only the latest value. */
   watch(): ItemIterator<T> {
     const watcher = new Watcher<T>((gone) => {
       this.#watchers = this.#watchers.filter((one) => one !== gone);
@@ -67,7 +70,9 @@ export class Watched<T> {
   }
 }
 
-/** Written by hand rather than as a generator: leaving must not wait for the next change. */
+/**
+ * An iterator over the values of a `Watched`. It is not a generator, because `return` must not wait for the next value.
+ */
 class Watcher<T> implements ItemIterator<T> {
   #unseen: { readonly value: T } | undefined = undefined;
   #over = false;

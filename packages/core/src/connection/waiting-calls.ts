@@ -4,24 +4,24 @@ import { watch } from "../call/watch.js";
 import { hintOf, RpcError, type RpcErrorOptions } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 
-/** A call that has not been sent. Exactly one of `start` and `fail` is called, once, unless it is taken back. */
+/** A call that waits for a session. Unless it is removed from the queue, either `start` or `fail` is called, once. */
 export interface WaitingCall<C> {
-  /** Bytes of its input. */
+  /** Size of the call's encoded input in bytes. */
   readonly bytes: number;
   readonly options: CallOptions | undefined;
   /**
-   * Start of the wait, in milliseconds since the epoch: the time of the first wait, or the end of the server's drain if
-   * that is later.
+   * Time from which `limits.maxQueuedMs` counts, in milliseconds since the Unix epoch: when the call first had to wait,
+   * or when the server's drain ends if that is later.
    */
   readonly waitingSince: number;
-  /** Returns the session on which the call can be made now. If it throws, the call fails with that error. */
+  /** Returns a session that accepts the call now, or undefined. If it throws, the call fails with that error. */
   pick(): C | undefined;
-  /** `options` with the time that is left. */
+  /** Starts the call on `session`. The `timeoutMs` of `options` is the time that is left. */
   start(session: C, options: CallOptions | undefined): void;
   fail(error: RpcError): void;
 }
 
-/** Bytes that a call counts that waits, in addition to its input. */
+/** Number of bytes charged for a queued call in addition to its input. */
 const CALL_BYTES = 512;
 
 /** A call in the queue. */
@@ -31,13 +31,16 @@ interface Entry<C> {
   readonly fail: (error: RpcError) => void;
 }
 
-/** Calls that wait for a session that takes them, in order and within bounds. */
+/**
+ * A queue of calls that wait for a session. `limits.maxQueuedBytes` limits its size, `limits.maxQueuedMs` the waiting
+ * time.
+ */
 export class WaitingCalls<C> {
   readonly #limits: ClientLimits;
-  /** Made with the first. */
+  /** Created for the first call. */
   #calls: Set<Entry<C>> | undefined = undefined;
   #bytes = 0;
-  /** When a call was last over that others wait for, in milliseconds since the epoch. */
+  /** Time at which a call that others wait for last ended, in milliseconds since the Unix epoch. */
   #progressedAt = 0;
 
   constructor(limits: ClientLimits) {
@@ -48,7 +51,10 @@ export class WaitingCalls<C> {
     return this.#calls?.size ?? 0;
   }
 
-  /** Adds a call. Returns a function that removes it. `why` returns the current problem, for the error of a call that waits too long. */
+  /**
+   * Adds a call, and returns a function that removes it. If the call waits too long, it fails with an error whose cause
+   * `why` returns.
+   */
   add(call: WaitingCall<C>, why: () => Error | undefined): () => void {
     const { maxQueuedBytes, maxQueuedMs } = this.#limits;
     const bytes = CALL_BYTES + call.bytes;
@@ -105,14 +111,15 @@ export class WaitingCalls<C> {
     return leave;
   }
 
-  /** Called when a call has ended for which others wait: each of them may wait for `maxQueuedMs` again. */
+  /** Called when a call that others wait for has ended. Each waiting call may then wait for `maxQueuedMs` again. */
   progressed(): void {
     this.#progressedAt = Date.now();
   }
 
   /**
-   * Starts calls in order, until there is no session for the next one.
-   * @param picksDiffer true if later calls may still have a session, as with targets by key
+   * Starts the waiting calls in order, until there is no session for the next one.
+   *
+   * @param picksDiffer true if later calls may have another session, so that all calls must be tried
    */
   startAll(picksDiffer: boolean): void {
     for (const call of this.#calls ?? []) {
@@ -133,7 +140,7 @@ export class WaitingCalls<C> {
   }
 }
 
-/** Returns the options of a delayed call, with the remaining part of its timeout. */
+/** Returns the options of a call that was delayed since the time `since`, with the remaining part of `timeoutMs`. */
 export function remaining(options: CallOptions | undefined, timeoutMs: number | undefined, since: number): CallOptions {
   if (timeoutMs === undefined) return options ?? {};
   return { ...options, timeoutMs: timeoutMs - (Date.now() - since) };
@@ -146,7 +153,7 @@ function overfull(calls: number, maxQueuedBytes: number): RpcError {
   return new RpcError("resource_exhausted", text, { refused: true, hint });
 }
 
-/** Describes what a waiting call is waiting for, because of `cause`. */
+/** Returns the beginning of the error message for a call that has waited too long. */
 function unmet(cause: Error | undefined): string {
   return isFull(cause) ? "the server did not take the call" : "no session";
 }
@@ -162,7 +169,7 @@ function patienceError(maxQueuedMs: number, drained: boolean, cause: Error | und
   return new RpcError(isFull(cause) ? "resource_exhausted" : "unavailable", text, refusedBy(cause));
 }
 
-/** Whether a call waits because the server has too many. */
+/** Returns true if a call waits because the server has too many calls. */
 function isFull(cause: Error | undefined): boolean {
   return cause instanceof RpcError && cause.code === "resource_exhausted";
 }

@@ -6,22 +6,25 @@ import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
 /** Time in milliseconds for which an evicted session's memory counts as free while its handlers end. */
 const GRACE_MS = 1000;
 
-/** A session or HTTP request that counts towards a server's memory limit. */
+/** A session, HTTP request or other object that counts towards a server's memory limit. */
 export interface LoadMember {
   readonly budget: MemoryBudget;
-  /** Client to which this request belongs; the memory of all its waiting requests counts together. */
+  /**
+   * Owner of this member, such as the client of several uploads. The memory of all members with the same owner counts
+   * together.
+   */
   readonly owner?: LoadOwner;
   /** Closes the session or request with `error`, because others need its memory. */
   onEvicted(error: RpcError): void;
 }
 
-/** A client with many small members of a `ServerLoad`. */
+/** Owner of several members of a `ServerLoad`, such as a client with several uploads. */
 export interface LoadOwner {
   /** Memory of all members of this owner, in bytes. */
   held: number;
 }
 
-/** Handle of an added member, to pass to `ServerLoad.remove`. */
+/** Handle of a member of a `ServerLoad`, to pass to `remove`. */
 export type LoadPlace = Link<LoadMember>;
 
 /** Memory use and running handlers of all sessions of one server. */

@@ -3,16 +3,19 @@ import type { TransportSession } from "../transport/session.js";
 import type { LaneSession } from "./lane-session.js";
 
 /**
- * Round trip in milliseconds below which one stream is as fast as several: its window, 1 MiB or more, is more than the
- * path holds.
+ * Round-trip time in milliseconds below which one stream is as fast as several, because its flow-control window (at
+ * least 1 MiB) exceeds the bandwidth-delay product.
  */
 const SHORT_MS = 10;
-/** Calls between two measurements of the path: one takes 4 µs over QUIC. */
+/** Number of calls between two measurements of the round-trip time; one measurement takes 4 µs over QUIC. */
 const SAMPLE_CALLS = 64;
-/** Messages of this many bytes travel faster on a stream of their own, even on a short path. */
+/** Size in bytes from which a message is faster on its own stream, even if the round-trip time is short. */
 const HUGE_BYTES = 8 * 2 ** 20;
 
-/** A second lane of a session, for calls with large messages on short paths: it is faster than a stream for each. */
+/**
+ * A second shared stream (lane) of a session, for calls with large messages. It is used if the round-trip time is
+ * short, because it is then faster than one stream for each call.
+ */
 export class BulkLane {
   private lane: Lane | undefined = undefined;
   private calls = 0;
@@ -24,8 +27,10 @@ export class BulkLane {
   }
 
   /**
-   * Returns the lane for a call; undefined if the call should have its own stream, or the transport does not measure the path.
-   * @param bytes expected size of the larger of its messages
+   * Returns the lane for a call. Undefined if the call should have its own stream, or if the transport does not measure
+   * the round-trip time.
+   *
+   * @param bytes expected size of the larger message of the call
    */
   pick(bytes: number): Lane | undefined {
     if (this.calls++ % SAMPLE_CALLS === 0) {

@@ -13,19 +13,19 @@ import { young } from "../young.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 
 /**
- * A client that carries calls by its own protocol, such as HTTP, instead of this library's protocol. Its `start` fails
- * with `unavailable` after it is closed, and with `refused` if the server has not seen the call.
+ * A client that makes calls by another protocol, such as HTTP. After it was closed, its `start` fails with
+ * `unavailable`. An error has `refused` set if the server has not received the call.
  */
 export interface ForeignClient extends Caller {
-  /** Resolves when no more calls can be made. Never rejects. */
+  /** Resolves when the client is closed and can make no more calls. Never rejects. */
   readonly closed: Promise<SessionEnd>;
-  /** Ends it: calls in progress fail with `unavailable`. */
+  /** Closes the client. Calls in progress fail with `unavailable`. */
   close(info?: CloseInfo): void;
-  /** Resolves when the calls in progress are over. Default: `drain` does not wait for them. */
+  /** Resolves when all calls in progress have ended. Default: `drain` does not wait for them. */
   idle?(): Promise<void>;
-  /** Notifications that the server has not answered. Default: 0, notifications are never answered. */
+  /** Number of notifications that the server has not acknowledged. Default: 0, the protocol has no acknowledgements. */
   readonly unacknowledged?: number;
-  /** Resolves when all notifications are answered. Default: `close` does not wait for them. */
+  /** Resolves when all notifications are acknowledged. Default: `close` does not wait for them. */
   acknowledged?(): Promise<void>;
   /**
    * Resolves with the server's response time in milliseconds. Rejects if the server does not answer or is another
@@ -35,8 +35,8 @@ export interface ForeignClient extends Caller {
 }
 
 /**
- * Wraps a client with its own protocol in the interface of a session, so that connections and pools can use it. It only
- * calls: it serves nothing and has no streams.
+ * Returns a session whose calls `client` makes, so that connections and pools can use another protocol. The session
+ * serves no calls and has no streams.
  */
 export function createCallerSession(client: ForeignClient): Session<DirectSession> {
   return new CallerSession(client);
@@ -49,9 +49,9 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
   readonly rttMs = undefined;
   readonly departure = undefined;
   takesCalls = true;
-  /** Reason why no more calls are made. */
+  /** Reason why no more calls can be made; undefined if they can. */
   private objection: string | undefined = undefined;
-  /** Calls are counted from when it is set. */
+  /** Limits concurrent calls. Set by a connection; calls are counted only from then on. */
   places: CallPlaces | undefined = undefined;
   private calls = 0;
   private readonly client: ForeignClient;
@@ -82,7 +82,7 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
     return failedCall(method, input, error);
   }
 
-  /** Counts a call until it is over, if a connection needs to know. */
+  /** Counts a call as in progress until it ends, if a connection needs the count. */
   private counted(method: AnyMethod, answer: AnyAnswer): AnyAnswer {
     const { places } = this;
     if (places === undefined) return answer;
@@ -115,7 +115,7 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
     return this.close({ timeoutMs: 0 });
   }
 
-  /** Waits for `done`, but no longer than `timeoutMs`, or than calls can be made. */
+  /** Waits until `done` resolves, the session is closed, or `timeoutMs` milliseconds have passed. */
   private async within(timeoutMs: number, done: Promise<void> | undefined): Promise<void> {
     if (done !== undefined) await atMost(timeoutMs, done, this.closed);
   }
@@ -135,7 +135,7 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
   }
 }
 
-/** A transport without streams. */
+/** The transport of a session without streams. */
 class NoStreams implements DirectSession {
   private readonly client: ForeignClient;
 
@@ -154,7 +154,10 @@ class NoStreams implements DirectSession {
   }
 }
 
-/** Calls `onOver` when a call is over: with its error, or undefined if it succeeded. Returns the answer to use instead of the given one. */
+/**
+ * Calls `onOver` when a call has ended: with its error, or with undefined if it succeeded. Returns the promise or
+ * stream to use in place of `answer`.
+ */
 function whenOver(method: AnyMethod, answer: AnyAnswer, onOver: (error: unknown) => void): AnyAnswer {
   if (method.kind === "server_stream") {
     (answer as ItemStream<unknown>).whenOver(onOver);

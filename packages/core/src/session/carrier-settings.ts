@@ -10,52 +10,60 @@ import type { Prover } from "../transport/prover.js";
 import { SessionCompression } from "../transport/compression.js";
 import type { Awaitable } from "../server/router.js";
 
-/** Options of a session about how calls are carried. */
+/** Options for the encoding of calls and for the credentials of a session. */
 export interface CarrierOptions {
   /**
-   * How the messages of this side's calls, and of their answers, are written. Default: standard MessagePack. The callee must
-   * have it, among its `codecs` or in its own right: `json` and `raw` are known everywhere.
+   * Encoding of the messages of this side's calls and of their responses. The callee must support it: `json` and `raw`
+   * are always supported, others must be in the callee's `codecs` or be its own `codec`. Default: standard MessagePack.
    */
   readonly codec?: SessionCodec;
   /**
-   * Codecs that the peer may choose for its calls, in addition to MessagePack, `json`, `raw` and this side's own
-   * `codec`. Default: none.
+   * Codecs that the peer may use for its calls, in addition to MessagePack, `json`, `raw` and this side's own `codec`.
+   * Default: none.
    */
   readonly codecs?: readonly SessionCodec[];
-  /** Compresses messages if the peer can decompress them. Default: neither writes nor reads compressed messages. */
+  /**
+   * Compression of messages, if the peer can decompress them. Default: messages are not compressed, and compressed
+   * messages are not accepted.
+   */
   readonly compression?: CompressionOptions;
   /**
-   * Bytes at the beginning of every stream and datagram of calls. Needed if the transport session is shared with
-   * another protocol whose streams could be mistaken for calls. Both sides must use the same prefix. Default: none.
+   * Bytes that this side sends at the start of every stream and datagram of calls. Needed if the transport session is
+   * shared with another protocol whose streams could be mistaken for calls. Both sides must use the same prefix.
+   * Default: none.
    */
   readonly prefix?: Uint8Array;
   /**
-   * Credentials of this side, as the client, sent before any call, such as a token. The whole greeting has at most
-   * `limits.maxGreetingBytes`. The server's `authenticate`, or `receiveGreeting`, gets them. Default: none.
+   * Credentials of this client, such as a token. They are sent before any call, to the server's `authenticate` or
+   * `receiveGreeting`. Credentials and metadata together have at most `limits.maxGreetingBytes` bytes. Default: none.
    */
   readonly credentials?: string;
   /**
-   * Returns new credentials for a session in progress. It is called shortly before the last ones expire, when the
-   * server demands it, and after a call failed with `unauthenticated`; never twice at once. Undefined: there are none,
-   * and the session ends. Default: none are renewed.
+   * Returns new credentials during a session. Called shortly before the current ones expire, when the server demands
+   * it, and after a call has failed with `unauthenticated`; never while an earlier call of it is pending. If it returns
+   * undefined, the session ends when the server no longer accepts the old credentials. Default: credentials are not
+   * renewed.
    */
   readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
   /**
-   * Session metadata of this side as the client, sent with its credentials: what it claims about itself, such as its
-   * version or tenant. The server does not verify it. Default: none.
+   * Metadata of this client for the session, such as its version or tenant. It is sent with the credentials; the server
+   * does not verify it. Default: none.
    */
   readonly metadata?: MetadataInit;
   /**
-   * Proves, as the client, that this side has a key, to a server that asks for it: `prover` of `@quicrpc/core/proof`. Calls wait until then: await
-   * `proof.proven(session)` before the first. Default: none.
+   * Proves to a server that asks for it that this client has a private key: `prover` of `@quicrpc/core/proof`. Await
+   * `proof.proven(session)` before the first call. Default: none.
    */
   readonly proof?: Prover | undefined;
 }
 
-// Pure: sessions of plain settings leave the table, and the codecs in it, out of a bundle.
+// Marked as pure, so that bundles of sessions without codecs omit it.
 const standardFormats = /* @__PURE__ */ new FormatTable([]);
 
-/** How calls are carried, with the codecs that the peer may choose. Throws `TypeError` for a codec whose name does not fit. */
+/**
+ * Returns the encoding settings of a session, and the codecs that the peer may choose. Throws `TypeError` if a codec
+ * has an invalid name.
+ */
 export function carrierSettings(
   { codec = msgpack, codecs = [], compression, prefix, ...said }: CarrierOptions,
   limits: Limits,
@@ -64,7 +72,7 @@ export function carrierSettings(
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
   const plain = plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }, server);
-  // Field by field: spread, each would have a shape of its own, which takes more than the object.
+  // Written without a spread, which would give each object a hidden class of its own and take more memory.
   return {
     format: formats.find(codec.name),
     greeting: plain.greeting,

@@ -5,33 +5,35 @@ import type { RawGreeting } from "../wire/hello.js";
 import type { ProvingHost } from "../transport/prover.js";
 
 /**
- * Credentials are renewed when between one and two times this share of their lifetime is left: before the server drains
- * because of their expiry.
+ * Fraction of the credentials' lifetime. Credentials are renewed when between one and two times this fraction is left,
+ * before the server drains the session.
  */
 const EARLY = 0.15;
-/** The most of it in milliseconds, before it is doubled. */
+/** Upper bound of that fraction of the lifetime, in milliseconds. */
 const EARLY_MS = 120_000;
-/** The longest time of a timer. */
+/** Largest delay that `setTimeout` accepts, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Renews a client's credentials during its session: before they expire, when the server asks, and after
- * `unauthenticated`.
+ * Renews the credentials of a client during its session: before they expire, when the server demands it, and after a
+ * call has failed with `unauthenticated`.
  */
 export class ClientRenewal {
   readonly #host: Pick<ProvingHost, "openLane">;
-  /** Rejects if there are no credentials, or if they are too long. */
+  /**
+   * Returns new credentials from the application. Rejects if the application's function fails or the credentials are
+   * too long.
+   */
   readonly #ask: () => Promise<RawGreeting | undefined>;
   #timer: ReturnType<typeof setTimeout> | undefined = undefined;
   /**
-   * Step of the renewal in progress: the application is asked for credentials, then the server decides. There is one
-   * renewal at a time.
+   * Step of the current renewal: "asking" the application for credentials, or waiting while the server is "deciding".
    */
   #step: "none" | "asking" | "deciding" = "none";
-  /** The server has said that it takes them. */
+  /** Whether the server has announced that it accepts new credentials. */
   #possible = false;
   #failures = 0;
-  /** When the application may be asked again, by the clock that is never set. */
+  /** Earliest time of the next renewal, in milliseconds of `performance.now()`. */
   #nextAt: number = Number.NEGATIVE_INFINITY;
   #over = false;
 
@@ -54,7 +56,7 @@ export class ClientRenewal {
     else this.#wait(leftMs - Math.min(EARLY_MS, leftMs * EARLY) * (1 + Math.random()));
   }
 
-  /** A call has failed since its caller is not authenticated. */
+  /** Called when a call has failed with `unauthenticated`. */
   onUnauthenticated(): void {
     if (this.#possible && performance.now() >= this.#nextAt) void this.#renew();
   }
@@ -64,24 +66,27 @@ export class ClientRenewal {
     clearTimeout(this.#timer);
   }
 
-  /** Asks after a time, and no sooner than it may. */
+  /** Schedules the next renewal in `ms` milliseconds, but not before `#nextAt`. */
   #wait(ms: number): void {
     clearTimeout(this.#timer);
     if (this.#over) return;
     const all = Math.max(ms, this.#nextAt - performance.now());
     const now = Math.min(all, MAX_TIMER_MS);
     this.#timer = setTimeout(() => (all > now ? this.#wait(all - now) : void this.#renew()), now);
-    // If timers keep a process alive, as in Node, this one must not.
+    // In Node, this timer must not keep the process alive.
     (this.#timer as { unref?(): void }).unref?.();
   }
 
-  /** Called when the renewal is over; the next one may start only after this time. */
+  /** Ends the current renewal. The next one may start after `ms` milliseconds. */
   #rest(ms: number): void {
     this.#step = "none";
     this.#nextAt = performance.now() + ms;
   }
 
-  /** If the application's function fails it is called again, until the server ends the session. */
+  /**
+   * Gets new credentials and sends them. If the application's function fails, it is called again until the server ends
+   * the session.
+   */
   async #renew(): Promise<void> {
     if (this.#step !== "none" || this.#over) return;
     this.#step = "asking";

@@ -13,30 +13,34 @@ import { atMost } from "../call/expiries.js";
 import type { Explanation, Fault } from "../call/fault.js";
 import { asError } from "../errors.js";
 
-/** Options of `createClientSession`; `SessionOptions` explains them. */
+/** Options of `createClientSession`. `SessionOptions` documents them in detail. */
 export interface ClientSessionOptions {
-  /** Limits on what the peer may cost, as in `createSession`. Default: `DEFAULT_LIMITS`. */
+  /** Limits on the resources that the peer may use, as in `createSession`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
-  /** Bytes at the start of every stream and datagram of calls, as in `createSession`. Default: none. */
+  /** Bytes that are sent at the start of every stream and datagram of calls, as in `createSession`. Default: none. */
   readonly prefix?: Uint8Array;
-  /** Credentials of this side, such as a token, as in `createSession`. Default: none. */
+  /** Credentials of this client, such as a token, as in `createSession`. Default: none. */
   readonly credentials?: string;
   /** Returns new credentials during the session, as in `createSession`. Default: credentials are not renewed. */
   readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
-  /** Session metadata of this side: unverified claims, sent with its credentials. Default: none. */
+  /**
+   * Metadata of this client for the session, sent with its credentials; the server does not verify it. Default: none.
+   */
   readonly metadata?: MetadataInit;
-  /** Proves that this side has a key, as in `createSession`. Default: none. */
+  /** Proves that this client has a private key, as in `createSession`. Default: none. */
   readonly proof?: Prover | undefined;
-  /** How calls travel, unless their options say otherwise. Default "auto". */
+  /**
+   * Whether calls are sent on shared lanes or on their own streams, unless the call's or method's `via` is set. Default
+   * "auto".
+   */
   readonly via?: Via;
-  /** The peer's name in the errors of calls, such as its URL. Default: none. */
+  /** Name of the peer for error messages, such as its URL. Default: none. */
   readonly peer?: string | undefined;
 }
 
 /**
- * Like `createSession`, for a side that only calls, over a transport with streams. It serves nothing, writes standard
- * MessagePack without compression, and its calls of single messages share one lane. The other features stay out of a
- * bundle.
+ * Creates a session for a side that only makes calls, over a transport with streams. It serves nothing and uses
+ * standard MessagePack without compression; unary calls share one lane. A bundle is smaller than with `createSession`.
  */
 export function createClientSession<Transport extends TransportSession>(
   transport: Transport,
@@ -53,10 +57,13 @@ export function createClientSession<Transport extends TransportSession>(
   }).open();
 }
 
-/** Milliseconds that an error waits for the code that completes it. */
+/** Maximum time in milliseconds for loading the code that completes an error. */
 const LOAD_MS = 3000;
 
-/** Completes an error with code that is loaded on demand. If that fails, the error's hint says so. */
+/**
+ * Adds details to an error of the peer, with code that is loaded on demand. If it cannot be loaded, the error's hint
+ * says so.
+ */
 export async function explainByLoaded(fault: Fault, method: AnyMethod): Promise<Explanation> {
   let explanation: Explanation | undefined;
   let reason = `no answer within ${LOAD_MS} ms`;

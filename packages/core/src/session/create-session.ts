@@ -26,9 +26,9 @@ import * as GoawayStage from "../wire/goaway-stage.js";
 import { writeDeparture } from "../wire/write-departure.js";
 
 /**
- * Runs the protocol over a transport session, which both sides may call and serve on. For transports that `serve` and
- * `connect` do not make: ports of workers, pipes, sockets of your own. Throws `TypeError` for an unknown option, and when two
- * routers collide.
+ * Creates a session over a transport. Both sides may make and serve calls on it. For transports that `serve` and
+ * `connect` do not create: ports of workers, pipes, your own sockets. Throws `TypeError` for an unknown option, or if
+ * two routers serve the same method.
  *
  * @example
  * const session = createSession(messagePortTransport(port, "client"), { routers: [screen] });
@@ -65,12 +65,12 @@ export function createSession<Context = unknown, Transport extends TransportSess
   return session.open();
 }
 
-/** A separate function, because the session keeps it, and should not keep the session's options. */
+/** Creates the lane for large messages. A separate function, so that the session does not retain its options. */
 function newBulkLane(session: LaneSession<TransportSession>): BulkLane {
   return new BulkLane(session);
 }
 
-/** Takes what happens on the transport of such a session, datagrams too, and is its place in the load of the server. */
+/** Handles the events of a serving session's transport, and counts the session in the server's load. */
 class ServedEvents implements DirectSessionHandler, LoadMember {
   readonly #session: StreamSession<TransportSession>;
   readonly #load: ServerLoad | undefined;
@@ -109,8 +109,8 @@ class ServedEvents implements DirectSessionHandler, LoadMember {
 }
 
 /**
- * Tells the peer where to make further calls when this side drains, and how much time the calls in progress have.
- * Throws `TypeError` if the address is too long.
+ * Tells the peer that this side starts to drain: the address of another server, and the time that calls in progress
+ * have. Throws `TypeError` if the address is too long.
  */
 export function sayDeparture(
   { to, final, timeoutMs = Infinity }: SessionDrainOptions,

@@ -8,9 +8,9 @@ import { StreamSession } from "./stream-session.js";
 import * as ResetCode from "../transport/close-codes.js";
 
 /**
- * Like `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and QUIC
- * controls the flow. It opens no lane, so it neither drains nor pings. If the peer drains the session, it makes no more
- * calls and reports when its last call is over.
+ * Creates a session for a side that only makes calls, each on its own stream, whatever its `via`. It opens no lane, so
+ * it has no `drain` and no `ping`. If the peer drains the session, it makes no more calls, and reports when its last
+ * call has ended.
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
@@ -29,7 +29,10 @@ export function createStreamSession<Transport extends WebTransportSession>(
   }).open();
 }
 
-/** Loads the code that accepts the peer's streams with the first of them, because the peer of a session that only calls opens few. */
+/**
+ * Returns an object that loads the code for accepting the peer's streams when the first one arrives, because the peer
+ * of such a session rarely opens one.
+ */
 function loadPeerStreams(session: StreamSession<TransportSession>): StreamTaker {
   let loading: Promise<StreamTaker> | undefined;
   return {

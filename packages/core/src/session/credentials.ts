@@ -1,14 +1,14 @@
 import type { Awaitable } from "../server/router.js";
 
 /**
- * Credentials of a client: a token, or a function that returns one. The function is called for each session, and during
- * a session before the last token expires.
+ * Credentials of a client: a token, or a function that returns one. The function is called for each new session, and
+ * during a session before the token expires.
  */
 export type Credentials = string | (() => Awaitable<string | undefined>);
 
 /**
- * Returns the options of one session, with credentials from the function, which is called again to renew them. Rejects
- * with the function's error.
+ * Returns the options of one session. If `credentials` is a function, calls it, and sets it as `renewCredentials`.
+ * Rejects with the error of that function.
  */
 export async function withCredentials<Options extends { readonly credentials?: Credentials | undefined }>(
   options: Options,
@@ -19,7 +19,7 @@ export async function withCredentials<Options extends { readonly credentials?: C
   return { ...others, renewCredentials: given, ...(credentials !== undefined && { credentials }) };
 }
 
-/** The credentials of one session. */
+/** Credentials of one session, and the function that renews them. */
 export interface OwnCredentials {
   readonly credentials?: string;
   readonly renewCredentials?: () => Awaitable<string | undefined>;

@@ -24,14 +24,14 @@ interface Ping {
   readonly answer: Deferred<number> | undefined;
 }
 
-/** The pings under way, and the round-trip time they measure. */
+/** The pending pings of a session, and the round-trip time that they measure. */
 class Pings {
-  /** Milliseconds; undefined before the first answer. */
+  /** Round-trip time of the last ping in milliseconds; undefined before the first pong. */
   rttMs: number | undefined = undefined;
   #token = 0;
   #waiting: Map<number, Ping> | undefined = undefined;
 
-  /** Sends one with `send`; resolves with the round-trip time in milliseconds. */
+  /** Sends a ping by `send`. Resolves with the round-trip time in milliseconds. */
   ping(send: (token: number) => void): Promise<number> {
     const answer = deferred<number>();
     this.#start(send, answer);
@@ -43,7 +43,7 @@ class Pings {
     this.#start(send, undefined);
   }
 
-  /** An answer to no ping is passed over. */
+  /** Handles a pong. Ignores a pong without a pending ping. */
   onPong(token: number): void {
     const ping = this.#waiting?.get(token);
     if (ping === undefined) return;
@@ -52,7 +52,7 @@ class Pings {
     ping.answer?.resolve(this.rttMs);
   }
 
-  /** Fails pending pings: no answer will arrive. */
+  /** Rejects pending pings with `error`, because no pong will arrive. */
   fail(error: RpcError): void {
     this.#waiting?.forEach(({ answer }) => answer?.reject(error));
     this.#waiting = undefined;
@@ -65,25 +65,31 @@ class Pings {
   }
 }
 
-/** Assumed limit of concurrent calls until the peer's hello has announced it. */
+/** Limit of concurrent calls that this side assumes until the peer has announced its limit. */
 export const ASSUMED_CALLS = 4096;
 
-/** If a method's messages have this many bytes, its calls leave the lane, because other calls in it would wait for them. */
+/**
+ * Size in bytes from which a message counts as large. Calls of methods with large messages do not use the shared lane,
+ * because other calls would wait for them.
+ */
 const BULK_BYTES = 64 * 1024;
 
-/** The lanes of every session that has opened none. */
+/** Shared value of `lanes` for sessions without a lane. */
 const NO_LANES: readonly Lane[] = [];
 
-/** A session whose calls share lanes, or have streams of their own. */
+/** A session whose calls share streams (lanes) or have streams of their own. */
 export class LaneSession<Transport extends TransportSession>
   extends StreamSession<Transport>
   implements Session<Transport>
 {
-  /** Created for the first large call. */
+  /** Second lane for large messages; created for the first call that needs it. */
   #bulkLane: BulkLane | undefined = undefined;
   readonly #newBulkLane: SessionParts["bulkLane"];
   #pings: Pings | undefined = undefined;
-  /** Bytes of the last call of methods for which it was large: the next does not use the lane. */
+  /**
+   * Size in bytes of the last call of each method whose last call was large. The next call of such a method does not
+   * use the shared lane.
+   */
   #bulk: Map<AnyMethod, number> | undefined = undefined;
   readonly #via: Via | undefined;
   readonly #sayDeparture: SessionParts["sayDeparture"];
@@ -91,11 +97,11 @@ export class LaneSession<Transport extends TransportSession>
   readonly #serverRenewal: ServerRenewal | undefined;
   departure: Departure | undefined = undefined;
   protected ourLane: Lane | undefined = undefined;
-  /** Lanes of this side that have not ended, or only by a close. */
+  /** Lanes that this side has opened and that have not ended, except by closing the session. */
   lanes: readonly Lane[] = NO_LANES;
-  /** Notifications on lanes that ended before the peer had received them. */
+  /** Number of notifications on ended lanes that the peer has not acknowledged. */
   #lostOnLanes = 0;
-  /** The same when the peer was told that there is nothing more. */
+  /** Value of `#lostOnLanes` when this side told the peer that all its calls have ended. */
   #lostBeforeParting: number | undefined = undefined;
 
   constructor(transport: Transport, parts: SessionParts) {
@@ -109,14 +115,14 @@ export class LaneSession<Transport extends TransportSession>
 
   override open(): this {
     super.open();
-    // Its hello tells the peer what this side reads, and who it is.
+    // The first frame of a lane, hello, contains the compression algorithms and the credentials.
     if (this.settings.compression !== undefined || this.settings.greeting !== undefined) this.openLane();
     return this;
   }
 
   async drain(options: SessionDrainOptions = {}): Promise<ClosedSession> {
     const { timeoutMs = this.limits.maxDrainMs } = options;
-    // Ahead of the goaway itself, on the same lane.
+    // Sent before the goaway frame, on the same lane.
     if (this.drainage?.refusing !== true)
       this.#sayDeparture?.({ ...options, timeoutMs }, () => this.openLane(), this.limits);
     const expire = (): void =>
@@ -139,7 +145,7 @@ export class LaneSession<Transport extends TransportSession>
     this.#clientSide?.onHello?.();
   }
 
-  /** Notes how many calls the peer takes at once. */
+  /** Sets the limit of concurrent calls that the peer has announced. */
   protected takes(calls: number): void {
     if (calls === this.peerCalls) return;
     this.peerCalls = calls;
@@ -204,7 +210,7 @@ export class LaneSession<Transport extends TransportSession>
 
   override callsMade(): number {
     let calls = this.ownStreams.made;
-    // Includes lanes that take no more calls.
+    // Includes lanes that accept no more calls.
     for (const lane of this.lanes) calls += lane.callsMade;
     return calls;
   }
@@ -244,7 +250,11 @@ export class LaneSession<Transport extends TransportSession>
     return this.ourLane;
   }
 
-  /** @param onOver called when the lane has ended; without it, the lane is the session's own */
+  /**
+   * Opens a lane.
+   *
+   * @param onOver called when the lane has ended; if omitted, the lane is the session's main lane
+   */
   newLane(onOver?: (lane: Lane) => void): Lane {
     if (this.lanes.length === 0) this.takes(ASSUMED_CALLS);
     const lane = new Lane(0, Lane.on(this.openStream(), this.settings), this, (_, error) => {
@@ -256,19 +266,19 @@ export class LaneSession<Transport extends TransportSession>
       if (onOver === undefined) this.#onLaneOver(lane, error);
       else onOver(lane);
     });
-    // A list that is spread gets room for 16 more.
+    // `concat`, because V8 allocates room for 16 more entries with a spread.
     this.lanes = this.lanes.concat(lane);
     return lane;
   }
 
-  /** The session's own lane has ended, or one that was before it. */
+  /** Called when a main lane has ended: the current one, or an earlier one. */
   #onLaneOver(lane: Lane, error: RpcError): void {
     if (this.ourLane !== lane) return;
     this.ourLane = undefined;
     this.#pings?.fail(error);
   }
 
-  /** Returns the lane for frames of the session itself; undefined after the session has ended. */
+  /** Returns the main lane, for frames that concern the session; undefined after the session has ended. */
   openLane(): Lane | undefined {
     try {
       return this.lane();

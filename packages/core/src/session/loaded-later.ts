@@ -1,5 +1,5 @@
-// Code that a session which only calls loads on demand. One module: bundlers create a file for every set of modules
-// that several such imports share.
+// Code that sessions without a serving side load on demand. It is a single module, because bundlers create a file for
+// each set of modules that several dynamic imports share.
 export { explainFault } from "../call/explain-fault.js";
 export { ClientRenewal } from "./client-renewal.js";
 export { takePeerStreams } from "./peer-streams.js";

@@ -11,111 +11,123 @@ import type { CarrierOptions } from "./carrier-settings.js";
 import type { KeepAliveOptions } from "./sole-session.js";
 import type { RenewalOptions } from "./server-renewal.js";
 
-/** Options of a session. */
+/** Options of `createSession`. */
 export interface SessionOptions<Context = unknown> extends CarrierOptions {
   /** Routers that serve the peer's calls. Default: none. */
   readonly routers?: readonly Router<Context>[];
   /** Value of `context.connection` in handlers. Default: undefined. */
   readonly connection?: Context;
   /**
-   * Accepts new credentials of the client during the session. Default: the credentials of the session's beginning apply
-   * throughout.
+   * Accepts new credentials of the client during the session. Default: the first credentials apply for the whole
+   * session.
    */
   readonly renewal?: RenewalOptions<Context>;
-  /** Limits on what the peer may cost (docs/limits.md). Default: `DEFAULT_LIMITS`. */
+  /** Limits on the resources that the peer may use (docs/limits.md). Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
-  /** Refuses calls under load. Sessions may share one. Default: none. */
+  /** Decides when the server is too busy for further calls. Several sessions may share one object. Default: none. */
   readonly loadShedder?: LoadShedder;
-  /** How calls of `once` methods are remembered. Default: in memory, by each router. Sessions may share one object. */
+  /**
+   * Options of calls of `once` methods. Several sessions may share one object. Default: results are stored in memory,
+   * by each router.
+   */
   readonly once?: OnceOptions<Context>;
   /**
-   * Returns the principal of a call. Only the same principal can resume a resumable call, and blobs are counted for
-   * each principal. Default: the `principal` of `once`, otherwise `context.connection` if it is a string. Without a
-   * connection value all clients are one principal. With any other connection value, resumable calls fail until this
-   * option is set.
+   * Returns the principal (user or client) of a call. Only the same principal can resume a resumable call, and blob
+   * limits apply to each principal. Default: the `principal` of `once`, otherwise `context.connection` if it is a
+   * string. Without a connection value, all clients are one principal. With any other connection value, resumable calls
+   * fail unless this option is set.
    */
   readonly principal?: PrincipalOf<Context>;
-  /** Counts the work of the sessions that share it. Default: a separate one. */
+  /**
+   * Counts the running handlers and the memory of all sessions that share this object. Default: a separate object for
+   * each session.
+   */
   readonly load?: ServerLoad;
   /**
-   * Pings to a silent peer. Default: after 15 s over a byte stream, on either side. Over QUIC the side that dialled pings after 15 s, or after
-   * half of the shorter idle timeout of both sides; a server does not ping. Pings do not keep a process alive. `false`: none; a QUIC session then
-   * ends when it has been idle for `transport.idleTimeoutMs`.
+   * Pings that detect a lost peer; they do not keep a process alive. `false` disables them; a QUIC session then ends
+   * after `transport.idleTimeoutMs` without data. Default: over a byte stream, both sides ping after 15 s without data.
+   * Over QUIC, only the side that has dialled pings, after 15 s or half of the shorter idle timeout of both sides.
    */
   readonly keepAlive?: KeepAliveOptions | false;
   /**
-   * Called with failures that the caller does not receive in full. Default: `console.error`, with text of the peer
-   * escaped and shortened, for 20 failures at once and one in a second.
+   * Called with errors that the caller does not receive in full. Default: `console.error`, with text of the peer
+   * escaped and shortened, for a burst of 20 errors and then one per second.
    */
   readonly onError?: ErrorHook;
   /**
-   * Receives the streams opened by the peer that do not belong to this protocol, with all their bytes; attach a handler
-   * to read one. Without it they are refused. Open your own streams on `Session.transport`. Default: none.
+   * Called with each stream that the peer opens and that does not belong to this protocol. The stream delivers all its
+   * bytes to the handler that you attach. Default: such streams are refused.
    */
   readonly onForeignStream?: (stream: DirectStream) => void;
-  /** Receives the peer's datagrams that do not belong to this protocol. Without it they are dropped. Default: none. */
+  /** Called with the peer's datagrams that do not belong to this protocol. Default: they are dropped. */
   readonly onForeignDatagram?: (bytes: Uint8Array) => void;
-  /** How calls travel, unless their options say otherwise. Default "auto". */
+  /**
+   * Whether calls are sent on shared lanes or on their own streams, unless the call's or method's `via` is set. Default
+   * "auto".
+   */
   readonly via?: Via;
-  /** The peer's name in errors of calls, such as its URL without secret parts. Default: none. */
+  /** Name of the peer for error messages, such as its URL without secret parts. Default: none. */
   readonly peer?: string | undefined;
 }
 
-/** Options of sessions that `serve`, `connect` and `dial` have in `advanced`: few programs set them. */
+/** The session options in `advanced` of `serve`, `connect` and `dial`. */
 export type AdvancedSessionOptions<Context = unknown> = Omit<
   SessionOptions<Context>,
   "credentials" | "limits" | "load" | "onError" | "peer" | "renewal" | "renewCredentials" | "routers"
 >;
 
-/** How a session ended. */
+/** Describes how a session ended. */
 export interface SessionEnd {
-  /** Application error code of the close, 0 for a clean one. */
+  /** Error code with which a side closed the session; 0 for a normal close. */
   readonly closeCode: number;
   readonly reason: string;
-  /** The reason why the session was lost; undefined after a close by either side with code 0. */
+  /** Error with which the session was lost; undefined after a close by either side with code 0. */
   readonly error: Error | undefined;
 }
 
-/** Result of a session that this side has closed or drained. */
+/** Part of the result of `close` and `drain`. */
 export interface Unacknowledged {
   /**
-   * Number of notifications that the peer did not acknowledge: it may have received some of them, or none. 0: it has
+   * Number of notifications that the peer did not acknowledge, and so may not have received. 0 means that it has
    * received all. Datagrams do not count.
    */
   readonly unacknowledged: number;
 }
 
-/** Adds up the results of several sessions. */
+/** Resolves with the sum of `unacknowledged` of several sessions. */
 export async function totalOf(ends: readonly Promise<Unacknowledged>[]): Promise<Unacknowledged> {
   const all = await Promise.all(ends);
   return { unacknowledged: all.reduce((sum, { unacknowledged }) => sum + unacknowledged, 0) };
 }
 
-/** How a session ended that this side has closed or drained. */
+/** Describes how a session ended that this side has closed or drained. */
 export interface ClosedSession extends SessionEnd, Unacknowledged {}
 
 /** Options of `Session.close`. */
 export interface CloseOptions extends CloseInfo {
   /**
-   * Milliseconds to wait for the acknowledgement of notifications if the code is 0; with other codes the session does
-   * not wait. Default: `limits.maxAcknowledgeMs`.
+   * Maximum time in milliseconds to wait for the acknowledgement of notifications. Only a close with code 0 waits.
+   * Default: `limits.maxAcknowledgeMs`.
    */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Options of a drain. */
+/** Options of a drain: a close that waits for calls in progress. */
 export interface DrainOptions {
-  /** Milliseconds that calls in progress have left; then they fail. Default: `limits.maxDrainMs`. */
+  /** Time in milliseconds after which calls still in progress fail. Default: `limits.maxDrainMs`. */
   readonly timeoutMs?: number;
 }
 
 /** Options of `Session.drain`. */
 export interface SessionDrainOptions extends DrainOptions {
   /**
-   * URL of a server that accepts calls instead, at most 1,024 bytes. Connections that trust it (`allowedRedirects`) use
-   * it; others choose a server as usual. Default: none.
+   * URL of another server for further calls, at most 1,024 bytes. Clients use it if their `allowedRedirects` permits
+   * it; otherwise they choose a server as usual. Default: none.
    */
   readonly to?: string | undefined;
-  /** The process ends with the drain: resumable calls that are not over by then fail at once, instead of waiting to be resumed. Default false. */
+  /**
+   * True if the process will end after the drain: resumable calls then still in progress fail at once instead of
+   * waiting to be resumed. Default false.
+   */
   readonly final?: boolean | undefined;
 }

@@ -12,28 +12,33 @@ import type { StreamTaker } from "./peer-streams.js";
 import type { ServerRenewal, ServerRenewalHost } from "./server-renewal.js";
 import type { StreamSession } from "./stream-session.js";
 
-/** Parts of a session other than the calling side. A part that is not passed stays out of a bundle. */
+/** The optional parts of a session. A bundle does not contain parts that are not passed. */
 export interface SessionParts {
   readonly settings: CarrierSettings;
   readonly via?: Via | undefined;
-  /** The peer's name in errors, such as its URL. */
+  /** Name of the peer for error messages, such as its URL. */
   readonly peer?: string | undefined;
-  /** Creates the part that serves the peer's calls. Without it nothing is served. */
+  /** Creates the object that serves the peer's calls. If absent, the session serves nothing. */
   readonly callee?: (host: ServingHost) => Callee;
-  /** Creates the part that handles events of the transport. Without it the session handles them, and ignores datagrams. */
+  /**
+   * Creates the object that handles events of the transport. If absent, the session handles them and ignores datagrams.
+   */
   readonly events?: (session: StreamSession<TransportSession>) => DirectSessionHandler;
-  /** Creates the part that answers the server's requests to this client: for new credentials, and for a proof of its key. */
+  /** Creates the object that handles the server's requests for new credentials or for a proof of the client's key. */
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
-  /** Creates the part that receives new credentials of the peer. */
+  /** Creates the object that receives new credentials of the client. */
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
-  /** Announces the address for further calls when this side drains. */
+  /** Tells the peer the address for further calls when this side starts to drain. */
   readonly sayDeparture?: typeof sayDeparture | undefined;
-  /** Creates the part that accepts the streams that the peer opens. */
+  /** Creates the object that accepts the streams that the peer opens. */
   readonly peerStreams: (session: StreamSession<TransportSession>) => StreamTaker;
-  /** Completes errors of the peer. */
+  /** Adds details to errors of the peer. */
   readonly explain: ExplainFault;
-  /** Receives the peer's streams of other protocols. */
+  /** Handles the peer's streams that belong to other protocols. */
   readonly onForeign?: ForeignStreams | undefined;
-  /** Creates the lane for large messages on short paths. Without it, each such call has its own stream. */
+  /**
+   * Creates the second lane, for large messages over short round-trip times. If absent, each call with large messages
+   * has its own stream.
+   */
   readonly bulkLane?: ((session: LaneSession<TransportSession>) => BulkLane) | undefined;
 }

@@ -8,12 +8,15 @@ import * as StreamKind from "../wire/stream-kind.js";
 import * as ResetCode from "../transport/close-codes.js";
 import type { StreamSession } from "./stream-session.js";
 
-/** Takes the streams that the peer opens. */
+/** Accepts the streams that the peer opens. */
 export interface StreamTaker {
   accept(stream: DirectStream): void;
 }
 
-/** The streams that the peer opens: each becomes a lane or a call by its first bytes, or is of another protocol. */
+/**
+ * Accepts the streams that the peer opens. The first bytes decide whether a stream is a lane, a call, or belongs to
+ * another protocol.
+ */
 class PeerStreams implements StreamTaker {
   #open = 0;
   readonly #session: StreamSession<TransportSession>;
@@ -53,7 +56,7 @@ function takesStreams(callee: Callee): callee is Callee & Required<Pick<Callee, 
   return callee.onStream !== undefined;
 }
 
-/** Takes the streams that the peer of a session opens. */
+/** Returns an object that accepts the streams that the peer of `session` opens. */
 export function takePeerStreams(session: StreamSession<TransportSession>): StreamTaker {
   return new PeerStreams(session);
 }

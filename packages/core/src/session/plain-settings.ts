@@ -10,16 +10,16 @@ import type { CarrierOptions } from "./carrier-settings.js";
 import type { Frame } from "../wire/frame.js";
 import type { ClientRenewal } from "./client-renewal.js";
 
-/** The first bytes of streams, and of this side's first lane. */
+/** The prefix of all streams, and the session data that this side's first lane sends. */
 interface Opening {
   readonly prefix?: Uint8Array | undefined;
   readonly greeting?: RawGreeting | undefined;
 }
 
-/** The prefix of every session without one. */
+/** Shared empty prefix of all sessions without the option `prefix`. */
 const NO_PREFIX = /* @__PURE__ */ new Uint8Array(0);
 
-/** How calls are carried in standard MessagePack, without compression. */
+/** Returns the settings of a session that uses standard MessagePack without compression. */
 export function plainSettings(
   limits: ClientLimits,
   { prefix, greeting }: Opening,
@@ -36,10 +36,13 @@ export function plainSettings(
   };
 }
 
-/** Maximum bytes of a greeting in addition to credentials and metadata. */
+/**
+ * Maximum size of a greeting (the session data that a client sends first) without its credentials and metadata, in
+ * bytes.
+ */
 const GREETING_OVERHEAD = 512;
 
-/** Options about what a client states about itself. */
+/** The options that determine the greeting of a client. */
 interface SaidOptions {
   readonly credentials?: string | undefined;
   readonly metadata?: MetadataInit | undefined;
@@ -48,8 +51,8 @@ interface SaidOptions {
 }
 
 /**
- * Returns the part that answers the server's requests to this client, for new credentials and for a proof of its key;
- * undefined if it does neither.
+ * Returns the function that creates the handler of the server's requests for new credentials and for a proof of the
+ * client's key. Undefined if the client supports neither.
  */
 export function clientSideOf(
   { credentials, metadata, proof, renewCredentials: ask }: SaidOptions & Pick<CarrierOptions, "proof">,
@@ -66,7 +69,8 @@ export function clientSideOf(
 }
 
 /**
- * Returns the greeting of a session; undefined if it is empty. Throws `RpcError` if it is longer than servers accept.
+ * Returns the greeting of a session: the client's credentials, metadata and proof fields. Undefined if it is empty.
+ * Throws `RpcError` `invalid_argument` if it exceeds `limits.maxGreetingBytes`.
  */
 export function greetingOf(
   { credentials, metadata: given, proof, renewCredentials }: SaidOptions,
@@ -83,7 +87,10 @@ export function greetingOf(
   throw new RpcError("invalid_argument", text);
 }
 
-/** Loads the code that renews credentials when a server has announced that it accepts new ones, so that other pages do not contain it. */
+/**
+ * Loads the code that renews credentials when the server has announced that it accepts new ones, so that page bundles
+ * stay small.
+ */
 class LateRenewal implements ClientSide {
   readonly #host: Pick<ProvingHost, "openLane">;
   readonly #ask: () => Promise<RawGreeting | undefined>;
@@ -96,7 +103,7 @@ class LateRenewal implements ClientSide {
   }
 
   onFrame(frame: Frame): void {
-    // A copy, because the bytes are only borrowed.
+    // A copy, because the bytes are valid only during this call.
     const kept = { ...frame, bytes: frame.bytes.slice() };
     this.#renewal ??= import("./loaded-later.js").then(({ ClientRenewal }) => new ClientRenewal(this.#host, this.#ask));
     this.#withRenewal((renewal) => renewal.onFrame(kept));
@@ -111,7 +118,7 @@ class LateRenewal implements ClientSide {
     this.#withRenewal((renewal) => renewal.stop());
   }
 
-  /** If the module cannot be loaded, the session ends when its credentials expire. */
+  /** Calls `use` when the module is loaded. If it cannot be loaded, the session ends when its credentials expire. */
   #withRenewal(use: (renewal: ClientRenewal) => void): void {
     this.#renewal?.then(
       (renewal) => {

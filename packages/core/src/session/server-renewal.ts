@@ -18,42 +18,41 @@ import type { Greeting } from "../transport/greeting.js";
 import type { ProvingHost } from "../transport/prover.js";
 import type { DrainOptions } from "./options.js";
 
-/** Default milliseconds that a client has to send requested credentials. */
+/** Default time that a client has to send demanded credentials, in milliseconds. */
 const DEFAULT_WITHIN_MS = 10_000;
 
 /**
- * Minimum milliseconds between the starts of two decisions. Credentials that arrive earlier wait, so that a client
- * cannot keep the server busy.
+ * Minimum interval between two calls of `renew`, in milliseconds. Credentials that arrive earlier wait, so that a
+ * client cannot keep the server busy.
  */
 const PACE_MS = 250;
 
-/** The connection value of a client after it has renewed its credentials. */
+/** Result of `RenewalOptions.renew`: the connection value of a client with new credentials. */
 export interface RenewedConnection<Context> {
-  /** Value of `context.connection` in the handlers of calls that begin from now on. */
+  /** Value of `context.connection` in the handlers of later calls. */
   readonly connection: Context;
-  /** When it expires, in milliseconds since the epoch; undefined: never. */
+  /** Expiry of the credentials, in milliseconds since the Unix epoch; undefined if they do not expire. */
   readonly expiresAt?: number | undefined;
 }
 
-/** A client's new credentials and metadata. */
+/** New credentials and metadata of a client. */
 export interface RenewedGreeting extends Greeting {
   /**
-   * The client's claim that it has its key, not yet verified: see `verifyProof` of `@quicrpc/core/proof`. Absent if it
-   * sent none.
+   * The client's unverified proof that it has its key; pass it to `verifyProof` of `@quicrpc/core/proof`. Absent if the
+   * client sent none.
    */
   readonly claim?: ProofClaim;
 }
 
-/** Options with which a server accepts new credentials of its client during a session. */
+/** Options for accepting new credentials of a client during its session. */
 export interface RenewalOptions<Context> {
   /**
-   * Time at which the credentials of the session's beginning expire, in milliseconds since the epoch. Default: they do
-   * not expire.
+   * Expiry of the first credentials of the session, in milliseconds since the Unix epoch. Default: they do not expire.
    */
   readonly expiresAt?: number | undefined;
   /**
-   * Decides about new credentials within `limits.maxHandshakeMs`. If it rejects, because they are invalid or belong to
-   * another subject, or takes longer, the session drains.
+   * Verifies new credentials and returns the new connection value. If it rejects, because the credentials are invalid
+   * or of another user, or takes longer than `limits.maxHandshakeMs`, the session is drained.
    */
   readonly renew: (greeting: RenewedGreeting) => Promise<RenewedConnection<Context>>;
 }
@@ -61,38 +60,41 @@ export interface RenewalOptions<Context> {
 /** Options of `Session.demandCredentials`. */
 export interface DemandOptions {
   /**
-   * Milliseconds that the client has to answer; clients spread over the first half. If the client's last renewal was decided
-   * less than 5 seconds ago, or still is to be, the time begins 5 seconds after the decision, because clients renew no more
-   * often. Default 10,000.
+   * Time that the client has to send new credentials, in milliseconds. Clients choose a random moment in the first half
+   * of it. Clients renew at most once in 5 seconds, so the time starts 5 seconds after the end of the last renewal if
+   * that is later. Default 10,000.
    */
   readonly withinMs?: number;
 }
 
-/** The session, as far as the renewal of its identity needs it. */
+/** The parts of a session that `ServerRenewal` uses. */
 export interface ServerRenewalHost extends Pick<ProvingHost, "openLane"> {
   identify(connection: unknown): void;
   drain(options?: DrainOptions): unknown;
   readonly limits: Pick<Limits, "maxGreetingBytes" | "maxHandshakeMs">;
 }
 
-/** The server's side of a session whose client can renew its credentials. */
+/** Handles the renewal of a client's credentials on the server. */
 export class ServerRenewal {
   readonly #host: ServerRenewalHost;
   readonly #options: RenewalOptions<unknown>;
   #expiresAt: number | undefined;
   /** Lane on which the client announced that it renews credentials. */
   #lane: PeerLane | undefined = undefined;
-  /** The nonce that the client's next proof must contain; undefined if the client sends no proofs. */
+  /** Nonce that the next proof of the client must contain; undefined if the client sends no proofs. */
   #nonce: Uint8Array | undefined = undefined;
   #proves = false;
   #deciding = false;
-  /** Time that the client has to answer a demand; undefined unless credentials were demanded since the last decision began. */
+  /**
+   * Time in milliseconds that the client has to send demanded credentials. Undefined if none were demanded since the
+   * last call of `renew`.
+   */
   #wantedWithinMs: number | undefined = undefined;
   #decidedAt: number = Number.NEGATIVE_INFINITY;
-  /** Earliest time at which the client renews again, by the clock that is never set. */
+  /** Earliest time of the client's next renewal, in milliseconds of `performance.now()`. */
   #nextAt: number = Number.NEGATIVE_INFINITY;
   #paced: ReturnType<typeof setTimeout> | undefined = undefined;
-  /** Drains the session when the client has not answered a demand in time, or the server has not decided in time. */
+  /** Timer that drains the session if demanded credentials do not arrive, or `renew` does not settle, in time. */
   #deadline: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(host: ServerRenewalHost, options: RenewalOptions<unknown>) {
@@ -101,7 +103,7 @@ export class ServerRenewal {
     this.#expiresAt = options.expiresAt;
   }
 
-  /** The client renews its credentials, if it knows when. */
+  /** Called when the client has announced that it can renew its credentials. Tells the client when they expire. */
   onHello(lane: PeerLane, { proves = false }: Pick<Hello, "proves">): void {
     if (this.#lane !== undefined) return;
     this.#lane = lane;
@@ -110,16 +112,19 @@ export class ServerRenewal {
     this.#tellExpiry();
   }
 
-  /** Requests credentials. If none arrive in time, the session drains, and the client's next one starts with new ones. */
+  /**
+   * Asks the client for new credentials. If none arrive within `withinMs`, the session is drained, and the client's
+   * next session starts with new credentials.
+   */
   demand({ withinMs = DEFAULT_WITHIN_MS }: DemandOptions = {}): void {
     this.#wantedWithinMs = withinMs;
     if (this.#lane === undefined) this.#host.drain();
-    // A client sends nothing until the decision in progress has come.
+    // A client sends no credentials while the server decides about earlier ones.
     else if (!this.#deciding) this.#want(withinMs);
   }
 
   onFrame(frame: Frame): void {
-    // A proof was read before there was a session.
+    // The proof was already read before the session was created.
     if (isOfProof(frame)) return;
     if (this.#lane === undefined || this.#deciding) throw new ProtocolError("credentials that were not requested");
     if (frame.end - frame.start > this.#host.limits.maxGreetingBytes) {
@@ -127,12 +132,12 @@ export class ServerRenewal {
     }
     const { credentials, metadata, proof } = readRenewal(frame);
     const nonce = this.#nonce;
-    // Each is answered once.
+    // A nonce is valid for one proof.
     this.#nonce = undefined;
     const claim = proof && nonce && { proof, nonce };
     const greeting: RenewedGreeting = { credentials, metadata: decodeMetadata(metadata), ...(claim && { claim }) };
     this.#deciding = true;
-    // The client has answered. A demand that comes before the decision leaves this deadline as it is.
+    // The client has sent credentials. A demand before the decision does not change this deadline.
     this.#drainIn(this.#host.limits.maxHandshakeMs);
     const waitMs = this.#decidedAt + PACE_MS - Date.now();
     if (waitMs <= 0) void this.#decide(greeting);
@@ -156,11 +161,11 @@ export class ServerRenewal {
       this.#host.identify(connection);
       this.#challenge();
       this.#tellExpiry();
-      // They were requested while this decision was in progress, which may be based on older information.
+      // Credentials were demanded while `renew` was running, which may have used older information.
       if (this.#wantedWithinMs !== undefined) this.#want(this.#wantedWithinMs);
     } catch {
       clearTimeout(this.#deadline);
-      // The next session begins with credentials, and is refused for the reason.
+      // The client's next session starts with credentials, and the server can refuse it with the reason.
       this.#host.drain();
     }
   }
@@ -183,7 +188,7 @@ export class ServerRenewal {
     this.#tell({ kind: "valid", leftMs });
   }
 
-  /** Sends the nonce for the next proof, before the request that makes the client renew its credentials. */
+  /** Sends the nonce for the next proof. Called before the frame that makes the client renew its credentials. */
   #challenge(): void {
     if (!this.#proves) return;
     const nonce = newNonce();

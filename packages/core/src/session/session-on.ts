@@ -1,6 +1,6 @@
 import type { Awaitable } from "../server/router.js";
 
-/** Creates a session on a connection that this side has opened. Closes the connection if that fails. */
+/** Creates a session by `make` on an opened connection. Closes the connection if `make` fails. */
 export async function sessionOn<Reached extends { close(): unknown }, Made>(
   reached: Reached,
   make: (reached: Reached) => Awaitable<Made>,

@@ -5,39 +5,48 @@ import type { StreamedCall } from "../client/server-stream.js";
 import type { LaneSession } from "./lane-session.js";
 
 /**
- * Measurements of the connection under a session, since its start. A value is undefined if the runtime or transport
- * does not provide it.
+ * Measurements of a session and its connection since its start. A value is undefined if the runtime or transport does
+ * not provide it.
  */
 export interface ConnectionStats {
-  /** The smoothed round-trip time of the connection or, if the transport has none, of the session's last ping. */
+  /**
+   * Smoothed round-trip time of the connection in milliseconds. If the transport does not measure it: the round-trip
+   * time of the session's last ping.
+   */
   readonly rttMs: number | undefined;
   readonly minRttMs: number | undefined;
-  /** Bytes that may be on their way before they are acknowledged. */
+  /** Congestion window: maximum number of unacknowledged bytes in flight. */
   readonly congestionWindow: number | undefined;
   readonly sentPackets: number | undefined;
   readonly lostPackets: number | undefined;
-  /** Packets that were sent a second time before they were known to be lost. */
+  /** Number of packets that were sent a second time before they were known to be lost. */
   readonly copiedPackets: number | undefined;
   readonly sentBytes: number | undefined;
   readonly receivedBytes: number | undefined;
   readonly sentDatagrams: number | undefined;
   readonly receivedDatagrams: number | undefined;
   readonly openStreams: number | undefined;
-  /** Streams that wait for the peer's limit. */
+  /** Number of streams that wait because the peer's limit of streams is reached. */
   readonly waitingStreams: number | undefined;
-  /** Bytes that the peer may send before this side has read them, on all QUIC streams together. */
+  /** Number of bytes that the peer may send before this side has read them, on all QUIC streams together. */
   readonly receiveWindow: number | undefined;
-  /** Lanes that this side has opened: streams that many calls share. */
+  /** Number of open lanes of this side. A lane is a stream that many calls share. */
   readonly lanes: number | undefined;
-  /** Calls of this side in lanes that are not over. */
+  /** Number of calls in progress that this side has made on lanes. */
   readonly laneCalls: number | undefined;
-  /** Calls of this side with streams of their own that are not over. */
+  /** Number of calls in progress that this side has made on their own streams. */
   readonly streamCalls: number | undefined;
-  /** Bytes of messages that the peer can still accept, over all calls that stream to it in lanes. Undefined if there are none. */
+  /**
+   * Number of bytes that the peer still accepts from this side's streaming calls on lanes, in total. Undefined if there
+   * are no such calls.
+   */
   readonly sendCredit: number | undefined;
-  /** Bytes of messages that the peer may still send, over all calls that stream from it in lanes. Undefined if there are none. */
+  /**
+   * Number of bytes that the peer may still send to this side's streaming calls on lanes, in total. Undefined if there
+   * are no such calls.
+   */
   readonly receiveCredit: number | undefined;
-  /** Bytes that this side holds for the peer, out of `limits.maxSessionBytes`: mostly unread messages. */
+  /** Memory that this side uses for the peer, in bytes, of at most `limits.maxSessionBytes`: mostly unread messages. */
   readonly heldBytes: number | undefined;
 }
 
@@ -57,7 +66,7 @@ const OF_QUIC = [
   "receiveWindow",
 ] as const;
 
-/** The names of W3C WebTransport §6.11. */
+/** Names of the measurements in W3C WebTransport §6.11. */
 const OF_WEB: Readonly<Record<string, keyof ConnectionStats>> = {
   smoothedRtt: "rttMs",
   minRtt: "minRttMs",
@@ -67,16 +76,13 @@ const OF_WEB: Readonly<Record<string, keyof ConnectionStats>> = {
   bytesReceived: "receivedBytes",
 };
 
-/** The part of a session that is asked. */
+/** The parts of a session that `sessionStats` uses. */
 export interface MeasuredSession {
   readonly transport: TransportSession;
   readonly rttMs?: number | undefined;
 }
 
-/**
- * Reads the measurements of the connection under a session, over any transport, and the session's own about its lanes.
- * Never rejects.
- */
+/** Returns measurements of a session and its connection, over any transport. Never rejects. */
 export async function sessionStats(session: MeasuredSession): Promise<ConnectionStats> {
   const { transport, rttMs } = session;
   const found = await measurements(transport);
@@ -85,7 +91,7 @@ export async function sessionStats(session: MeasuredSession): Promise<Connection
     ...laneStats(session),
   } as { -readonly [Name in keyof ConnectionStats]: ConnectionStats[Name] };
   for (const [name, own] of Object.entries(OF_WEB)) stats[own] ??= numberOf(found[name]);
-  // No measurement exists before the first answer.
+  // 0 means that nothing was measured yet.
   stats.rttMs = stats.rttMs || rttMs;
   stats.minRttMs ||= undefined;
   return stats;
@@ -105,7 +111,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** Measurements of a session's lanes, streams and credit, by the session itself. A session without lanes knows none of it. */
+/** The measurements that the session itself provides. They are undefined for a session without lanes. */
 export interface LaneStats {
   readonly lanes: number | undefined;
   readonly laneCalls: number | undefined;
@@ -117,7 +123,7 @@ export interface LaneStats {
 
 type Parts = Partial<Pick<LaneSession<TransportSession>, "lanes" | "ownStreams" | "budget">>;
 
-/** Reads the tables that a session has anyway: nothing is counted between two readings. */
+/** Computes the measurements from the session's tables, so that calls do not have to be counted. */
 function laneStats(session: object): LaneStats {
   const { lanes, ownStreams, budget } = session as Parts;
   const open = lanes && [...lanes].filter(({ ended }) => !ended);
@@ -132,12 +138,15 @@ function laneStats(session: object): LaneStats {
   };
 }
 
-/** Returns the streaming parts of a call, if it streams. */
+/** Returns `call` with the parts that send and receive items, which only streaming calls have. */
 function streamed(call: OutgoingCall): Partial<Pick<StreamedCall, "items" | "receiver">> {
   return call as Partial<StreamedCall>;
 }
 
-/** Returns the sum of the known values; undefined if none is known. A sender may overdraw its credit by one message, and then has none. */
+/**
+ * Returns the sum of the defined values; undefined if there is none. A negative credit counts as 0, because a sender
+ * may exceed its credit by one message.
+ */
 function sum(credits: readonly (number | undefined)[]): number | undefined {
   const known = credits.filter((credit) => credit !== undefined);
   return known.length === 0 ? undefined : known.reduce((all, credit) => all + Math.max(0, credit), 0);

@@ -5,54 +5,57 @@ import type { DemandOptions } from "./server-renewal.js";
 import type { Departure } from "../wire/departure.js";
 import type { ClosedSession, CloseOptions, SessionDrainOptions, SessionEnd } from "./options.js";
 
-/** Calls over one transport session. */
+/** A session on which this side makes calls, over one transport session. */
 export interface ClientSession<Transport extends TransportSession = TransportSession> extends TypedCaller {
-  /** The transport session that carries this session. */
+  /** The transport session on which this session runs. */
   readonly transport: Transport;
-  /** Resolves when the session has ended, for whatever reason. Never rejects. */
+  /** Resolves when the session has ended for any reason. Never rejects. */
   readonly closed: Promise<SessionEnd>;
-  /** Notifications sent, but by datagram, that the peer is not known to have received. */
+  /** Number of sent notifications that the peer has not acknowledged yet. Datagrams do not count. */
   readonly unacknowledged: number;
   /**
-   * Ends the session: calls in progress fail with `unavailable`. With code 0 (the default), it first waits until the peer has
-   * acknowledged the notifications that were sent before, for `timeoutMs` at most, and tells of how many it has not.
+   * Closes the session. Calls in progress fail with `unavailable`. With code 0 (the default), first waits until the
+   * peer has acknowledged all notifications, for at most `timeoutMs`. Resolves with the number of unacknowledged ones.
    * Never rejects.
    */
   close(options?: CloseOptions): Promise<ClosedSession>;
-  /** Whether calls can be made: it has not ended, and neither side drains it. */
+  /** Whether calls can be made: false if the session has ended or is being drained. */
   readonly takesCalls: boolean;
-  /** @internal Set by a connection: notified of each call that is over, and of the peer's limit of calls. */
+  /** @internal Limits concurrent calls. Set by a connection. */
   places?: CallPlaces | undefined;
-  /** @internal The peer's limit of concurrent calls, if it has announced it; undefined if it never does. */
+  /** @internal Limit of concurrent calls that the peer has announced; undefined if it announces none. */
   readonly peerCalls?: number | undefined;
-  /** @internal Calls of this side that are not over. */
+  /** @internal Returns the number of this side's calls in progress. */
   callsMade?(): number;
-  /** Resolves when either side has started to drain the session: make new calls on another one. */
+  /** Resolves when either side has started to drain the session. Make new calls on another session then. */
   readonly draining: Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A session that both sides may call and serve on. */
+/** A session on which both sides may make and serve calls. */
 export interface Session<Transport extends TransportSession = TransportSession> extends ClientSession<Transport> {
   /**
-   * Ends the session without failing a call. Calls in progress continue; new calls of the peer, and of this side unless
-   * a handler makes them, are refused with `unavailable`. Closes with code 0 when all calls are over, or with
+   * Closes the session without failing calls. Calls in progress continue; new calls fail with `unavailable`, except
+   * those that handlers of calls in progress make. The session closes with code 0 when all calls have ended, or with
    * `SessionCode.DrainTimeout` after `timeoutMs` (default: `limits.maxDrainMs`).
    */
   drain(options?: SessionDrainOptions): Promise<ClosedSession>;
   /**
-   * The address for further calls and the time that calls in progress have, as the peer announced when it began to
-   * drain; undefined if it announced neither.
+   * The peer's announcement when it started to drain the session: the address for further calls, and the time that
+   * calls in progress have. Undefined if there is none.
    */
   readonly departure: Departure | undefined;
   /**
    * Asks the client for new credentials (`renewCredentials`, or `credentials` of `connect`), for example after its
-   * permissions have changed. If it has none, or does not answer within `withinMs`, the session drains, and the
-   * client's next session begins with new credentials.
+   * permissions have changed. If the client sends none within `withinMs`, the session is drained, and the client's next
+   * session starts with new credentials.
    */
   demandCredentials(options?: DemandOptions): void;
-  /** Measures the round-trip time, in milliseconds. Rejects when the session ends before, with the error of its calls. */
+  /**
+   * Sends a ping and resolves with the round-trip time in milliseconds. Rejects with the error of failed calls if the
+   * session ends first.
+   */
   ping(): Promise<number>;
-  /** The round-trip time that the last ping measured, in milliseconds; undefined before the first. */
+  /** Round-trip time of the last ping in milliseconds; undefined before the first one. */
   readonly rttMs: number | undefined;
 }

@@ -71,11 +71,11 @@ class KeepAlive {
 
 const NO_PREFIX = new Uint8Array(0);
 
-/** A session over one byte stream, which is a single lane. */
+/** A session over a single byte stream, such as a WebSocket: the stream is its only lane. */
 export class SoleSession<Transport extends TransportSession> extends LaneSession<Transport> {
   private readonly stream: SoleStream;
   private readonly keepAlive: KeepAliveOptions | false;
-  /** Timer that runs until the peer has greeted. */
+  /** Timer that ends the session if the peer does not send its first frame in time. */
   private handshake: ReturnType<typeof setTimeout> | undefined = undefined;
   private beat: KeepAlive | undefined = undefined;
 
@@ -94,9 +94,10 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
       () => stream.lose(new Error(`no hello within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`)),
       maxHandshakeMs,
     );
-    // The lane stays the session's after its end, because there is no other.
+    // The lane is not replaced when it ends, because there is no other stream.
     const lane = soleLane(stream, this, (_, error) => this.pings.fail(error));
-    // A separate message over a WebSocket: a server may want to read it before anything that follows.
+    // Over a WebSocket, the first frame is a separate message, because a server may read it before creating the
+    // session.
     if (stream.opener) lane.channel.flushNow();
     this.takes(ASSUMED_CALLS);
     this.ourLane = lane;
@@ -136,7 +137,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
   }
 }
 
-/** The lane that is a whole session. */
+/** Creates the only lane of a session over a single byte stream. */
 function soleLane(stream: SoleStream, host: LaneHost, onOver: (lane: unknown, error: RpcError) => void): Lane {
   const { settings } = host;
   if (stream.opener) return new Lane(0, Lane.on(stream, { ...settings, prefix: NO_PREFIX }), host, onOver);

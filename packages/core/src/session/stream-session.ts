@@ -31,10 +31,10 @@ import type { StreamTaker } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 import { OutgoingCallStream, type StreamOpener } from "../call/outgoing-stream.js";
 
-/** Nothing is served. */
+/** Serving side of a session that serves nothing. */
 const UNSERVED: Callee = { calls: 0 };
 
-/** A session that makes each call on a stream of its own; `LaneSession` adds the lanes that calls share. */
+/** A session that makes each call on its own stream. The subclass `LaneSession` adds lanes, which calls share. */
 export class StreamSession<Transport extends TransportSession>
   extends BaseCaller
   implements ClientSession<Transport>, CallingHost
@@ -51,25 +51,27 @@ export class StreamSession<Transport extends TransportSession>
   readonly peer: string | undefined;
   readonly ownStreams: OwnStreams = new OwnStreams(this);
   places: CallPlaces | undefined = undefined;
-  /** The peer's limit of concurrent calls, if it has announced it. */
+  /** Limit of concurrent calls that the peer has announced; infinite if it has announced none. */
   peerCalls: number = Number.POSITIVE_INFINITY;
   protected ended = false;
   readonly schemas: SchemaHandshake = new SchemaHandshake();
-  /** The lane on which the peer said that it goes away. */
+  /** The lane on which the peer has announced that it is closing the session. */
   #leavingOn: PeerLane | undefined = undefined;
   readonly onForeign: SessionParts["onForeign"];
   readonly explain: SessionParts["explain"];
   readonly #events: DirectSessionHandler;
   readonly #streams: StreamTaker;
   readonly #onEnd: (end: SessionEnd) => void;
-  /** Created on first use, together with its resolver. */
+  /** Promise that resolves when either side starts to drain the session; created on first use. */
   #draining: Promise<void> | undefined = undefined;
   #drains: (() => void) | undefined = undefined;
-  /** The peer has closed the session with code 0: after a drain, it has all that was sent. */
+  /** Whether the peer has closed the session with code 0. After a drain, it has then received all data. */
   protected parted = false;
-  /** Resolves when the peer has the notifications that were sent before a close, or never will. */
+  /**
+   * Promise that resolves when the peer has received all notifications that were sent before `close`, or never will.
+   */
   #delivery: Promise<void> | undefined = undefined;
-  /** Error of calls after the session was lost. */
+  /** Error of calls that are made after the session was lost. */
   #lost: RpcError | undefined = undefined;
 
   constructor(transport: Transport, { settings, callee, onForeign, events, explain, peer, peerStreams }: SessionParts) {
@@ -153,17 +155,17 @@ export class StreamSession<Transport extends TransportSession>
     await this.close();
   }
 
-  /** Returns the carrier for a call; honours an explicit `via`. */
+  /** Returns the lane or stream for a new call; honours an explicit `via`. */
   protected pick({ kind }: AnyMethod, _via: Via | undefined): Carrier {
     return kind === "notify" ? this.notifier() : this.ownStreams.open();
   }
 
-  /** Returns what carries a notification. Throws `RpcError` when nothing can. */
+  /** Returns the lane or stream for a notification. Throws `RpcError` if the session has ended. */
   protected notifier(): Carrier {
     return this.ownStreams.openForNotify();
   }
 
-  /** Tells the peer that this side goes away, as far as the session lasts. */
+  /** Sends a goaway frame, if a lane for it exists. */
   goaway(stage: number): void {
     this.#leavingOn?.goaway(stage);
   }
@@ -180,25 +182,31 @@ export class StreamSession<Transport extends TransportSession>
     this.#leavingOn = lane;
   }
 
-  /** Calls that are not over. */
+  /** Returns the number of this side's calls in progress. */
   callsMade(): number {
     return this.ownStreams.made;
   }
 
-  /** Ends the lanes on which this side sends notifications. Calls `onFinished` when the peer has received all of them. */
+  /**
+   * Ends the lanes with unacknowledged notifications. Calls `onFinished` when the peer has received all of them, or
+   * never will.
+   */
   protected finishLanes(onFinished: () => void): void {
     onFinished();
   }
 
-  /** Notifications on the lanes of this side that the peer is not known to have received. */
+  /** Returns the number of notifications on lanes that the peer has not acknowledged. */
   protected unacknowledgedOnLanes(): number {
     return 0;
   }
 
-  /** Sends what still waits. */
+  /** Sends buffered data before the session is closed. */
   protected beforeClose?(): void;
 
-  /** Starts the session. Must be called once, right after its creation, because the peer may already have opened streams. */
+  /**
+   * Starts the session. Must be called once, directly after its creation, because the peer may already have opened
+   * streams.
+   */
   open(): this {
     if (this.direct.sole !== undefined) throw new TypeError("a session of one byte stream is made by createSession");
     this.attach();
@@ -245,7 +253,7 @@ export class StreamSession<Transport extends TransportSession>
     if (objection !== undefined) throw turnedAway(objection);
   }
 
-  /** Tells the callee that an answer does not fit its schema, as far as the session takes notifications. */
+  /** Reports to the callee that a response does not match its schema. Does nothing if the session has ended. */
   #tellMisfit({ id, service }: AnyMethod, reason: string): void {
     try {
       const { channel, notifyId, single } = this.notifier();
@@ -258,9 +266,7 @@ export class StreamSession<Transport extends TransportSession>
     }
   }
 
-  /**
-   * Refuses new calls, and resolves when the peer has received the notifications that were sent, or after `timeoutMs`.
-   */
+  /** Refuses new calls. Resolves when the peer has received all notifications, or after `timeoutMs` milliseconds. */
   async #delivered(timeoutMs: number): Promise<void> {
     const first = !this.ended;
     this.ended = true;
@@ -284,15 +290,15 @@ export class StreamSession<Transport extends TransportSession>
   }
 }
 
-/** The streams that this side opens for one call each. */
+/** Opens and counts the streams that carry a single call of this side. */
 export class OwnStreams implements StreamOpener {
-  /** Number of streams of this side's calls that are not over. */
+  /** Number of open streams of this side's calls. */
   made = 0;
-  /** Called when a stream with a notification is over. */
+  /** Called when the stream of a notification has ended. */
   onConfirmed: (() => void) | undefined = undefined;
-  /** Number of streams with notifications that the peer may not have received yet. */
+  /** Number of notification streams whose data the peer has not acknowledged yet. */
   #unconfirmed = 0;
-  /** Number of notifications on streams that ended before the peer had received them. */
+  /** Number of notifications whose streams ended before the peer acknowledged them. */
   #lost = 0;
   readonly #session: StreamSession<TransportSession>;
 
@@ -300,22 +306,22 @@ export class OwnStreams implements StreamOpener {
     this.#session = session;
   }
 
-  /** Whether the peer has received every notification that was sent on its own stream. */
+  /** Whether all streams of notifications have ended. */
   get confirmed(): boolean {
     return this.#unconfirmed === 0;
   }
 
-  /** Number of notifications that the peer may not have received. */
+  /** Number of notifications on their own streams that the peer has not acknowledged. */
   get unacknowledged(): number {
     return this.#unconfirmed + this.#lost;
   }
 
-  /** Opens the carrier of one call. Throws `RpcError` if no stream can be opened. */
+  /** Opens a stream for one call. Throws `RpcError` if no stream can be opened. */
   open(): OutgoingCallStream {
     return this.#carry(false);
   }
 
-  /** Opens the carrier of one notification, which has no response. */
+  /** Opens a stream for one notification, which has no response. */
   openForNotify(): OutgoingCallStream {
     const carrier = this.#carry(true);
     this.#unconfirmed++;
