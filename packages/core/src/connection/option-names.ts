@@ -12,7 +12,7 @@ const KEEP_ALIVE: OptionNames<KeepAliveOptions> = { intervalMs: true, timeoutMs:
 const COMPRESSION: OptionNames<CompressionOptions> = { algorithms: true, minBytes: true };
 const RENEWAL: OptionNames<RenewalOptions<unknown>> = { expiresAt: true, renew: true };
 
-/** Names of the session options that `serve`, `connect` and `dial` have in `advanced`. */
+/** Names of the session options in `advanced` of `serve`, `connect` and `dial`, for checking options. */
 export const ADVANCED_SESSION_OPTIONS: OptionNames<AdvancedSessionOptions> = {
   codec: true,
   codecs: true,
@@ -30,7 +30,7 @@ export const ADVANCED_SESSION_OPTIONS: OptionNames<AdvancedSessionOptions> = {
   via: true,
 };
 
-/** Names of the options of a session. */
+/** Names of all session options, for checking options. */
 export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
   ...ADVANCED_SESSION_OPTIONS,
   credentials: true,

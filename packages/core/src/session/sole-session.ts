@@ -12,18 +12,21 @@ import type { RpcError } from "../errors.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
 
-/** Options of keep-alive pings. */
+/** Options of keep-alive pings, which detect a lost peer. */
 export interface KeepAliveOptions {
-  /** Milliseconds of silence after which the peer is pinged. Default 15,000. */
+  /** Time without data from the peer after which a ping is sent, in milliseconds. Default 15,000. */
   readonly intervalMs?: number;
-  /** Milliseconds after the ping at which the session is lost if the peer is still silent. Default 20,000. */
+  /**
+   * Time after a ping without data from the peer after which the session counts as lost, in milliseconds. Default
+   * 20,000.
+   */
   readonly timeoutMs?: number;
 }
 
 const DEFAULT_INTERVAL_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 20_000;
 
-/** Pings a silent peer, and reports it as lost if it stays silent. It needs one timer, however busy the session is. */
+/** Pings a peer that sends nothing, and reports it as lost if it still sends nothing. Uses a single timer. */
 class KeepAlive {
   private readonly channel: Channel;
   private readonly intervalMs: number;
@@ -64,7 +67,7 @@ class KeepAlive {
 
   private wait(ms: number, then: () => void): void {
     this.timer = setTimeout(then, ms);
-    // If timers keep a process alive, as in Node, this one must not; the socket does.
+    // In Node, this timer must not keep the process alive; the socket does.
     (this.timer as { unref?(): void }).unref?.();
   }
 }
