@@ -1,4 +1,4 @@
-// A separate entry for clients that prove a key and servers that ask for it, because few applications do.
+// A separate entry point, because few applications use proofs of a client's key.
 export { createProofKeys, keyThumbprint, type ProofKey, type ProofKeys } from "./proof/keys.js";
 export { prover } from "./proof/prover.js";
 export { type Proof, receiveProof, verifyProof } from "./proof/receive-proof.js";

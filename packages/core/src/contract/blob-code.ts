@@ -1,53 +1,58 @@
 import type { CallingCode } from "./descriptor.js";
 
-/** Key of the blob options in a schema; a registered symbol, so that all copies of this module share it. */
+/**
+ * Key under which a blob schema stores its options. A registered symbol, so that all copies of this module share it.
+ */
 export const BLOB: unique symbol = Symbol.for("quicrpc.blob") as typeof BLOB;
 
-/** Options of a blob schema, as the runtime needs them. */
+/** Options of a blob schema. */
 export interface BlobRules {
-  /** Most bytes. Undefined: `limits.maxBlobBytes`. */
+  /** Maximum size of the blob in bytes; undefined for `limits.maxBlobBytes`. */
   readonly maxBytes?: number | undefined;
-  /** The digest of the whole blob that the receiver checks. */
+  /** Digest of the whole blob, which the receiver checks; undefined for none. */
   readonly digest?: "sha-256" | undefined;
-  /** If true, the call is repeated after a lost session and the transfer resumes. */
+  /** If true and the session is lost, the call is repeated and the transfer of the blob resumes. */
   readonly resumable?: boolean | undefined;
 }
 
-/** A field whose value is a blob. */
+/** A field of a message whose value is a blob. */
 export interface BlobField extends BlobRules {
   readonly name: string;
 }
 
-/** The blob fields of a method's messages. */
+/** The blob fields of a method's input and output. */
 export interface BlobFields {
   readonly input?: readonly BlobField[] | undefined;
   readonly output?: readonly BlobField[] | undefined;
 }
 
-/** The code that sends and receives the blobs of one method. */
+/**
+ * The code that sends and receives the blobs of one method. A method descriptor refers to it, so that other methods do
+ * not load it.
+ */
 export interface BlobCode {
   readonly fields: BlobFields;
-  /** The code that makes the method's calls. */
+  /** Code for the calls of the method on a session. */
   readonly calling: CallingCode;
   /**
-   * Makes one call for a host that is not a session. `begin` makes the call with an input in which references replace
-   * the blobs, and returns a response with references to the peer's blobs.
+   * Makes one call for a transport that has no session, such as HTTP. Calls `begin` with an input in which references
+   * replace the blobs; `begin` resolves with a response that contains references to the peer's blobs.
    */
   call(host: unknown, input: unknown, begin: (sent: unknown) => Promise<unknown>): Promise<unknown>;
   /**
-   * Returns a copy of an input that reports progress: `onSent` receives a field's name and the number of bytes of its
-   * blob that have been handed over. The number restarts if the blob is sent again. Throws `RpcError` if a field is not
-   * a blob.
+   * Returns a copy of an input that reports its progress by `onSent`, with the name of a field and the number of bytes
+   * of its blob that have been handed to the transport. The number restarts if the blob is sent again. Throws
+   * `RpcError` if a field is not a blob.
    */
   observed(input: unknown, onSent: (field: string, bytes: number) => void): object;
-  /** Wraps the method's handler, for a session with these dispatcher settings. */
+  /** Wraps the handler of the method, for a session with these settings. */
   serve(settings: unknown, bound: BlobHandlers): BlobHandler;
 }
 
-/** A handler of any types. */
+/** A handler with arbitrary input and context types. */
 type BlobHandler = (input: never, context: never) => unknown;
 
-/** The handler of a method with blobs, and the check that decides about callers whose blobs are refused. */
+/** The handler of a method with blobs, and the permission check for callers whose blobs are refused. */
 interface BlobHandlers {
   readonly handler: BlobHandler;
   readonly authorize?: ((context: never) => Promise<void>) | undefined;

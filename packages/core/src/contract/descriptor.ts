@@ -6,22 +6,25 @@ import type { MethodErrors, NoErrors } from "./method-errors.js";
 import type { Metadata } from "../metadata.js";
 
 /**
- * Code outside of core that changes how the calls of a method are made and served; the method's descriptor refers to it.
- * This is the side of the caller. The serving side is `BoundMethod.extension`, which a function for routers adds, so
- * that pages do not load it. See docs/extensions.md.
+ * Code of another package that changes how the calls of a method are made and served, on the caller's side. A method
+ * descriptor refers to it. The serving side is `BoundMethod.extension`; a function for routers adds it, so that web
+ * pages do not load it. See docs/extensions.md.
  */
 export interface CallExtension {
-  /** Name in reflection and in errors, such as "once". */
+  /** Name of the extension in reflection and error messages, such as "once". */
   readonly name: string;
-  /** The kinds of methods that can have it. */
+  /** The kinds of methods that the extension supports. */
   readonly kinds: readonly MethodKind[];
-  /** The function that adds the serving side to a router, with its package, for the error if it was not called. */
+  /**
+   * Name and package of the function that adds the serving side to a router. An error message shows it if that function
+   * was not called.
+   */
   readonly servedBy: string;
-  /** Returns the code that makes the method's calls, from the code for methods of its kind. */
+  /** Wraps `calling`, the code for calls of the method's kind. */
   calling(calling: CallingCode): CallingCode;
   /**
-   * Called with a call's metadata before `retry` repeats it, if the call may have reached a handler. Without this
-   * function, such calls are repeated only if the method is idempotent.
+   * Called with the metadata of a call before `retry` repeats it, if the call may have reached a handler. If absent,
+   * such calls are repeated only if the method is idempotent.
    */
   readonly onRepeat?: ((metadata: Metadata) => void) | undefined;
 }
@@ -29,33 +32,33 @@ export interface CallExtension {
 export type { MessageCodec, PayloadWriter, PlainCodec } from "./codec.js";
 
 /**
- * How a call travels: on a lane, shared with other calls, or on its own stream. "auto" gives streams of messages
- * their own stream. Methods whose last call was large share a second lane on a short path, or have their own streams.
- * Other calls share one lane.
+ * Where a call is sent. "lane": on a stream that many calls share. "stream": on its own stream. "auto": calls that
+ * stream messages have their own streams. Methods whose last call was large use a second lane if the round-trip time is
+ * short, or their own streams. All other calls share one lane.
  */
 export type Via = "auto" | "lane" | "stream";
 
-/** The kinds of methods. They differ in the sides that stream. */
+/** The kinds of methods. They differ in which side streams messages, and whether there is a response. */
 export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
 
 /**
- * The code that makes calls of one kind; opaque to the contract layer. Each descriptor refers to it, so that a bundle
- * only contains the kinds that its services use.
+ * The code that makes calls of one kind of method. Each descriptor refers to it, so that a bundle contains only the
+ * kinds that its services use.
  */
 export interface CallingCode<Kind extends MethodKind = MethodKind> {
   readonly kind: Kind;
   /** Errors that this kind of call always declares. */
   readonly errors?: MethodErrors;
   /**
-   * Makes a call from as many attempts as necessary, each begun by `caller`, the outermost caller that the program
-   * uses. Undefined if a call is a single attempt.
+   * Makes a call that may take several attempts. `caller` is the outermost caller of the application, which starts each
+   * attempt. Undefined if a call is a single attempt.
    */
   readonly around?: ((caller: unknown, method: AnyMethod, input: unknown, options: unknown) => unknown) | undefined;
 }
 
 /**
- * One method, as the runtime needs it. The type parameters are the types that the caller sends and the handler
- * receives, that the handler returns and the caller receives, and the declared errors.
+ * Describes a method for the runtime. The type parameters are the types that the caller sends (`Sent`), the handler
+ * receives (`Received`), the handler returns (`Returned`) and the caller receives (`Result`), and the declared errors.
  */
 export interface MethodDescriptor<
   Kind extends MethodKind = MethodKind,
@@ -68,93 +71,104 @@ export interface MethodDescriptor<
   readonly kind: Kind;
   readonly calling: CallingCode;
   readonly name: string;
-  /** 1 to 2^14-1, unique within the service. */
+  /** Id of the method on the wire: 1 to 2^14-1, unique within the service. */
   readonly id: number;
-  /** Codec of the input, or of each item; undefined if the method has no input. */
+  /** Codec of the input, or of each item if the caller streams; undefined if the method has no input. */
   readonly input: MessageCodec<Sent, Received> | undefined;
-  /** Codec of the result, or of each item; undefined if the method returns nothing. */
+  /** Codec of the response, or of each item if the callee streams; undefined if the method returns nothing. */
   readonly output: MessageCodec<Returned, Result> | undefined;
   readonly idempotent: boolean;
-  /** Whether calls leave the server's state unchanged. */
+  /** Whether calls do not change the server's state. */
   readonly readOnly: boolean;
-  /** Code of another package that changes how calls are made and served. */
+  /** Extension of another package that changes how calls are made and served. */
   readonly extension?: CallExtension | undefined;
-  /** Set if fields of the messages are blobs. Unary methods only. */
+  /** Code for blobs; set if fields of the messages are blobs. Unary methods only. */
   readonly blobs?: BlobCode | undefined;
-  /** Priority of the stream of a call, in both directions. Calls of a method with a priority have their own streams. See `CallOptions`. */
+  /**
+   * Priority of a call's stream, in both directions: streams with a higher number are sent first. Calls of a method
+   * with a priority have their own streams.
+   */
   readonly priority?: number | undefined;
   /**
-   * A 32-bit hash of the method's schema. Versions of a method with different wire formats have different fingerprints.
+   * A 32-bit hash of the method's schema. It differs between versions of the method with different wire formats.
    * Undefined if the method was defined without one.
    */
   readonly fingerprint?: number | undefined;
-  /** "datagram": a notification is sent as one datagram, which may be lost but is never late. */
+  /** "datagram": each notification is sent as a datagram, which may be lost but does not wait for earlier data. */
   readonly delivery?: "datagram" | undefined;
-  /** How calls travel unless the caller says otherwise; undefined: the session's default. */
+  /**
+   * Whether calls are sent on a lane or their own streams, unless the call options set it; undefined: the session's
+   * default.
+   */
   readonly via?: Via | undefined;
-  /** The cursor fields of the items; undefined if items have no cursors. */
+  /** The fields of the items that contain cursors; undefined if the items have no cursors. */
   readonly cursor?: ItemCursor | undefined;
-  /** Declared errors by name; see `rpcError`. */
+  /** The errors that the method declares, by name; see `rpcError`. */
   readonly errors: Errors;
-  /** Metadata from the schema, for the application. It is not sent. */
+  /** Metadata from the schema, for the application's use. It is not sent. */
   readonly meta?: MethodMeta | undefined;
   readonly service: ServiceIdentity;
-  /** @internal Returns a failed call if there are unknown call options. Undefined in production builds for browsers. */
+  /**
+   * @internal Returns a failed call if `options` contains unknown call options. Undefined in production builds for
+   * browsers.
+   */
   readonly refuseOptions?: ((method: AnyMethod, input: unknown, options: object | undefined) => unknown) | undefined;
 }
 
 /** Name and id of a service. */
 export interface ServiceIdentity {
   readonly name: string;
-  /** 16 bits. */
+  /** Id of the service on the wire: 16 bits. */
   readonly id: number;
-  /** Loads details of the service for tools. Calls do not need them. */
+  /** Loads documentation and schemas of the service, for tools. Calls do not need them. */
   readonly tooling?: (() => Promise<ServiceTooling>) | undefined;
 }
 
-/** Details of a service for tools: reflection, documentation, manual calls. Plain JSON. */
+/** Documentation and schemas of a service, for tools such as reflection. Plain JSON. */
 export interface ServiceTooling {
   readonly docs?: string;
   readonly methods: Readonly<Record<string, MethodTooling>>;
-  /** The shapes of the service's messages, for `quicrpc breaking`. */
+  /** Types of all messages of the service, which `quicrpc breaking` compares. */
   readonly snapshot: unknown;
 }
 
-/** Details of a method for tools. */
+/** Documentation and schemas of a method, for tools. */
 export interface MethodTooling {
   readonly docs?: string;
   /**
-   * JSON Schema (draft 2020-12) of the caller's message, or of one item if the caller streams. Types that JSON lacks
-   * are described by `x-quicrpc-type`: `date` (RFC 3339), `bigint` (an integer, or its digits in a string), `bytes`
+   * JSON Schema (draft 2020-12) of the input, or of one item if the caller streams. For types that JSON lacks, the
+   * schema has the key `x-quicrpc-type`: `date` (RFC 3339), `bigint` (an integer, or its digits in a string), `bytes`
    * (base64), `map` (an array of pairs), `set` (an array), `blob` (bytes next to the message).
    */
   readonly input?: Readonly<Record<string, unknown>>;
-  /** JSON Schema of the callee's message, in the same form. */
+  /** JSON Schema of the output, in the same form as `input`. */
   readonly output?: Readonly<Record<string, unknown>>;
-  /** JSON Schemas of the details of declared errors, by the error's name. */
+  /** JSON Schemas of the details of the declared errors, by the name of the error. */
   readonly errors?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** A method of any types, such as an entry in a table of methods. Its `kind` discriminates the union. */
+/** The descriptor of a method with arbitrary message types. `kind` discriminates the union. */
 export type AnyMethod<Kind extends MethodKind = MethodKind> = {
   // oxlint-disable-next-line typescript/no-explicit-any -- unknown would not accept methods of any types
   [Each in Kind]: MethodDescriptor<Each, any, any, any, any>;
 }[Kind];
 
-/** Options of a method, in addition to its service, name and kind. */
+/** Options of `defineMethod` and `describeMethod`. `MethodDescriptor` documents most of them. */
 export interface MethodOptions<Sent, Received, Returned, Result, Errors extends MethodErrors = NoErrors> {
   readonly id: number;
   readonly input?: MessageCodec<Sent, Received>;
   readonly output?: MessageCodec<Returned, Result>;
-  /** Default: as `readOnly`. */
+  /** Whether a call may safely be repeated if it is unknown whether it ran. Default: the value of `readOnly`. */
   readonly idempotent?: boolean;
   readonly readOnly?: boolean;
-  /** Code of another package that changes how calls are made and served, such as `onceCalls` of `@quicrpc/durable`. */
+  /**
+   * Extension of another package that changes how calls are made and served, such as `onceCalls` of `@quicrpc/durable`.
+   */
   readonly extension?: CallExtension;
-  /** `blobCalls(…)`, for a unary method whose messages have blobs. */
+  /** Code for blobs, from `blobCalls(…)`. Needed for a unary method whose messages contain blobs. */
   readonly blobs?: BlobCode;
   readonly priority?: number;
-  /** 32-bit hash of the schema; see `MethodDescriptor`. */
+  /** A 32-bit hash of the method's schema; see `MethodDescriptor`. */
   readonly fingerprint?: number;
   readonly delivery?: "datagram";
   readonly via?: Via;
@@ -164,8 +178,10 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
 }
 
 /**
- * Returns the descriptor of a method whose calls are made by `calling`. For generated code; methods written by hand use
- * `defineMethod`, which checks its arguments.
+ * Returns the descriptor of a method. For generated code; to define a method by hand, use `defineMethod`, which checks
+ * its arguments.
+ *
+ * @param calling code for calls of the method's kind
  */
 export function describeMethod<
   Kind extends MethodKind,
@@ -219,11 +235,11 @@ export function describeMethod<
   };
 }
 
-/** Returns "service/method", as error messages show it. */
+/** Returns the name of a method as "service/method", for error messages. */
 export function fullName({ service, name }: AnyMethod): string {
   return `${service.name}/${name}`;
 }
 
-/** The type of `z.any()`. Generated code uses this name, so that linters find no `any` in it. */
+/** The type of `z.any()`. Generated code uses this alias, so that linters do not report `any` in it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- it is what the schema says
 export type Any = any;

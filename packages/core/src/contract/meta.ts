@@ -1,6 +1,6 @@
 /**
- * Metadata that an application attaches to methods in its schemas, for its interceptors, tools and documentation. It
- * may be any JSON, unless the application declares its type:
+ * Metadata that an application attaches to methods in its schemas, for its interceptors, tools and documentation. By
+ * default it is any JSON; an application can declare its type:
  *
  * @example
  * declare module "@quicrpc/core" {

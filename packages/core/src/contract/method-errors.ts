@@ -1,17 +1,17 @@
 import { type Code, RpcError, type RpcErrorOptions } from "../errors.js";
 import type { MessageCodec } from "./codec.js";
 
-/** An error that a method declares: its code and, optionally, the codec of its details. */
+/** A declared error of a method: its code and, optionally, the codec of its details. */
 export interface ErrorDescriptor<ItsCode extends Code = Code, Sent = undefined, Received = Sent> {
   readonly code: ItsCode;
   readonly details?: MessageCodec<Sent, Received> | undefined;
 }
 
-/** The errors that a method declares, by name. */
+/** Declared errors of a method, by the error's name. */
 // oxlint-disable-next-line typescript/no-explicit-any -- unknown would not accept details of any types
 export type MethodErrors = Readonly<Record<string, ErrorDescriptor<Code, any, any>>>;
 
-/** Errors of a method that declares none. */
+/** Type of `errors` of a method that declares none. */
 export type NoErrors = Readonly<Record<never, never>>;
 
 /** The part of a method's descriptor that declares errors. */
@@ -19,14 +19,14 @@ export interface DeclaresErrors<Errors extends MethodErrors> {
   readonly errors: Errors;
 }
 
-/** The type of an error's details codec; `undefined` if it has no details. */
+/** Type of the codec of an error's details; `undefined` if the error has no details. */
 type DetailsCodec<Descriptor> = Descriptor extends { readonly details?: infer Codec } ? NonNullable<Codec> : undefined;
 type SentDetails<Descriptor> =
   DetailsCodec<Descriptor> extends MessageCodec<infer Sent, infer _Received> ? Sent : undefined;
 type ReceivedDetails<Descriptor> =
   DetailsCodec<Descriptor> extends MessageCodec<infer _Sent, infer Received> ? Received : undefined;
 
-/** The errors of a method as its caller receives them: a union, discriminated by `reason` or `code`. */
+/** Union of the declared errors of a method, as its caller receives them. `reason` and `code` discriminate it. */
 export type RpcErrorOf<Errors extends MethodErrors> = {
   [Reason in keyof Errors & string]: RpcError & {
     readonly reason: Reason;
@@ -35,19 +35,19 @@ export type RpcErrorOf<Errors extends MethodErrors> = {
   };
 }[keyof Errors & string];
 
-/** Arguments of `rpcError` after the error's name. */
+/** Arguments of `rpcError` after the name of the error. */
 export type ErrorArguments<Details> = undefined extends Details
   ? [details?: Details, options?: TypedErrorOptions]
   : [details: Details, options?: TypedErrorOptions];
 
-/** Further options of a declared error. */
+/** Options of `rpcError`. */
 interface TypedErrorOptions extends Pick<RpcErrorOptions, "metadata" | "cause"> {
-  /** Default: the error's name. */
+  /** Error message. Default: the name of the error. */
   readonly message?: string;
 }
 
 /**
- * Creates an error that `method` declares, for its handler to throw: `throw rpcError(arithMethods.divide,
+ * Creates a declared error of `method`, for its handler to throw: `throw rpcError(arithMethods.divide,
  * "DIVIDE_BY_ZERO", { a })`. The caller receives its name, code, message and details.
  */
 export function rpcError<Errors extends MethodErrors, Reason extends keyof Errors & string>(
@@ -61,8 +61,8 @@ export function rpcError<Errors extends MethodErrors, Reason extends keyof Error
 }
 
 /**
- * Returns true if `error` is one that `method` declares. TypeScript then narrows its `reason`, `code` and `details`.
- * The details match their schema: `reason` is only set if they do.
+ * Returns true if `error` is a declared error of `method`. TypeScript then narrows its `reason`, `code` and `details`.
+ * The details always match their schema, because otherwise `reason` is not set.
  */
 export function isRpcErrorOf<Errors extends MethodErrors>(
   method: DeclaresErrors<Errors>,
@@ -72,7 +72,7 @@ export function isRpcErrorOf<Errors extends MethodErrors>(
   return declaredError(method, error.reason)?.code === error.code;
 }
 
-/** Returns the declared error with this name. The name may come from the wire. */
+/** Returns the declared error with the name `reason`, or undefined. The name may come from the peer. */
 export function declaredError(
   { errors }: DeclaresErrors<MethodErrors>,
   reason: string,

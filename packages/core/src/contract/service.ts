@@ -4,18 +4,18 @@ import type { MethodMeta } from "./meta.js";
 import type { Code } from "../errors.js";
 import type { z } from "zod";
 
-/** Any schema of zod 4, or of zod/mini. */
+/** A schema of zod 4 or zod/mini. */
 export type Schema = z.core.$ZodType & {
   safeParse(value: unknown): z.core.util.SafeParseResult<unknown>;
 };
 
-/** A sequence of messages of one schema: an input or output that is streamed. */
+/** A streamed input or output: a sequence of messages with the schema `item`. */
 export interface StreamSchema<Item extends Schema = Schema> {
   readonly kind: "stream";
   readonly item: Item;
 }
 
-/** A stream of raw bytes, passed through without messages or validation. */
+/** An input or output that is a stream of raw bytes, without messages or validation. */
 export interface BytesSchema {
   readonly kind: "bytes";
 }
@@ -29,8 +29,8 @@ export function stream<Item extends Schema>(item: Item): StreamSchema<Item> {
 }
 
 /**
- * Declares that an input or output is raw bytes: a stream of `Uint8Array` chunks. Chunk boundaries may change on the
- * way, as in any byte stream. If both sides send bytes, each side can end before the other.
+ * Declares that an input or output is a stream of raw bytes, in `Uint8Array` chunks. The receiver may get other chunks
+ * than were sent, as with any byte stream. If both sides send bytes, each side can end its direction independently.
  */
 export function bytes(): BytesSchema {
   return { kind: "bytes" };
@@ -44,22 +44,22 @@ export function isBytesSchema(payload: Payload | undefined): payload is BytesSch
   return payload !== undefined && "kind" in payload && payload.kind === "bytes";
 }
 
-/** An error as `rpc` accepts it: the schema of its details, or an object with code and details. */
+/** A declared error in the options of `rpc`: the schema of its details, or an object with code and details. */
 type ErrorSchema = Schema | { readonly code?: Code; readonly details?: Schema };
 
-/** Errors by name, as `rpc` accepts them. */
+/** Declared errors in the options of `rpc`, by name. */
 type ErrorSchemas = Readonly<Record<string, ErrorSchema>>;
 
-/** The code of a declared error without an explicit code. */
+/** Code of declared errors that do not set one. */
 const DEFAULT_CODE = "failed_precondition";
 
-/** An error of a service schema. */
+/** A declared error in a service schema. */
 export interface DeclaredError<ItsCode extends Code = Code, Details extends Schema | undefined = Schema | undefined> {
   readonly code: ItsCode;
   readonly details: Details;
 }
 
-/** Declared errors by name, normalized. */
+/** Declared errors by name, after normalization by `normalErrors`. */
 type DeclaredErrors<Errors extends ErrorSchemas> = {
   readonly [Name in keyof Errors]: Errors[Name] extends Schema
     ? DeclaredError<typeof DEFAULT_CODE, Errors[Name]>
@@ -69,7 +69,10 @@ type DeclaredErrors<Errors extends ErrorSchemas> = {
       >;
 };
 
-/** Normalizes the declared errors. Invalid entries and unknown properties are kept, so that the generator can report them. */
+/**
+ * Converts declared errors to objects with code and details. Keeps invalid entries and unknown properties, so that the
+ * code generator can report them.
+ */
 function normalErrors<Errors extends ErrorSchemas>(errors: Errors): DeclaredErrors<Errors> {
   const declared = Object.entries(errors).map(([name, error]): [string, DeclaredError] => {
     if (!isPlain(error)) return [name, { code: DEFAULT_CODE, details: error }];
@@ -78,12 +81,12 @@ function normalErrors<Errors extends ErrorSchemas>(errors: Errors): DeclaredErro
   return Object.fromEntries(declared) as unknown as DeclaredErrors<Errors>;
 }
 
-/** Returns true if an error is an object with code and details, and false if it is the schema of the details. */
+/** Returns true if `error` is an object with code and details. Returns false if it is a schema. */
 function isPlain(error: ErrorSchema): error is Exclude<ErrorSchema, Schema> {
   return typeof error === "object" && error !== null && Object.getPrototypeOf(error) === Object.prototype;
 }
 
-/** Options of `rpc`. An omitted input or output takes no payload bytes on the wire. */
+/** Options of `rpc`. */
 export interface RpcOptions<
   Input extends Payload | undefined,
   Output extends Payload | undefined,
@@ -93,45 +96,51 @@ export interface RpcOptions<
   readonly input?: Input;
   /** Schema of the response, or `stream(schema)` for a stream of items. Default: the response is empty. */
   readonly output?: Output;
-  /** Whether the call may safely be repeated if it is unknown whether it ran. Default: as `readOnly`. */
+  /** Whether a call may safely be repeated if it is unknown whether it ran. Default: as `readOnly`. */
   readonly idempotent?: boolean;
   /**
-   * Whether the call changes nothing; it is then idempotent as well. Over HTTP it may be made by GET, so caches may
-   * answer it, and links, other pages and crawlers can trigger it. Default false.
+   * Whether calls change nothing on the server; such calls are idempotent too. Over HTTP they may use GET, so caches
+   * may store the response, and links, other pages and crawlers can trigger the call. Default false.
    */
   readonly readOnly?: boolean;
   /**
-   * Whether each call takes effect once: it has a key, and a repeated call with this key receives the first one's
-   * response. Only for methods whose input and output are single messages; generated code imports `@quicrpc/durable`.
-   * Default false.
+   * Whether each call takes effect at most once: each call has a key, and a repeated call with the same key receives
+   * the response of the first one. Only for methods whose input and output are single messages. Generated code imports
+   * `@quicrpc/durable`. Default false.
    */
   readonly once?: boolean;
-  /** Priority: calls have their own streams, which are sent before streams of a lower number. Default: none. */
+  /**
+   * Priority of calls. Calls with a priority have their own streams, and streams with a higher number are sent first.
+   * Default: none.
+   */
   readonly priority?: number;
-  /** How calls travel, unless the call's options say otherwise. Default: the session's setting. */
+  /**
+   * Whether calls are sent on a shared lane or on their own streams, unless the call's options set it. Default: the
+   * session's setting.
+   */
   readonly via?: Via;
   /**
-   * Errors that the handler may throw, by name: the schema of the details, or an object with code and details. The
-   * default code is `failed_precondition`. Default: none.
+   * Errors that the handler may throw, by name. Each is the schema of the error's details, or an object with code and
+   * details; the default code is `failed_precondition`. Default: none.
    */
   readonly errors?: Errors;
   /**
-   * The field of each streamed item that contains its cursor, the position in the stream. A caller whose session is
-   * lost then continues after its last item automatically, on any server (docs/durable.md). `{ field, predecessor }`
-   * also detects missing items. Default: items have no cursors.
+   * Name of the field of each streamed item that contains its cursor (position in the stream). If the session of a call
+   * is lost, the call continues after the last received item automatically, on any server (docs/durable.md). `{ field,
+   * predecessor }` also detects missing items. Default: items have no cursors.
    */
   readonly cursor?: CursorOption;
   /**
-   * Whether streaming calls outlive the session that carries them. Both sides wait until the client has reconnected to
-   * the same server process, and the call continues. Handlers and callers need no code for it (docs/durable.md);
-   * generated code imports `@quicrpc/durable`. Default false.
+   * Whether streaming calls survive the loss of their session. Both sides wait until the client has reconnected to the
+   * same server process, and the call continues (docs/durable.md). Handlers and callers need no code for it. Generated
+   * code imports `@quicrpc/durable`. Default false.
    */
   readonly resumable?: boolean;
   /** Metadata for interceptors on both sides, reflection and documentation: plain JSON. Default: none. */
   readonly meta?: MethodMeta;
 }
 
-/** A method with a response. */
+/** The schema of a method with a response, as `rpc` returns it. */
 export interface RpcSchema<
   Input extends Payload | undefined = Payload | undefined,
   Output extends Payload | undefined = Payload | undefined,
@@ -156,19 +165,25 @@ export interface NotifyOptions<Input extends Schema | undefined> {
   /** Schema of the message. Default: the method has no input. */
   readonly input?: Input;
   /**
-   * "datagram": the notification is sent as one datagram, which may be lost but does not wait for earlier data.
-   * Default: sent as a call, reliably and in order.
+   * "datagram": each notification is sent as a datagram, which may be lost but does not wait for earlier data. Default:
+   * sent as a call, reliably and in order.
    */
   readonly delivery?: "datagram";
-  /** Priority, as in `rpc`. For datagrams, it applies to those that are too large for one datagram. Default: none. */
+  /**
+   * Priority, as in `rpc`. With `delivery: "datagram"`, it applies only to messages that are too large for a datagram.
+   * Default: none.
+   */
   readonly priority?: number;
-  /** How notifications travel, as in `rpc`. Default: the session's setting. */
+  /**
+   * Whether notifications are sent on a shared lane or on their own streams, as in `rpc`. Default: the session's
+   * setting.
+   */
   readonly via?: Via;
   /** Metadata, as in `rpc`. Default: none. */
   readonly meta?: MethodMeta;
 }
 
-/** A method without a response. */
+/** The schema of a method without a response, as `notify` returns it. */
 export interface NotifySchema<Input extends Schema | undefined = Schema | undefined> {
   readonly type: "notify";
   readonly input: Input;
@@ -180,7 +195,7 @@ export interface NotifySchema<Input extends Schema | undefined = Schema | undefi
 
 export type MethodSchema = RpcSchema | NotifySchema;
 
-/** The two methods of a family of topics, made by `topic` of `@quicrpc/topics`. */
+/** The two methods of a topic, which `topic` of `@quicrpc/topics` creates. */
 interface TopicMethods {
   readonly type: "topic";
   readonly pattern: string;
@@ -188,25 +203,27 @@ interface TopicMethods {
   readonly subscribe: RpcSchema;
 }
 
-/** A method's schema stores its topic under this key. It is a registered symbol, so that all copies of this module share it. */
+/**
+ * Key under which a method's schema stores its topic. A registered symbol, so that all copies of this module share it.
+ */
 const TOPIC: unique symbol = Symbol.for("quicrpc.topic") as typeof TOPIC;
 
 /** The topic that a method publishes or subscribes to. */
 export interface TopicOfMethod {
-  /** The topic's name in the service. */
+  /** Name of the topic in the service declaration. */
   readonly name: string;
   readonly pattern: string;
 }
 
-/** Returns the topic to which a method's schema belongs, or undefined if it belongs to none. */
+/** Returns the topic of a method's schema, or undefined if the method was not created by `topic`. */
 export function topicOfMethod(schema: object): TopicOfMethod | undefined {
   return (schema as { readonly [TOPIC]?: TopicOfMethod })[TOPIC];
 }
 
-/** The members of a service declaration: methods, and topics, which become two methods each. */
+/** The members of a service declaration: methods, and topics, each of which becomes two methods. */
 export type Members = Record<string, MethodSchema | TopicMethods>;
 
-/** The methods of a service with the members `Declared`. */
+/** The methods of a service whose declaration has the members `Declared`. */
 type MethodsOf<Declared extends Members> = {
   readonly [Name in keyof Declared as Declared[Name] extends TopicMethods
     ? never
@@ -221,10 +238,13 @@ type MethodsOf<Declared extends Members> = {
     : never]: Declared[Name] extends TopicMethods ? Declared[Name]["subscribe"] : never;
 };
 
-/** Marks service schemas; a registered symbol, so that all copies of this module share it (a schema loader may have its own). */
+/**
+ * Key that marks service schemas. A registered symbol, so that all copies of this module share it, such as that of a
+ * schema loader.
+ */
 const SERVICE_SCHEMA: unique symbol = Symbol.for("quicrpc.service") as typeof SERVICE_SCHEMA;
 
-/** A named set of methods, written by hand and read by `quicrpc gen`. */
+/** The schema of a service, as `service` returns it: a name and methods. `quicrpc gen` reads it. */
 export interface ServiceSchema<Name extends string = string, Declared extends Members = Record<string, MethodSchema>> {
   readonly [SERVICE_SCHEMA]: true;
   readonly name: Name;
@@ -232,8 +252,8 @@ export interface ServiceSchema<Name extends string = string, Declared extends Me
 }
 
 /**
- * Declares a method with a response. It is unary, or streaming if its input or output is a `stream` or `bytes`. Unknown
- * options are kept, so that the generator can report them.
+ * Declares a method with a response. The method is unary, or streaming if its input or output is a `stream` or `bytes`.
+ * Keeps unknown options, so that the code generator can report them.
  */
 export function rpc<
   const Input extends Payload | undefined = undefined,
@@ -256,9 +276,11 @@ export function notify<const Input extends Schema | undefined = undefined>(
 }
 
 /**
- * Declares a service.
+ * Declares a service: a named set of methods and topics. Throws `TypeError` if a method has the name of a topic's
+ * method.
  *
- * @param name dotted and versioned by convention, such as `"shop.v1.Orders"`; it identifies the service to the peer
+ * @param name dotted and versioned by convention, such as `"shop.v1.Orders"`; the name identifies the service to the
+ * peer
  *
  * @example
  * export const Greeter = service("hello.v1.Greeter", {
@@ -292,7 +314,7 @@ export function topicMethodNames(topic: string): { readonly publish: string; rea
   return { publish: `publish${capital}`, subscribe: `subscribe${capital}` };
 }
 
-/** Returns true if `value` was made by `service`, of this copy of the module or another. */
+/** Returns true if `value` was created by `service` of any copy of this module. */
 export function isServiceSchema(value: unknown): value is ServiceSchema {
   return typeof value === "object" && value !== null && SERVICE_SCHEMA in value;
 }

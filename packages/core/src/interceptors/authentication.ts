@@ -3,12 +3,12 @@ import type { CallContext } from "../server/context.js";
 import type { Awaitable } from "../server/router.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 
-/** A value that interceptors set for the handler of a call. */
+/** A value that an interceptor stores for each call, for its handler to read. */
 export class ContextValue<T> {
   readonly name: string;
   readonly #values: WeakMap<CallContext, { readonly value: T }> = new WeakMap();
 
-  /** @param name the name in error messages */
+  /** @param name name of the value in error messages */
   constructor(name: string) {
     this.name = name;
   }
@@ -17,7 +17,7 @@ export class ContextValue<T> {
     this.#values.set(context, { value });
   }
 
-  /** Returns the value for this call. Throws if no interceptor has set it. */
+  /** Returns the value of this call. Throws `Error` if no interceptor has set it. */
   get(context: CallContext): T {
     const entry = this.#values.get(context);
     if (entry === undefined) throw new Error(`no interceptor has set ${this.name} for ${context.method.name}`);
@@ -25,7 +25,11 @@ export class ContextValue<T> {
   }
 }
 
-/** Returns an interceptor for callers that adds `authorization: Bearer …` to calls without that metadata. */
+/**
+ * Returns an interceptor for callers that adds the metadata `authorization: Bearer …` to calls that do not have it.
+ *
+ * @param token the token, or a function that returns it for each call
+ */
 export function bearerToken(token: string | (() => Awaitable<string>)): Interceptor {
   return async (call, next) => {
     if (!call.metadata.has("authorization")) {
@@ -38,17 +42,17 @@ export function bearerToken(token: string | (() => Awaitable<string>)): Intercep
 /** Options of `authentication`. */
 export interface AuthenticationOptions<Identity> {
   /**
-   * Returns the identity that the token proves. If it returns undefined or fails, the call is `unauthenticated`; an
-   * `RpcError` is sent to the caller unchanged.
+   * Verifies a token and returns the caller's identity. If it returns undefined or throws, the call fails with
+   * `unauthenticated`; if it throws an `RpcError`, the caller receives that error.
    */
   readonly verify: (token: string, call: InterceptedCall) => Awaitable<Identity | undefined>;
-  /** Receives the identity, for handlers to read: a `ContextValue` of the application. Default: handlers cannot read it. */
+  /** The `ContextValue` in which to store the identity for handlers. Default: handlers cannot read it. */
   readonly identity?: ContextValue<Identity>;
   /** Returns true for calls that need no token. Default: none. */
   readonly isPublic?: (call: InterceptedCall) => boolean;
 }
 
-/** Returns an interceptor for callees that admits only calls with a valid bearer token. */
+/** Returns an interceptor for servers that refuses calls without a valid bearer token with `unauthenticated`. */
 export function authentication<Identity>({
   verify,
   identity,

@@ -5,10 +5,10 @@ import type { CallContext } from "../server/context.js";
 import type { Awaitable } from "../server/router.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 
-/** Who may call a method: everybody, or authenticated callers that have all of these scopes. */
+/** Who may call a method: everybody ("public"), or authenticated callers that have all of these scopes. */
 type Permission = "public" | readonly string[];
 
-/** A call on the callee's side. `Context` is the type that `authenticate` returns. */
+/** A call that a server receives. `Context` is the type that `authenticate` returns. */
 type AuthorizedCall<Context> = InterceptedCall & { readonly context: CallContext<Context> };
 
 /** Options of `authorize`. */
@@ -16,16 +16,17 @@ interface AuthorizeOptions<Context = unknown> {
   /** Returns the caller's scopes, or undefined if the caller is not authenticated. */
   readonly scopesOf: (call: AuthorizedCall<Context>) => Awaitable<Iterable<string> | undefined>;
   /**
-   * Returns who may call a method. Default, from its `meta`: everybody for `auth: "public"`; callers with all of these
-   * scopes for `scopes: ["orders:write"]`; otherwise every authenticated caller.
+   * Returns who may call a method. Default: depends on the `meta` of the method. `auth: "public"` permits everybody;
+   * `scopes: ["orders:write"]` permits callers with all of these scopes; otherwise every authenticated caller is
+   * permitted.
    */
   readonly permissionOf?: (method: AnyMethod) => Permission;
 }
 
 /**
- * Returns an interceptor for callees that admits the calls which the schema permits. Other calls fail with
- * `unauthenticated` if the caller is not authenticated, else with `permission_denied`, which names the missing scopes.
- * Streams are checked again whenever their client renews its credentials.
+ * Returns an interceptor for servers that refuses calls without permission: with `unauthenticated` if the caller is not
+ * authenticated, otherwise with `permission_denied` and the names of the missing scopes. Checks streams again each time
+ * that their client renews its credentials.
  *
  * @example
  * // if `authenticate` returns a `User`
@@ -56,7 +57,10 @@ export function authorize<Context = unknown>({
   };
 }
 
-/** Returns the permission in a method's `meta`. Throws `TypeError` for any other value, so that a typing mistake does not grant access. */
+/**
+ * Returns the permission that the `meta` of a method declares. Throws `TypeError` if `meta` is malformed, so that a
+ * typing mistake does not grant access.
+ */
 function permissionOfMeta(method: AnyMethod): Permission {
   const { auth, scopes = [] } = (method.meta ?? {}) as { readonly auth?: unknown; readonly scopes?: unknown };
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string")) {

@@ -5,40 +5,46 @@ import type { InterceptedCall, Interceptor } from "./interceptor.js";
 import { observeResponse, withResponseMessages } from "./observed.js";
 
 /**
- * Durations of one call on this side, in milliseconds. A value is undefined if the call did not get that far, or if it
- * cannot be measured; for example, `encodeMs` of a message that is not an object.
+ * Durations of one call, measured on this side, in milliseconds. A value is undefined if the call did not reach that
+ * stage, or if it cannot be measured: for example `encodeMs` if the message is not an object.
  */
 export interface CallTimings {
   /**
-   * Time until encoding of the request started, or sending of its blobs: the wait for a session, and for a free place
-   * on it. Callers only.
+   * Time from the start of the call until the request is encoded or its blobs are sent: the wait for a session, or for
+   * another call to end. Callers only.
    */
   readonly waitMs: number | undefined;
   /**
-   * Time from the first sent byte of the request's blobs to the last. Over HTTP this precedes encoding; in a session it
-   * overlaps the wait for the response. Callers only; undefined if no blobs were sent.
+   * Time from the first sent byte of the request's blobs to the last one. Over HTTP, blobs are sent before the request
+   * is encoded; in a session, while the caller waits for the response. Callers only; undefined if no blobs were sent.
    */
   readonly uploadMs: number | undefined;
-  /** Bytes (not milliseconds) of the request's blobs that were sent, including earlier attempts. Undefined if `uploadMs` is. */
+  /** Number of bytes (not milliseconds) of the request's blobs that were sent. Undefined if `uploadMs` is. */
   readonly uploadBytes: number | undefined;
-  /** Whether the request's blobs were sent before it was encoded, as over HTTP. Undefined if `uploadMs` is. */
+  /** Whether the request's blobs were sent before the request was encoded, as over HTTP. Undefined if `uploadMs` is. */
   readonly uploadedFirst: boolean | undefined;
   /** Time to encode the request. Callers only. */
   readonly encodeMs: number | undefined;
-  /** Time from then until the response, or its first item, arrived: both directions on the wire, and all work of the peer. Callers only. */
+  /**
+   * Time from the end of encoding until the response, or its first item, arrived: network time in both directions, and
+   * all work of the peer. Callers only.
+   */
   readonly answerMs: number | undefined;
   /** Time to decode and validate the response, or its first item. Callers only. */
   readonly decodeMs: number | undefined;
-  /** Time from the first item to the last; for a handler that streams, from its return. Undefined if nothing is streamed. */
+  /**
+   * Time from the first item to the last one. On the callee's side: from the return of the handler to its last item.
+   * Undefined if the response is not a stream.
+   */
   readonly itemsMs: number | undefined;
-  /** Duration of the whole call; on the callee's side, of the handler and its items. */
+  /** Duration of the whole call. On the callee's side: of the handler and its items. */
   readonly totalMs: number;
 }
 
 /**
- * Returns an interceptor that reports the durations of each call when it is over. It must be the last interceptor of a
- * caller, because it changes the responses that the codec returns: `interceptCaller(connection, [retry(),
- * callTimings(show)])`. Calls without it are not measured and have no extra cost.
+ * Returns an interceptor that calls `onTimings` with the durations of each call when it has ended. In a caller it must
+ * be the last interceptor, because it changes the responses that the codec returns: `interceptCaller(connection,
+ * [retry(), callTimings(show)])`.
  */
 export function callTimings(onTimings: (timings: CallTimings, call: InterceptedCall) => void): Interceptor {
   return async (call, next) => {
@@ -64,12 +70,12 @@ export function callTimings(onTimings: (timings: CallTimings, call: InterceptedC
   };
 }
 
-/** Times of the stages of one call, from `performance.now()`. */
+/** Times at which one call reached its stages, from `performance.now()`. */
 class Marks {
   readonly began: number = performance.now();
   uploading: number | undefined = undefined;
   uploaded: number | undefined = undefined;
-  /** Bytes sent of each of the request's blobs, by field; undefined if it has none. */
+  /** Number of bytes sent of each blob of the request, by field; undefined if it has none. */
   sent: Map<string, number> | undefined = undefined;
   encoding: number | undefined = undefined;
   encoded: number | undefined = undefined;
@@ -98,8 +104,8 @@ class Marks {
 }
 
 /**
- * Copies a request with blobs, so that it reports when their bytes are sent. The transport encodes another copy, which
- * contains the key.
+ * Returns a copy of a request with blobs that reports when their bytes are sent. The copy that the transport makes of
+ * it keeps the key `MARKS`.
  */
 function watched(call: InterceptedCall, blobs: BlobCode, marks: Marks): object {
   const copy = blobs.observed(call.input, (field, bytes) => {
@@ -116,12 +122,12 @@ function between(from: number | undefined, to: number | undefined): number | und
 }
 
 /**
- * Calls whose message has not been encoded yet, by message, in the order in which they were made. Messages are passed
- * on unchanged, because a transport may encode them without the codec.
+ * Times of calls whose message is not encoded yet, by message, in the order of the calls. A separate map, because the
+ * message must stay unchanged: a transport may encode it without the codec.
  */
 const unsent = new WeakMap<object, Marks[]>();
 
-/** Key of a call's marks in its message. It is kept when a message with blobs is copied. */
+/** Key under which a message with blobs stores the times of its call. Copies of the message keep it. */
 const MARKS: unique symbol = Symbol("quicrpc.marks");
 
 function marksOf(message: { readonly [MARKS]?: Marks }): Marks | undefined {
@@ -151,7 +157,10 @@ function unboxed(output: unknown, marks: Marks): unknown {
   return output.value;
 }
 
-/** Not a generator: `return` must reach the producer at once, even while a `next` is pending. */
+/**
+ * Returns the items without their times. It is not a generator, because `return` must reach the producer at once, even
+ * while a `next` is pending.
+ */
 function unboxedItems(items: AsyncIterable<unknown>, marks: Marks): AsyncIterable<unknown> {
   marks.streams = true;
   return {
@@ -171,7 +180,10 @@ function unboxedItems(items: AsyncIterable<unknown>, marks: Marks): AsyncIterabl
   };
 }
 
-/** Measuring methods, by the original method. They are cached because sessions remember methods by identity. */
+/**
+ * Cache of the descriptors that measure, by the original descriptor, because sessions identify methods by their
+ * descriptors.
+ */
 const methods = new WeakMap<AnyMethod, AnyMethod>();
 
 function measured(method: AnyMethod): AnyMethod {
@@ -181,7 +193,7 @@ function measured(method: AnyMethod): AnyMethod {
     made = {
       ...method,
       ...(input !== undefined && input.bytes !== true && { input: measuredInput(input) }),
-      // Items with cursors are left alone, because the session reads their fields.
+      // Items with cursors are not wrapped, because the session reads their fields.
       ...(output !== undefined && output.bytes !== true && cursor === undefined && { output: measuredOutput(output) }),
     } as AnyMethod;
     methods.set(method, made);
@@ -209,7 +221,7 @@ function measuredInput(codec: MessageCodec<unknown>): MessageCodec<unknown> {
   };
 }
 
-/** Returns a codec that wraps each decoded message together with its arrival time. */
+/** Returns a codec that decodes each message to a `Received`, which also contains its arrival time. */
 export function measuredOutput(codec: MessageCodec<unknown>): MessageCodec<unknown> {
   const { plain } = codec;
   const measure = (decode: () => unknown): Received => {

@@ -6,22 +6,22 @@ import { observeResponse } from "./observed.js";
 
 /** Options of `concurrencyLimit`. */
 export interface ConcurrencyLimitOptions {
-  /** Most calls in progress at once. A stream counts until it is over. */
+  /** Maximum number of calls in progress. A streaming call counts until its stream ends. */
   readonly maxCalls: number;
-  /** Most calls that wait; more fail with `resource_exhausted`. Default 0. */
+  /** Maximum number of waiting calls; further calls fail with `resource_exhausted`. Default 0. */
   readonly maxQueued?: number;
 }
 
 /**
- * Returns an interceptor that limits the calls in progress, on either side. It counts all calls of all callers and
- * routers to which it is added.
+ * Returns an interceptor that limits the number of concurrent calls, for callers or servers. It counts the calls of all
+ * callers and routers to which it is added together.
  */
 export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOptions): Interceptor {
   let inProgress = 0;
   const queue = new Set<() => void>();
   const leave = (): void => {
     const [next] = queue;
-    // Otherwise the place goes to the next waiting call.
+    // If a call waits, it takes the place, so the count stays the same.
     if (next === undefined) inProgress--;
     else next();
   };
@@ -45,7 +45,7 @@ export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOp
   });
 }
 
-/** Waits for a place. Rejects if the call's signal fires or its deadline passes first. */
+/** Waits until a call may start. Rejects with `RpcError` if its signal aborts or its deadline passes first. */
 function turn(queue: Set<() => void>, { signal, deadline }: InterceptedCall): Promise<void> {
   return new Promise((resolve, reject) => {
     const enter = (): void => {

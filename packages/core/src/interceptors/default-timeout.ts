@@ -4,10 +4,9 @@ import type { Interceptor } from "./interceptor.js";
 
 /**
  * Returns an interceptor for callers that sets a deadline for calls without one. Calls whose response is a stream get
- * none, because a stream may last as long as both sides want: to limit one, set `timeoutMs` on the call.
+ * no deadline, because a stream may last arbitrarily long; set `timeoutMs` on such a call to limit it.
  *
- * @param timeoutMs milliseconds for every method with a single response, or a function of the method; undefined for no
- * deadline
+ * @param timeoutMs timeout in milliseconds, or a function that returns it for a method, or undefined for no deadline
  */
 export function defaultTimeout(timeoutMs: number | ((method: AnyMethod) => number | undefined)): Interceptor {
   return (call, next) => {

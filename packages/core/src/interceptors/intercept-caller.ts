@@ -28,8 +28,8 @@ const CALLS = [
 ] as const satisfies readonly (keyof TypedCaller)[];
 
 /**
- * Returns a copy of `caller` whose calls pass through `interceptors`; the first is the outermost. Everything else of a
- * session or connection is unchanged.
+ * Returns a proxy of `caller` (a session, connection or pool) whose calls pass through `interceptors`; the first is the
+ * outermost. All other members are unchanged.
  *
  * @example
  * const orders = createOrdersClient(interceptCaller(connection, [retry(), defaultTimeout(1000)]));
@@ -95,7 +95,7 @@ class InterceptedCaller extends BaseCaller {
     try {
       return await this.answer(callOf(method, options, { inputs }));
     } catch (error) {
-      // An interceptor may have refused the call before any input was read.
+      // An interceptor may have refused the call before it read any input.
       inputs.stop();
       throw error;
     }
@@ -105,7 +105,7 @@ class InterceptedCaller extends BaseCaller {
     const abort = new LinkedAbort(options?.signal);
     const inputs = new WritableItems((error) => abort.fire(error));
     const call = callOf(method, { ...options, signal: abort.signal }, { inputs });
-    // Only the innermost step, which sends an item, knows whether it fits the schema; so it reports refused items to
+    // Only `makeCall`, which sends the items, knows whether an item matches the schema, so it reports refused items to
     // the writer.
     const next = compose(this.interceptors, (made) => makeCall(this.caller, made, (error) => inputs.refuse(error)));
     const readable = this.stream(call, abort, next, {
@@ -123,7 +123,7 @@ class InterceptedCaller extends BaseCaller {
   ): ItemStream<unknown> {
     const end = (error: RpcError | undefined): void => {
       abort.unlink();
-      // A generator in an interceptor passes a `return` on only after its next item; this ends the call at once.
+      // A generator in an interceptor handles `return` only after its next item; aborting ends the call at once.
       if (error !== undefined) abort.fire(callFailure(error, fullName(call.method)));
       onOver(error);
     };
@@ -152,9 +152,9 @@ class InterceptedCaller extends BaseCaller {
 }
 
 /**
- * Settles with the result of the interceptors, or when the call's deadline or signals end it, for example while an
- * interceptor waits for a token. In that case it settles one turn later, so that an error or result of the interceptors
- * has precedence.
+ * Settles in the same way as `answer`, or rejects when the call's deadline or signals end the call, for example while
+ * an interceptor waits for a token. It then rejects one turn of the event loop later, so that a result or error of the
+ * interceptors has precedence.
  */
 function inTime(
   { options, deadline }: InterceptedCall,
@@ -182,7 +182,7 @@ function callOf(
   options: CallOptions | undefined,
   { input, inputs }: { readonly input?: unknown; readonly inputs?: AsyncIterable<unknown> },
 ): InterceptedCall {
-  // A copy, because the caller may use its metadata again.
+  // A copy, because the application may reuse its metadata.
   const metadata = new Metadata(options?.metadata);
   const deadline = deadlineOf(options);
   return {
@@ -207,7 +207,7 @@ function deadlineOf({ timeoutMs, deadline, parent }: CallOptions = {}): number |
   return earliest === Number.POSITIVE_INFINITY ? undefined : earliest;
 }
 
-/** An abort signal that fires when another signal does, or on its own. */
+/** An `AbortController` that also aborts when another signal does. */
 class LinkedAbort {
   readonly unlink: () => void;
   private readonly controller = new AbortController();

@@ -8,7 +8,7 @@ import type { BoundMethod, Router } from "../server/router.js";
 import { compose, type InterceptedResponse, type InterceptedCall, type Interceptor } from "./interceptor.js";
 import { SourceItems } from "./items.js";
 
-/** Returns a router whose calls pass through `interceptors`; the first is the outermost. */
+/** Returns a copy of `router` whose calls pass through `interceptors`; the first is the outermost. */
 export function interceptRouter<Context>(
   router: Router<Context>,
   interceptors: readonly Interceptor[],
@@ -85,7 +85,10 @@ function incomingCall(
   };
 }
 
-/** Returns the stream that a handler receives: the call's own, unless an interceptor replaced it. */
+/**
+ * Returns the stream of input items for a handler: the original stream, or a new one if an interceptor has replaced the
+ * items.
+ */
 function itemStream(items: AsyncIterable<unknown>): ItemStream<unknown> {
   if (items instanceof ItemStream) return items;
   const queue = itemQueue<unknown>({ onTaken() {}, onAbandoned: () => leave() });

@@ -2,7 +2,7 @@ import { type Deferred, deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 import { type ItemSource, itemSource } from "../call/items/send-items.js";
 
-/** A written item, whose write is pending. */
+/** A written item whose write is still pending. */
 interface Written {
   readonly item: unknown;
   readonly passed: Deferred<void>;
@@ -10,8 +10,8 @@ interface Written {
 }
 
 /**
- * Converts writes to an async iterable. A write is pending until its item has been passed on: the consumer requests the
- * next or stops, or the call responds.
+ * Converts the writes to a `WritableStream` to an async iterable. A write stays pending until the consumer requests the
+ * next item or stops, or the call responds.
  */
 export class WritableItems implements AsyncIterable<unknown> {
   readonly writable: WritableStream<unknown>;
@@ -20,13 +20,13 @@ export class WritableItems implements AsyncIterable<unknown> {
   private ended = false;
   private wake: (() => void) | undefined = undefined;
 
-  /** @param onAborted called with the error if the writer aborts */
+  /** @param onAborted called with the error if the writer aborts the stream */
   constructor(onAborted: (error: RpcError) => void) {
     this.writable = new WritableStream<unknown>({
       start: (controller) => {
         this.controller = controller;
         const { signal } = controller;
-        // In a microtask, because Node streams cannot fail while their abort signal is firing.
+        // In a microtask, because Node does not allow a stream to fail while its abort signal is firing.
         const abort = (): void => {
           this.leave();
           onAborted(RpcError.from(signal.reason, "cancelled"));
@@ -48,18 +48,18 @@ export class WritableItems implements AsyncIterable<unknown> {
     });
   }
 
-  /** Resolves the pending write: its item has been passed on. */
+  /** Resolves the pending write, because its item was passed on. */
   passedOn(): void {
     if (this.written?.taken === true) this.settle();
   }
 
-  /** Rejects the pending write: its item could not be sent. */
+  /** Rejects the pending write, because its item could not be sent. */
   refuse(error: unknown): void {
     this.written?.passed.reject(error);
     this.written = undefined;
   }
 
-  /** Ends the iterable. Later writes fail. */
+  /** Ends the iterable. Later writes fail with `error`. */
   end(error: RpcError): void {
     this.leave();
     this.controller.error(error);
@@ -98,7 +98,7 @@ export class WritableItems implements AsyncIterable<unknown> {
   }
 }
 
-/** Converts the items of a caller or handler, in any permitted form, to an async iterable. */
+/** Converts a stream source (iterable or `ReadableStream`) of a caller or handler to an async iterable. */
 export class SourceItems implements AsyncIterable<unknown> {
   private readonly items: unknown;
   private source: ItemSource | undefined = undefined;
@@ -108,7 +108,7 @@ export class SourceItems implements AsyncIterable<unknown> {
     this.items = items;
   }
 
-  /** Throws `TypeError` if the value cannot be streamed. */
+  /** Throws `TypeError` if the value is not a stream source. */
   [Symbol.asyncIterator](): AsyncIterator<unknown> {
     const source = this.open();
     return {

@@ -11,27 +11,30 @@ interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** Fields of a call's log entry. */
+/** Fields of the log entry of a call. */
 interface CallLog {
   readonly side: "caller" | "callee";
-  /** "service/method" */
+  /** Name of the method as "service/method". */
   readonly method: string;
   readonly code: Code | "ok";
-  /** Name of the declared error with which the call failed. */
+  /** Name of the declared error with which the call failed, if it was one. */
   readonly reason?: string | undefined;
   readonly durationMs: number;
   /** Number of messages that the callee streamed. */
   readonly items?: number | undefined;
-  /** Error of the call. On the callee's side it contains more than is sent to the caller. pino logs it with its stack. */
+  /**
+   * The error with which the call failed. On the callee's side it contains more than the caller receives. pino logs it
+   * with its stack.
+   */
   readonly err?: unknown;
 }
 
-/** Error codes that indicate a fault of the callee, rather than of the call. */
+/** Error codes that indicate a fault of the server rather than of the caller. */
 const FAULTS: ReadonlySet<string> = new Set<Code>(["unknown", "internal", "data_loss", "unimplemented"]);
 
 /**
- * Returns an interceptor that logs every call when it is over: `info` for success, `error` if the code indicates a
- * fault of the callee, `warn` for other errors. Messages and metadata are not logged.
+ * Returns an interceptor that logs every call when it has ended: with level `info` if it succeeded, `error` if its code
+ * indicates a fault of the server, otherwise `warn`. Does not log messages and metadata.
  */
 export function logging(logger: Logger): Interceptor {
   return withoutPermissionCheck(async (call, next) => {
@@ -52,7 +55,7 @@ export function logging(logger: Logger): Interceptor {
   });
 }
 
-/** Formats an entry for a console, which would print the fields on several lines before the text. */
+/** Formats a log entry as one line, because a console would print the fields on several lines. */
 function consoleLine(text: string, { durationMs, items, reason, err }: CallLog): string {
   const more = [
     ...(reason === undefined ? [] : [sanitizeForLog(reason)]),

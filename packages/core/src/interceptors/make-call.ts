@@ -5,9 +5,9 @@ import { Metadata } from "../metadata.js";
 import type { InterceptedResponse, InterceptedCall } from "./interceptor.js";
 
 /**
- * Makes an intercepted call on `caller`.
+ * Makes a call on `caller` after all interceptors have run.
  *
- * @param onRefused called with the error of an item of a duplex call that could not be sent
+ * @param onRefused called with the error if an item of a duplex call cannot be sent
  */
 export async function makeCall(
   caller: Caller,
@@ -43,7 +43,7 @@ class Heard implements InterceptedResponse {
   output: unknown = undefined;
   readonly outputs: undefined = undefined;
 
-  /** Returns the call's options, with callbacks that also fill in this response. */
+  /** Returns the options of the call, with callbacks that also store metadata and trailers in this response. */
   listening(call: InterceptedCall): CallOptions {
     const options = callOptions(call);
     return {
@@ -60,7 +60,7 @@ class Heard implements InterceptedResponse {
   }
 }
 
-/** Returns the call options as interceptors left them. */
+/** Returns the options of a call, with the metadata, deadline and signal that the interceptors have set. */
 function callOptions({ options, metadata, deadline, signal }: InterceptedCall): CallOptions {
   return { ...options, metadata, timeoutMs: undefined, deadline, signal };
 }
@@ -78,7 +78,7 @@ function answerOf(stream: ItemStream<unknown>): InterceptedResponse {
   };
 }
 
-/** Writes all items, and stops their producer when the call is over. Never rejects. */
+/** Writes all items to `writable`, and stops their producer when the call has ended. Never rejects. */
 async function pour(
   items: AsyncIterable<unknown>,
   writable: WritableStream<unknown>,

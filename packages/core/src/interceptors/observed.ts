@@ -1,21 +1,21 @@
 import { RpcError } from "../errors.js";
 import type { InterceptedResponse } from "./interceptor.js";
 
-/** Receives the events of a response. */
+/** Callbacks for the events of a response. */
 export interface AnswerObserver {
   readonly onItem?: (item: unknown) => void;
-  /** Called once, when the response is complete, has failed, or was left by its consumer (`cancelled`). */
+  /** Called once, when the response is complete (undefined), has failed, or its consumer has stopped (`cancelled`). */
   readonly onOver: (error: RpcError | undefined) => void;
 }
 
-/** Returns a response that reports its events to `observer`, for interceptors that act when a call is over. */
+/** Returns a response that calls the callbacks of `observer`, for interceptors that act when a call has ended. */
 export function observeResponse(answer: InterceptedResponse, observer: AnswerObserver): InterceptedResponse {
   if (answer.outputs !== undefined) return withResponseMessages(answer, new ObservedItems(answer.outputs, observer));
   observer.onOver(undefined);
   return answer;
 }
 
-/** Returns `answer` with `outputs` in place of its messages. Its metadata still arrives meanwhile. */
+/** Returns a copy of `answer` with the items `outputs`. Metadata and trailers that arrive later are still visible. */
 export function withResponseMessages(
   answer: InterceptedResponse,
   outputs: AsyncIterable<unknown>,
@@ -32,7 +32,10 @@ export function withResponseMessages(
   };
 }
 
-/** Items on their way. Not a generator: `return` must reach the producer at once, even while a `next` is pending. */
+/**
+ * Items of a response that report their events. It is not a generator, because `return` must reach the producer at
+ * once, even while a `next` is pending.
+ */
 class ObservedItems implements AsyncIterable<unknown> {
   private readonly items: AsyncIterable<unknown>;
   private readonly observer: AnswerObserver;

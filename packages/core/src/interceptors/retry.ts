@@ -5,16 +5,16 @@ import { withResponseMessages } from "./observed.js";
 
 /** Options of a retry budget. */
 interface RetryBudgetOptions {
-  /** Number of tokens at the start, and the maximum. Default 10. */
+  /** Initial and maximum number of tokens. Default 10. */
   readonly maxTokens?: number | undefined;
-  /** Tokens that a success adds. Default 0.1. */
+  /** Number of tokens that a successful call adds. Default 0.1. */
   readonly tokenRatio?: number | undefined;
 }
 
 /**
- * Tokens that the calls to one service share, whichever server they use (gRPC's retry throttling). A failure that could
- * be retried takes one token, a success adds a part of one. Calls are only repeated while more than half of the tokens
- * are left, so that retries do not make an outage worse.
+ * A number of tokens that limits retries, so that they do not make an outage worse (gRPC's retry throttling). All calls
+ * to a service share it. A failure that could be retried takes one token, and a success adds a part of one. Calls are
+ * retried only while more than half of the tokens are left.
  */
 export class RetryBudget {
   private readonly maxTokens: number;
@@ -27,12 +27,12 @@ export class RetryBudget {
     this.tokens = maxTokens;
   }
 
-  /** Counts a success. */
+  /** Adds tokens for a successful call. */
   earn(): void {
     this.tokens = Math.min(this.maxTokens, this.tokens + this.tokenRatio);
   }
 
-  /** Counts a failure that could be retried. Returns true if another attempt may be made. */
+  /** Takes a token for a failure that could be retried. Returns true if the call may be retried. */
   spend(): boolean {
     this.tokens = Math.max(0, this.tokens - 1);
     return this.tokens > this.maxTokens / 2;
@@ -41,29 +41,35 @@ export class RetryBudget {
 
 /** Options of `retry`. */
 interface RetryOptions {
-  /** Most attempts of a call, including the first. Default 4. */
+  /** Maximum number of attempts of a call, including the first. Default 4. */
   readonly maxAttempts?: number;
-  /** Upper bound of the delay before the first retry, in milliseconds; the bound grows by `factor` with each retry. Default 50. */
+  /**
+   * Upper bound of the random delay before the first retry, in milliseconds. Each further bound is `factor` times as
+   * large. Default 50.
+   */
   readonly initialDelayMs?: number;
-  /** Most milliseconds between two attempts. Default 5,000. */
+  /** Maximum delay between two attempts, in milliseconds. Default 5,000. */
   readonly maxDelayMs?: number;
-  /** The upper bound of the delay is multiplied by this after each attempt. Default 2. */
+  /** Factor by which the upper bound of the delay grows after each attempt. Default 2. */
   readonly factor?: number;
-  /** Errors after which a call of an `idempotent` or `once` method is repeated. Default: `unavailable`. */
+  /** Error codes after which a call of an `idempotent` or `once` method is repeated. Default: `unavailable`. */
   readonly codes?: readonly Code[];
   /**
-   * Size of the retry budget that all calls of this interceptor share (gRPC's retry throttling). A failure that could
-   * be retried takes one token, a success adds `tokenRatio`. Calls are only repeated while more than half of the tokens
-   * are left, so that retries do not make an outage worse. Default 10.
+   * Maximum number of tokens that limit the retries of all calls of this interceptor (gRPC's retry throttling). A
+   * failure that could be retried takes one token, and a success adds `tokenRatio`. Calls are retried only while more
+   * than half of the tokens are left, so that retries do not make an outage worse. Default 10.
    */
   readonly maxTokens?: number;
-  /** Tokens that a success adds: see `maxTokens`. Default 0.1. */
+  /** Number of tokens that a successful call adds; see `maxTokens`. Default 0.1. */
   readonly tokenRatio?: number;
-  /** Returns a random number from 0 to 1, for the jitter. Default: `Math.random`. */
+  /** Returns a random number from 0 to 1, for the delays. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
-/** Trailer of an error: milliseconds after which the call may be repeated. Any other value forbids it. */
+/**
+ * Name of an error's trailer: the number of milliseconds after which the call may be repeated. Any other value forbids
+ * a retry.
+ */
 const PUSH_BACK = "retry-after-ms";
 
 /**
@@ -71,9 +77,9 @@ const PUSH_BACK = "retry-after-ms";
  * - any call that reached no handler (`error.refused`);
  * - calls of `idempotent` or `once` methods that failed with one of `codes`. A `once` call keeps its key.
  *
- * A streamed response is retried until its first item. A call whose caller streams is never retried. Delays grow
- * exponentially with full jitter, unless the error's trailer `retry-after-ms` sets the delay, and they end at the
- * call's deadline. `onResponseMetadata` and `onTrailers` are called for each attempt.
+ * A call with a streamed response is repeated only before its first item. A call whose caller streams is never
+ * repeated. Delays grow exponentially with full jitter, unless the error's trailer `retry-after-ms` sets the delay. No
+ * retry starts after the call's deadline. `onResponseMetadata` and `onTrailers` are called for each attempt.
  */
 export function retry(options: RetryOptions = {}): Interceptor {
   const { maxAttempts = 4, codes = ["unavailable"] } = options;
@@ -95,7 +101,7 @@ export function retry(options: RetryOptions = {}): Interceptor {
         if (!mayRetry(call, error, count) || pushBack === "never") throw thrown;
         const delay = pushBack ?? delayOf(options, backoffs);
         if (call.deadline !== undefined && Date.now() + delay >= call.deadline) throw thrown;
-        // The backoff restarts after a delay that the callee has set.
+        // After a delay that the callee has set, the backoff starts again.
         if (pushBack !== undefined) backoffs = 0;
         if (!error.refused) call.method.extension?.onRepeat?.(call.metadata);
         await sleep(delay, call.signal);
@@ -108,7 +114,10 @@ export function retry(options: RetryOptions = {}): Interceptor {
   };
 }
 
-/** Returns the delay that the callee requests, in milliseconds; undefined if it requests none. */
+/**
+ * Returns the delay that the callee requests, in milliseconds; "never" if it forbids a retry; undefined if it requests
+ * nothing.
+ */
 function pushBackOf({ metadata }: RpcError): number | "never" | undefined {
   const text = metadata.get(PUSH_BACK);
   if (text === undefined) return undefined;
@@ -122,7 +131,7 @@ function delayOf(
   return random() * Math.min(maxDelayMs, initialDelayMs * factor ** (n - 1));
 }
 
-/** Resolves when the first item, the end or the error of a streamed response is known. */
+/** Waits for the first item or the end of a streamed response. Rejects if the stream fails before. */
 async function withFirstItem(answer: InterceptedResponse): Promise<InterceptedResponse> {
   if (answer.outputs === undefined) return answer;
   const iterator = answer.outputs[Symbol.asyncIterator]();

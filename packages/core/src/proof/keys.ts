@@ -2,14 +2,14 @@ import type { UnsharedBytes } from "../platform-types.js";
 import { type ProofAlgorithm, CHANNEL_BYTES } from "../wire/proof.js";
 import type { KeyingMaterialExporter } from "../transport/session.js";
 
-/** A key of WebCrypto: the parts of `CryptoKey` that are used. */
+/** The members of a WebCrypto `CryptoKey` that this module uses. */
 export interface ProofKey {
   readonly type: string;
   readonly extractable: boolean;
   readonly algorithm: { readonly name: string };
 }
 
-/** The keys with which a client proves its identity: a `CryptoKeyPair` for ECDSA on P-256, or for Ed25519. */
+/** The key pair with which a client proves its identity: a `CryptoKeyPair` for ECDSA on P-256 or for Ed25519. */
 export interface ProofKeys {
   readonly privateKey: ProofKey;
   readonly publicKey: ProofKey;
@@ -19,24 +19,28 @@ const ECDSA = { name: "ECDSA", namedCurve: "P-256" } as const;
 const ECDSA_SIGNATURE = { name: "ECDSA", hash: "SHA-256" } as const;
 const ED25519 = { name: "Ed25519" } as const;
 
-/** The first byte of an uncompressed point (SEC 1 §2.3.3). */
+/** First byte of an uncompressed elliptic-curve point (SEC 1 §2.3.3). */
 const UNCOMPRESSED = 4;
 
 /**
- * Generates keys whose private half cannot be extracted, even by scripts of the same page: they can only sign with it.
- * Store them in IndexedDB, which can hold keys. All platforms support ES256; some browsers do not support Ed25519.
+ * Generates a key pair. Its private key cannot be extracted, even by scripts of the same page, which can only sign with
+ * it. Store the pair in IndexedDB, which can store keys. All platforms support ES256; some browsers do not support
+ * Ed25519.
  */
 export async function createProofKeys(algorithm: ProofAlgorithm = "ES256"): Promise<ProofKeys> {
   const parameters = algorithm === "ES256" ? ECDSA : ED25519;
   return (await crypto.subtle.generateKey(parameters, false, ["sign", "verify"])) as CryptoKeyPair;
 }
 
-/** Returns the thumbprint of a public key, which a token contains as `cnf.jkt`: SHA-256 of its JWK in base64url (RFC 7638). */
+/**
+ * Returns the thumbprint of a public key: SHA-256 of its JWK in base64url (RFC 7638). A token that is bound to the key
+ * contains it as `cnf.jkt`.
+ */
 export async function keyThumbprint({ publicKey }: Pick<ProofKeys, "publicKey">): Promise<string> {
   return thumbprintOf(algorithmOf(publicKey), await rawKey(publicKey));
 }
 
-/** Returns the algorithm of a key. Throws `TypeError` if the key cannot be used. */
+/** Returns the signature algorithm of a key. Throws `TypeError` if it is not ECDSA on P-256 or Ed25519. */
 export function algorithmOf({ algorithm }: ProofKey): ProofAlgorithm {
   const { name, namedCurve } = algorithm as { name: string; namedCurve?: string };
   if (name === "Ed25519") return "Ed25519";
@@ -44,13 +48,13 @@ export function algorithmOf({ algorithm }: ProofKey): ProofAlgorithm {
   throw new TypeError("a proof needs a key for ECDSA on P-256 or Ed25519: createProofKeys() makes one");
 }
 
-/** Returns the public key in the form that a proof contains: x and y, or the point of RFC 8032. */
+/** Returns a public key in the format of a proof: x and y for ES256, or the point of RFC 8032 for Ed25519. */
 export async function rawKey(key: ProofKey): Promise<UnsharedBytes> {
   const raw = new Uint8Array(await crypto.subtle.exportKey("raw", key as CryptoKey));
   return algorithmOf(key) === "ES256" ? raw.slice(1) : raw;
 }
 
-/** Returns the thumbprint of a public key from a proof. */
+/** Returns the thumbprint (RFC 7638) of a public key in the format of a proof. */
 export async function thumbprintOf(algorithm: ProofAlgorithm, key: Uint8Array): Promise<string> {
   // Only these members, in the order of their names (RFC 7638 §3.2, RFC 8037 §2).
   const jwk =
@@ -65,7 +69,10 @@ export async function sign(key: ProofKey, bytes: UnsharedBytes): Promise<Unshare
   return new Uint8Array(await crypto.subtle.sign(parameters, key as CryptoKey, bytes));
 }
 
-/** Returns true if a public key has signed the bytes, and false if the signature or the key is invalid. */
+/**
+ * Returns true if `signature` is a valid signature of `bytes` by the private key that belongs to `key`. Returns false
+ * if the signature or the key is invalid.
+ */
 export async function isSigned(
   algorithm: ProofAlgorithm,
   key: UnsharedBytes,
@@ -91,13 +98,19 @@ function base64url(bytes: Uint8Array): string {
   return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** First bytes of the signed data of a proof, so that the signature cannot be used for another purpose. */
+/** First bytes of the data that a proof signs, so that the signature cannot be used for another purpose. */
 const PURPOSE = "quicrpc.v1.proof";
 
-/** The exporter label of RFC 9266. Over WebTransport it is used within the context of `EXPORTER-WebTransport`. */
+/**
+ * Label for exporting keying material (RFC 9266). Over WebTransport it is used within the context of
+ * `EXPORTER-WebTransport`.
+ */
 const CHANNEL_LABEL = "EXPORTER-Channel-Binding";
 
-/** Returns the bytes that a client signs: purpose | nonce | SHA-256 of its credentials (of nothing if it has none) | statement. */
+/**
+ * Returns the bytes that a client signs: purpose | nonce | SHA-256 of its credentials (of "" if it has none) |
+ * statement.
+ */
 export async function signedBytes(
   nonce: Uint8Array,
   credentials: string | undefined,
@@ -113,7 +126,10 @@ export async function signedBytes(
   return bytes;
 }
 
-/** Returns a value that only the two ends of the TLS connection know; empty if the platform does not export it. */
+/**
+ * Returns keying material that only the two ends of the TLS connection know. Returns an empty array if the platform
+ * does not export it.
+ */
 export async function channelOf(transport: KeyingMaterialExporter): Promise<UnsharedBytes> {
   const label = new TextEncoder().encode(CHANNEL_LABEL);
   try {

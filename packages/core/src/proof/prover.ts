@@ -9,9 +9,9 @@ import { NONCE_BYTES, writeStatement } from "../wire/proof.js";
 import { algorithmOf, type ProofKeys, rawKey, sign, channelOf, signedBytes } from "./keys.js";
 
 /**
- * Returns a prover, with which a client proves to servers that it has a key: the option `proof` of `connect`, `dial`
- * and `createSession`. Each proof answers a nonce of one connection and is useless on another. Throws `TypeError` if
- * the keys cannot be used.
+ * Returns the value for the option `proof` of `connect`, `dial` and `createSession`: the client then proves to servers
+ * that it has the private key. Each proof signs a nonce of one connection and is useless on another. Throws `TypeError`
+ * if the keys cannot be used.
  */
 export function prover(keys: ProofKeys): Prover {
   return new KeyProver(keys);
@@ -44,7 +44,7 @@ class KeyProver implements Prover {
   }
 }
 
-/** The proofs of one session. */
+/** Sends the proofs of one session. */
 class SessionProof implements ClientSide {
   readonly #keys: ProofKeys;
   readonly #host: ProvingHost;
@@ -52,7 +52,7 @@ class SessionProof implements ClientSide {
   readonly #renewal: ClientSide | undefined;
   readonly #accepted: { readonly promise: Promise<void>; readonly resolve: () => void } = deferred<void>();
   #isAccepted = false;
-  /** The nonce for the next proof. */
+  /** Nonce of the server that the next proof must sign; undefined after its use. */
   #nonce: Uint8Array | undefined = undefined;
 
   constructor(keys: ProofKeys, host: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined) {
@@ -77,10 +77,10 @@ class SessionProof implements ClientSide {
 
   #onChallenge(frame: Frame): void {
     const nonce = readOfProof(frame);
-    // A challenge of another version. No proof is sent, and the server detects that.
+    // A challenge of another protocol version. The server detects that no proof follows.
     if (nonce.length !== NONCE_BYTES) return;
     this.#nonce = nonce;
-    // A server that has already accepted the session sends a nonce for the next credentials.
+    // After the server has accepted the session, the nonce is for renewed credentials.
     if (!this.#isAccepted) void this.#answer();
   }
 
@@ -130,7 +130,7 @@ class SessionProof implements ClientSide {
       const proof = await this.prove(this.#credentials);
       if (proof !== undefined) this.#host.openLane()?.sendCredentials((out) => writeOfProof(out, proof));
     } catch (error) {
-      // If the keys cannot sign, the session ends: otherwise the server would wait for its time limit.
+      // If signing fails, the session is closed, because the server would otherwise wait until its time limit.
       const reason = `the client could not prove its key: ${(error as Error).message}`;
       this.#host.close({ closeCode: codeNumber("cancelled"), reason });
     }

@@ -9,31 +9,34 @@ import { newNonce, type ProofAlgorithm, type ProofClaim, readProof, type SignedS
 import { FrameWriter } from "../wire/writer.js";
 import { isSigned, thumbprintOf, channelOf, signedBytes } from "./keys.js";
 
-/** A client's proof of its key, valid for this connection and for the credentials that it sent. */
+/**
+ * A verified proof that a client has a private key. It is valid for this connection and for the credentials that the
+ * client sent.
+ */
 export interface Proof {
   /**
-   * Thumbprint of the client's key: SHA-256 of its JWK in base64url (RFC 7638). A token's `cnf.jkt` is the thumbprint
-   * of the key that may use it.
+   * Thumbprint of the client's key: SHA-256 of its JWK in base64url (RFC 7638). Compare it with `cnf.jkt` of a token,
+   * which names the key that may use the token.
    */
   readonly thumbprint: string;
   readonly algorithm: ProofAlgorithm;
   /**
-   * Whether the client's TLS connection ends at this server. False if a proxy in between ends TLS, or if the platform
-   * of either side does not export keying material.
+   * Whether the TLS connection of the client ends at this server. False if a proxy in between ends TLS, or if either
+   * side's platform does not export keying material.
    */
   readonly bound: boolean;
   /**
-   * The URL that the client connected to, as it signed it. If you compare it with your own, another server cannot reuse
-   * a proof that it received. Undefined if the client does not know it.
+   * URL to which the client connected, which the proof signs. Compare it with your own URL, so that another server
+   * cannot reuse a proof that it received. Undefined if the client does not know it.
    */
   readonly audience: string | undefined;
 }
 
 /**
- * Asks the client of a transport session to prove its key, before a session is created on it, in the same way as
- * `receiveGreeting` reads its credentials. It takes one round trip. Resolves with undefined if the client proves
- * nothing. Rejects with an `RpcError`: `unauthenticated` if the proof is wrong, `invalid_argument` or
- * `resource_exhausted` if it is malformed, `deadline_exceeded` if it comes too late.
+ * Asks the client of a transport session to prove its key. Call it before creating a session on the transport, like
+ * `receiveGreeting`. It takes one round trip. Resolves with undefined if the client sends no proof. Rejects with
+ * `RpcError`: `unauthenticated` if the proof is invalid, `invalid_argument` or `resource_exhausted` if it is malformed,
+ * `deadline_exceeded` if it arrives too late.
  */
 export async function receiveProof(
   transport: TransportSession,
@@ -43,7 +46,7 @@ export async function receiveProof(
   return received && verifyProof(received.claim, received.credentials, transport);
 }
 
-/** Verifies a client's proof. Rejects in the same way as `receiveProof`. */
+/** Verifies the proof of a client. Rejects with the same errors as `receiveProof`. */
 export async function verifyProof(
   { nonce, proof }: ProofClaim,
   credentials: string | undefined,
@@ -126,14 +129,14 @@ function receiveClaim(
   });
 }
 
-/** Returns a complete challenge frame. */
+/** Returns an encoded frame that asks the client for a proof with `nonce`. */
 function challenge(nonce: Uint8Array): Uint8Array {
   const out = new FrameWriter(64);
   out.frame(FrameType.Credentials, 0, () => writeOfProof(out, nonce));
   return out.written();
 }
 
-/** Compares in constant time. */
+/** Compares two arrays in constant time, so that the duration does not reveal where they differ. */
 function areEqual(one: Uint8Array, other: Uint8Array): boolean {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at++) difference |= (one[at] as number) ^ (other[at] ?? 0);

@@ -2,16 +2,19 @@ import { type ItemCursor, requireCursor } from "../../contract/cursor.js";
 import { RpcError } from "../../errors.js";
 import { MAX_CURSOR_LENGTH } from "../../fixed-limits.js";
 
-/** The cursor of an item, as the value of its field. */
+/** The cursor of an item, in the type of the item's field. */
 export type Position = string | number | bigint;
 
-/** Returns true if `value` is a cursor: a string of bounded length, or an integer. */
+/** Returns true if `value` is a valid cursor: a non-empty string of limited length, or an integer. */
 function isPosition(value: unknown): value is Position {
   if (typeof value === "string") return value.length > 0 && value.length <= MAX_CURSOR_LENGTH;
   return Number.isSafeInteger(value) || typeof value === "bigint";
 }
 
-/** Throws `RpcError` if `method` has no cursors, so that its handler cannot continue after the cursor `from`. */
+/**
+ * Throws `RpcError` if a stream of `method` cannot continue after the cursor `from`: `invalid_argument` if `from` is
+ * not a cursor, `unimplemented` if the method has no cursors.
+ */
 export function requirePositions(
   method: { readonly name: string; readonly cursor?: ItemCursor | undefined },
   from: string,
