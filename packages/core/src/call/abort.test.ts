@@ -13,7 +13,7 @@ it("a signal has one listener for all that wait for it, and none when nobody doe
 
   onAbort(signal, () => void called.push(4));
   const five = onAbort(signal, () => void called.push(5));
-  // One callback may take another back while the signal fires.
+  // A callback removes another callback while the signal fires.
   onAbort(signal, () => five());
   onAbort(signal, () => void called.push(6))();
   controller.abort();

@@ -4,7 +4,7 @@ import type { CallOptions } from "./options.js";
 import type { StreamSource } from "./items/send-items.js";
 import type { ItemStream } from "./items/item-stream.js";
 
-/** The two directions of a duplex call. */
+/** The two streams of a duplex call: messages from the peer and messages to the peer. */
 export interface DuplexStream<Sent, Result> {
   /** The messages that the peer sends. Cancelling this stream cancels the call. */
   readonly readable: ItemStream<Result>;

@@ -14,8 +14,8 @@ const PROBE_MS = 100;
 const MAX_PROBE_MS = 1600;
 
 /**
- * Increase of the reduced limit of concurrent calls each time that a call ends. Small, so that the peer rarely has to
- * refuse a call again.
+ * Amount by which the limit grows each time that a call ends, after refusals have lowered it. Small, so that the peer
+ * rarely has to refuse a call again.
  */
 const GROWTH = 1 / 16;
 
@@ -35,7 +35,7 @@ export class CallPlaces {
   #most: number;
   /** Current limit of concurrent calls: `#most`, reduced each time that the peer refuses a call. */
   #limit: number;
-  /** Number of calls that may still start before the calls in progress have to be counted again. */
+  /** Number of calls that may start without counting the calls in progress again. */
   #counted = 0;
   /** Starts the queued calls. While it is set, new calls have to wait behind the queued ones. */
   #onFree: (() => void) | undefined = undefined;

@@ -84,7 +84,7 @@ export interface OutgoingCall {
   onHeaders(frame: Frame): void;
   onResponse(frame: Frame): void;
   onItem(frame: Frame): void;
-  /** Called when the callee has sent its last item although the call continues. */
+  /** Called when the callee has sent its last item, while the call continues. */
   onItemsEnd(): void;
   onDone(frame: Frame): void;
   /** Called when the callee has responded with an error. */

@@ -67,7 +67,7 @@ describe("Expiries", () => {
   it("goes on when the platform's clock is taken away and given back, as tests do", () => {
     const expiries = new Expiries();
     const seen: string[] = [];
-    // A clock of its own for what was there before.
+    // The timer functions to restore after this test replaces them.
     const before = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
     const timers = new Map<object, () => void>();
     const own = {
@@ -95,7 +95,7 @@ describe("Expiries", () => {
     } finally {
       Object.assign(globalThis, before);
     }
-    // Its timer is of a clock that stands still from now on.
+    // The current timer belongs to the replaced clock, which never fires it.
     expiries.add(10, () => seen.push("first clock again"));
     vi.advanceTimersByTime(50);
     expect(seen).toEqual(["left behind", "first clock again"]);

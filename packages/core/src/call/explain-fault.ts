@@ -5,7 +5,7 @@ import { unpack } from "../msgpack/pack.js";
 import type { Explanation, Fault } from "./fault.js";
 import { decodeWithin } from "../msgpack/decode-within.js";
 
-/** Hint of errors about a failed handler: the server does not send the reason to the client. */
+/** Hint for an error about a failed handler. Clients do not receive the reason of such an error. */
 const FAILED = "the server's log, or its `onError`, has the reason";
 
 /**

@@ -15,7 +15,7 @@ export interface Fault extends ReceivedFault {
   readonly budget: MemoryBudget;
 }
 
-/** Reads an error frame received on `channel`. */
+/** Decodes an error frame that was received on `channel`. */
 export function receiveFault({ compression, budget }: Channel, frame: Frame, maxMetadataBytes: number): Fault {
   const fault = readFault(frame, maxMetadataBytes, (bytes, start, end) => expand(compression, bytes, start, end));
   return { ...fault, budget };

@@ -11,7 +11,7 @@ const waiting: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const callbacks = waiting.get(signal) ?? listen(signal);
-  // A new function each time, because the same callback may be added twice.
+  // A new function for each registration, because the set would contain the same callback only once.
   const own = (): void => callback();
   callbacks.add(own);
   return () => {

@@ -91,7 +91,7 @@ export abstract class PendingCall {
   protected abstract conclude(error: RpcError | undefined, result: unknown): void;
 }
 
-/** Calls `stop` when `call` ends. For a call that was not started, or that follows another caller's call. */
+/** Calls `stop` when `call` ends. Used for a call that was not started, or that follows the call of another caller. */
 export function atEnd(call: PendingCall, stop: () => void): void {
   if (call.over) stop();
   else call.unwatch = stop;

@@ -23,12 +23,12 @@ const methods = {
   chat: defineMethod(service, "duplex", "chat", { id: 6, input: text, output: text }),
 };
 
-/** A peer that is there or not, as the test says; each session ends when the test ends it. */
+/** A simulated server to which the test lets dials succeed or fail. Its sessions end when the test closes them. */
 class Peer {
   readonly seen: string[] = [];
   readonly sessions: Session[] = [];
   readonly dials: Deferred<Session>[] = [];
-  /** Whether a dial is answered at once; otherwise the test settles it. */
+  /** Whether a dial succeeds at once. If false, the test settles it. */
   answers = true;
 
   readonly dial = async (signal: AbortSignal): Promise<Session> => {
@@ -39,7 +39,7 @@ class Peer {
     return attempt.promise;
   };
 
-  /** The client's end of a new session. */
+  /** Creates a session and returns the client's side of it. */
   session(): Session {
     const [ours, theirs] = createMemoryPair();
     const { seen } = this;
@@ -91,7 +91,7 @@ function connected(options: ConnectionOptions = {}): Connection {
   return connection;
 }
 
-/** Runs what is due within so many milliseconds. */
+/** Closes the latest session as if it was lost, and runs the timers that are due. */
 async function lose(): Promise<void> {
   void peer.latest.close({ closeCode: 9, reason: "lost" });
   await pass(0);
@@ -143,7 +143,7 @@ describe("a connection heals", () => {
       peer.answers = false;
       await pass(200);
       peer.dials.at(-1)?.resolve(peer.session());
-      // Before the ping arrives there.
+      // Refuses the session before the ping of the client arrives.
       await refuse();
     }
     expect(statuses.filter((status) => status === "ready")).toEqual(["ready"]);
@@ -453,7 +453,7 @@ describe("calls without a session", () => {
 });
 
 describe("a connection that improves", () => {
-  /** Searches that are under way, as `improve` began them. */
+  /** Searches for a better session that are in progress; the test settles them. */
   let searches: { readonly found: Deferred<Session>; readonly signal: AbortSignal }[];
 
   function improving(options: ConnectionOptions = {}): Connection {
@@ -485,7 +485,7 @@ describe("a connection that improves", () => {
     expect(await never).toMatchObject({ code: "deadline_exceeded" });
     expect(await first.closed).toMatchObject({ closeCode: 0 });
     expect(peer.sessions).toHaveLength(2);
-    // The better one may be improved as well.
+    // A second search has started, for a better session than the new one.
     expect(searches).toHaveLength(2);
   });
 
@@ -600,7 +600,7 @@ describe("states()", () => {
   });
 });
 
-/** One call of each kind; its error. */
+/** Makes one call of each kind. Returns promises of their errors. */
 function everyKind(options: Parameters<Connection["unary"]>[2]): Promise<RpcError>[] {
   const source = new ReadableStream<string>();
   const { readable, writable } = connection.duplex(methods.chat, options);

@@ -77,10 +77,10 @@ export interface Connection<S extends Session = Session> extends TypedCaller {
 }
 
 /**
- * Creates a connection. The first call, or `connect`, makes it open a session by `dial`.
+ * Creates a connection. It opens a session with `dial` when the first call is made or `connect` is called.
  *
- * @param dial opens a session. It must settle in bounded time, and reject when its signal aborts. `left` is the session
- * that is being drained and that the new one replaces: `left.departure` is the peer's last message
+ * @param dial opens a session. It must settle in bounded time, and reject when its signal aborts. If `left` is defined,
+ * the new session replaces this one, which is being drained; `left.departure` is the peer's last message
  */
 export function createConnection<S extends Session>(
   dial: (signal: AbortSignal, left?: S) => Promise<S>,

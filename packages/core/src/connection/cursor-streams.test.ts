@@ -27,13 +27,13 @@ const methods = {
   }),
 };
 
-/** A log that every server of a test serves, with the sessions to them. */
+/** Several servers that stream the same log, and the sessions to them. */
 class Servers {
   readonly sessions: Session[] = [];
-  /** The cursors that handlers were entered with. */
+  /** Value of `resumeFrom` in each call of the handler. */
   readonly froms: (string | undefined)[] = [];
   readonly log: LiveLog = new LiveLog();
-  /** The fate of the next items in the handler. */
+  /** Ids of log entries that the handler skips, to simulate missing items. */
   readonly skip: Set<number> = new Set();
   readonly dial = async (): Promise<Session> => {
     const [ours, theirs] = createMemoryPair();
@@ -241,13 +241,13 @@ describe("a stream whose items have cursors", () => {
   });
 });
 
-/** Model of what must have arrived: every item up to the last that was taken. */
+/** Expected state: every item up to the last one that was read must have arrived. */
 interface Model {
   length: number;
   taken: number;
 }
 
-/** The connection under test, with one stream that is read now and then. */
+/** The connection under test and its stream, which the test reads in parts. */
 interface Real {
   readonly items: AsyncIterator<Entry>;
   readonly stream: { readonly cursor: string | undefined };
@@ -261,7 +261,7 @@ const step = (name: string, run: (model: Model, real: Real) => Promise<unknown>)
   toString: () => name,
 });
 
-/** Takes what there is, up to so many items, and compares it with the model. */
+/** Reads at most `most` available items, and compares them with the expected ones. */
 async function takeSome(model: Model, { items, stream }: Real, most: number): Promise<void> {
   for (let count = Math.min(most, model.length - model.taken); count > 0; count--) {
     const came: IteratorResult<Entry>[] = [];

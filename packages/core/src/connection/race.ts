@@ -1,36 +1,40 @@
-/** Reason why an attempt did not win the race: it failed, or it had not succeeded when the next one was started. */
 import { young } from "../young.js";
+
+/** Reason why an alternative did not win the race: it failed, or it had not succeeded when the next one was started. */
 export type Loss = { readonly late: false; readonly error: unknown } | { readonly late: true };
 
 /** Options of `race`. */
 export interface RaceOptions<T> {
   /**
-   * Alternative ways to make the result, the preferred one first. The signal aborts when the result is no longer
-   * needed.
+   * Functions that make the same result in alternative ways, the preferred one first. The signal aborts when the result
+   * is no longer needed.
    */
   readonly ways: readonly ((signal: AbortSignal) => Promise<T>)[];
-  /** Delay in milliseconds after which the next way is tried in parallel if the current one has not succeeded. */
+  /**
+   * Delay in milliseconds after which the next alternative is started in parallel if the current one has not succeeded.
+   */
   readonly afterMs: number;
   /** Aborts the race, which then rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** Returns true if no further ways should be tried after this error. Default: always false. */
+  /** Returns true if no further alternatives should be started after this error. Default: always false. */
   readonly isFinal?: (error: unknown) => boolean;
-  /** Called with the result of a way that succeeded after another one had won. Default: such a result is ignored. */
+  /** Called with each result that arrives after another alternative has won. Default: such a result is ignored. */
   readonly dispose?: (made: T) => void;
 }
 
 /** Result of `race`. */
 export interface Won<T> {
   readonly made: T;
-  /** Index of the way that succeeded first. */
+  /** Index of the alternative that succeeded first. */
   readonly index: number;
-  /** Reasons why the ways before it did not win. */
+  /** Reasons why the alternatives before it did not win. */
   readonly losses: readonly Loss[];
 }
 
 /**
- * Tries several ways to make a result, and resolves with the first that succeeds. A way is started when the one before
- * it has failed or takes longer than `afterMs`. Rejects with an `AggregateError` if all started ways have failed.
+ * Runs alternative functions, and resolves with the result of the first that succeeds. An alternative is started when
+ * the one before it has failed or takes longer than `afterMs`. Rejects with an `AggregateError` if all started ones
+ * have failed.
  */
 export function race<T>(options: RaceOptions<T>): Promise<Won<T>> {
   return new Promise((resolve, reject) => new Race(options, resolve, reject).start());
@@ -66,7 +70,7 @@ class Race<T> {
     else this.#begin();
   }
 
-  /** Starts the next way, if there is one. */
+  /** Starts the next alternative, if there is one. */
   #begin(): void {
     const { ways, afterMs, dispose } = this.#options;
     const index = this.#begun;
@@ -98,7 +102,7 @@ class Race<T> {
     );
   }
 
-  /** Called when a way has failed or takes too long. Starts the next way, unless it was already started. */
+  /** Called when an alternative has failed or takes too long. Starts the next one, unless it was already started. */
   #lost(index: number, loss: Loss): void {
     if (index !== this.#begun - 1) return;
     clearTimeout(this.#headStart);

@@ -10,8 +10,8 @@ export interface ReadyOptions {
   /** Aborting this signal rejects with its reason; the connection continues. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Maximum time in milliseconds until the next attempt begins. If an attempt fails and the next one would begin later,
-   * rejects with the attempt's error. Default: no limit.
+   * If an attempt to connect fails and the next one would begin later than this, the wait ends with the attempt's
+   * error. In milliseconds from the call of `ready`. Default: no limit.
    */
   readonly timeoutMs?: number | undefined;
 }

@@ -19,13 +19,13 @@ const text = uncheckedCodec<string>();
 const echo = defineMethod(service, "unary", "echo", { id: 1, input: text, output: text });
 const repeat = defineMethod(service, "server_stream", "repeat", { id: 2, input: text, output: text });
 
-/** A session that refuses each call with `refusal`, and drains when it is told to. */
+/** A session that fails each call with the error of `refusal`, and starts to drain when the test calls `drain`. */
 class Refusing {
   refused = 0;
   readonly session: Session;
   private readonly begun = deferred<void>();
 
-  /** @param items the items of each stream before it is refused */
+  /** @param items items that each stream delivers before it fails */
   constructor(session: Session, refusal: () => RpcError, items: readonly string[]) {
     const refuse = (): RpcError => {
       this.refused++;
@@ -89,7 +89,7 @@ function session(): Session {
   return createSession(ours);
 }
 
-/** A connection whose first `refusing` sessions refuse every call. */
+/** Creates a connection whose first `refusing` sessions refuse every call. */
 function connected(
   refusing: number,
   refusal: () => RpcError = () => turnedAway("the session is being drained"),
@@ -226,7 +226,7 @@ it("a peer that drains each session at once is not dialled without a pause", asy
     refusingAt(made.length - 1).drain();
     await pass(10);
   }
-  // In 200 ms: at once, then after 100, 160, …
+  // Within 200 ms there are few attempts: at once, and after 100 and 160 ms.
   expect(made.length).toBeLessThanOrEqual(4);
 });
 

@@ -81,7 +81,7 @@ describe("the writer of a call that fails before it has a session", () => {
   });
 });
 
-/** Calls by a protocol of its own. */
+/** Returns a session that makes calls by its own protocol, as over HTTP. */
 const foreign = (session: Session): Session =>
   createCallerSession({
     closed: session.closed,

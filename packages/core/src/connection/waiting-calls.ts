@@ -24,7 +24,7 @@ export interface WaitingCall<C> {
 /** Number of bytes charged for a queued call in addition to its input. */
 const CALL_BYTES = 512;
 
-/** A call in the queue. */
+/** A queued call with functions that start or fail it and remove it from the queue. */
 interface Entry<C> {
   readonly pick: () => C | undefined;
   readonly start: (session: C) => void;

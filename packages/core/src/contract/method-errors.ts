@@ -14,7 +14,7 @@ export type MethodErrors = Readonly<Record<string, ErrorDescriptor<Code, any, an
 /** Type of `errors` of a method that declares none. */
 export type NoErrors = Readonly<Record<never, never>>;
 
-/** The part of a method's descriptor that declares errors. */
+/** A method descriptor, as `rpcError` uses it: an object with declared errors. */
 export interface DeclaresErrors<Errors extends MethodErrors> {
   readonly errors: Errors;
 }

@@ -48,11 +48,11 @@ export interface AuthenticationOptions<Identity> {
   readonly verify: (token: string, call: InterceptedCall) => Awaitable<Identity | undefined>;
   /** The `ContextValue` in which to store the identity for handlers. Default: handlers cannot read it. */
   readonly identity?: ContextValue<Identity>;
-  /** Returns true for calls that need no token. Default: none. */
+  /** Returns true for calls that are allowed without a token. Default: all calls need a token. */
   readonly isPublic?: (call: InterceptedCall) => boolean;
 }
 
-/** Returns an interceptor for servers that refuses calls without a valid bearer token with `unauthenticated`. */
+/** Returns an interceptor for servers. Calls without a valid bearer token fail with `unauthenticated`. */
 export function authentication<Identity>({
   verify,
   identity,

@@ -24,9 +24,9 @@ interface AuthorizeOptions<Context = unknown> {
 }
 
 /**
- * Returns an interceptor for servers that refuses calls without permission: with `unauthenticated` if the caller is not
- * authenticated, otherwise with `permission_denied` and the names of the missing scopes. Checks streams again each time
- * that their client renews its credentials.
+ * Returns an interceptor for servers that checks the caller's scopes. A call without permission fails with
+ * `unauthenticated` if the caller is not authenticated, otherwise with `permission_denied` and the names of the missing
+ * scopes. Streams are checked again each time that their client renews its credentials.
  *
  * @example
  * // if `authenticate` returns a `User`

@@ -181,8 +181,8 @@ function unboxedItems(items: AsyncIterable<unknown>, marks: Marks): AsyncIterabl
 }
 
 /**
- * Cache of the descriptors that measure, by the original descriptor, because sessions identify methods by their
- * descriptors.
+ * Method descriptors that measure calls, by the original descriptor. They are cached, because sessions identify methods
+ * by their descriptors.
  */
 const methods = new WeakMap<AnyMethod, AnyMethod>();
 

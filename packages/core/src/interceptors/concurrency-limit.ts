@@ -13,8 +13,8 @@ export interface ConcurrencyLimitOptions {
 }
 
 /**
- * Returns an interceptor that limits the number of concurrent calls, for callers or servers. It counts the calls of all
- * callers and routers to which it is added together.
+ * Returns an interceptor that limits the number of concurrent calls, for callers or servers. If it is added to several
+ * callers or routers, it counts their calls together.
  */
 export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOptions): Interceptor {
   let inProgress = 0;

@@ -32,7 +32,7 @@ function calling(interceptor: Interceptor) {
   return interceptCaller(createSession(ours), [interceptor]);
 }
 
-/** The code of a call's error, or "pending". */
+/** Returns a function that returns the code of a call's error, or "pending". */
 function outcomeOf(call: Promise<unknown>): () => string {
   let outcome = "pending";
   call.then(
@@ -48,7 +48,7 @@ const ends: readonly [string, () => CallOptions, string][] = [
   ["signal that has fired before", () => ({ signal: AbortSignal.abort() }), "cancelled"],
 ];
 
-/** `AbortSignal.timeout` by the virtual clock. */
+/** Returns a signal like `AbortSignal.timeout`, which uses the virtual clock. */
 function timeout(ms: number): AbortSignal {
   const controller = new AbortController();
   expiries.add(ms, () => controller.abort());

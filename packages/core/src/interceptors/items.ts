@@ -34,7 +34,7 @@ export class WritableItems implements AsyncIterable<unknown> {
         signal.addEventListener("abort", () => queueMicrotask(abort));
       },
       write: (item) => {
-        // The consumer has stopped.
+        // The consumer has stopped, so the item is dropped.
         if (this.ended) return undefined;
         const passed = deferred<void>();
         this.written = { item, passed, taken: false };
@@ -120,7 +120,7 @@ export class SourceItems implements AsyncIterable<unknown> {
     };
   }
 
-  /** Stops the producer. */
+  /** Stops the producer of the items, because no more are needed. */
   stop(): void {
     try {
       void this.stopOnce(this.open());

@@ -36,7 +36,7 @@ export async function makeCall(
   }
 }
 
-/** The response of a call, filled in as it arrives. */
+/** The response of a call. Its metadata, trailers and output are set when they arrive. */
 class Heard implements InterceptedResponse {
   responseMetadata: Metadata = new Metadata();
   trailers: Metadata = new Metadata();

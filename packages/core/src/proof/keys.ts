@@ -56,7 +56,7 @@ export async function rawKey(key: ProofKey): Promise<UnsharedBytes> {
 
 /** Returns the thumbprint (RFC 7638) of a public key in the format of a proof. */
 export async function thumbprintOf(algorithm: ProofAlgorithm, key: Uint8Array): Promise<string> {
-  // Only these members, in the order of their names (RFC 7638 §3.2, RFC 8037 §2).
+  // RFC 7638 §3.2 and RFC 8037 §2 require exactly these members, sorted by name.
   const jwk =
     algorithm === "ES256"
       ? { crv: "P-256", kty: "EC", x: base64url(key.subarray(0, 32)), y: base64url(key.subarray(32)) }

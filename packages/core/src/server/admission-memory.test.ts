@@ -3,7 +3,7 @@ import { MemoryBudget } from "../memory-budget.js";
 import { makeRoomToDecode, requireRoom } from "./admission.js";
 import { ServerLoad } from "./server-load.js";
 
-/** Budgets of two sessions of one server, and the names of the sessions that were closed. */
+/** Creates the memory budgets of two sessions of one server, and a list of the sessions that the server has closed. */
 function fixture(
   maxSessionBytes: number,
   releases = true,
@@ -36,7 +36,7 @@ describe("before a message is decoded", () => {
     small.charge(3000);
     makeRoomToDecode(small, 3000);
     expect(closed).toEqual([]);
-    // The server has room for all that the session may hold, and not for more.
+    // The server has exactly enough room for the most that the small session may use.
     large.charge(300_000 - 65_536);
     makeRoomToDecode(small, 3000);
     expect(closed).toEqual([]);

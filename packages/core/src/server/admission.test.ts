@@ -18,7 +18,7 @@ function admission(maxCalls = 100): Admission {
   });
 }
 
-/** Runs a handler that takes so many milliseconds. Returns whether it was timed. */
+/** Runs a handler that takes `ms` milliseconds. Returns true if its time was measured. */
 function handle(calls: Admission, ms: number): boolean {
   const isTimed = --calls.untimed <= 0;
   if (isTimed) calls.runTimed(() => vi.advanceTimersByTime(ms));

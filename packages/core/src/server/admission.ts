@@ -74,7 +74,7 @@ const ASYNC_MS = 0.005;
 const MAX_WAITING_FOR_TURN = 4096;
 /** Estimated memory of one decoded value, in bytes. */
 const VALUE_BYTES = 32;
-/** Maximum number of bytes for which other sessions may be closed before a message is decoded. */
+/** Maximum memory in bytes that may be freed, by closing other sessions, before a message is decoded. */
 const MADE_ROOM = 65_536;
 /** If a handler returns within this many milliseconds, later handlers are measured less often. */
 const QUICK_MS = 1;
@@ -97,7 +97,7 @@ export class Admission {
   #isTurnOver = false;
   /** Estimated time for which handlers have run in this turn of the event loop, in milliseconds. */
   #usedMs = 0;
-  /** Number of handlers per measured handler. */
+  /** Measuring interval: one of this many handlers is measured. */
   #interval = 1;
   /** Number of handlers to run until the next one is measured by `runTimed`. */
   untimed = 1;
@@ -183,8 +183,8 @@ export class Admission {
   }
 
   /**
-   * Counts a call in progress that is served outside of this session and cannot wait. Returns the function to call when
-   * it ends. Throws `RpcError` if `limits.maxCalls` calls are in progress.
+   * Counts a call that is served outside of this session and must not wait. Returns the function to call when it ends.
+   * Throws `RpcError` if `limits.maxCalls` calls are in progress.
    */
   attach(client?: string): () => void {
     if (this.#isFull) throw refusal("resource_exhausted", this.#crowd(this.#inProgress));

@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS } from "../limits.js";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type UnauthenticatedPeer, Authentications, type AuthenticationSettings } from "./authentications.js";
 
-/** A pending session whose peer goes when the test says so. */
+/** Creates an unauthenticated peer that disconnects when the test calls `leave`. */
 function visitor(): { pending: UnauthenticatedPeer<string>["pending"]; leave: () => void } {
   let gone: (() => void) | undefined;
   const pending: UnauthenticatedPeer<string>["pending"] = {
@@ -70,7 +70,9 @@ describe("authenticate", () => {
 });
 
 describe("the places of authenticate", () => {
-  /** Asks for applicants, whose names begin with their source, and settles the calls as the test says. */
+  /**
+   * Starts authentications of peers, whose names begin with their source. The test settles the `authenticate` calls.
+   */
   class Desk {
     readonly running: Map<string, () => void> = new Map();
     readonly outcomes: Map<string, unknown> = new Map();

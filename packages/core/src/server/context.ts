@@ -83,7 +83,7 @@ export interface CallContext<Context = unknown> {
    * over 4 KiB that would shrink to less than a hundredth, are never compressed.
    */
   compress: boolean | undefined;
-  /** The method that was called. */
+  /** Descriptor of the called method. */
   readonly method: AnyMethod;
   /** Makes calls to the caller, over the session of this call. */
   readonly session: TypedCaller;
@@ -126,7 +126,7 @@ export interface ContextSettings<Context> {
   readonly identity?: Identity<Context> | undefined;
   readonly limits: Limits;
   readonly once?: OnceSettings | undefined;
-  /** Returns the principal of a call. */
+  /** Returns the principal (user or client) of a call. */
   readonly principal?: PrincipalOf<never> | undefined;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
 }

@@ -4,7 +4,7 @@ import { OverloadGuard } from "./overload-guard.js";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** The event loop is kept busy: time passes, and no timer fires. */
+/** Blocks the event loop: the time advances, and no timer fires. */
 function busy(ms: number): void {
   vi.spyOn(performance, "now").mockReturnValue(performance.now() + ms);
 }

@@ -7,7 +7,7 @@ import type { AnswerCarrier, RequestHandler } from "../call/carrier.js";
 import type { CallContext, IncomingContext } from "./context.js";
 import type { DispatchSettings } from "./dispatch.js";
 
-/** A value or a promise of it. */
+/** A value, or a promise that resolves with the value. */
 export type Awaitable<T> = T | PromiseLike<T>;
 
 /** Type of the function that serves a method. */

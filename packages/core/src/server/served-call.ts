@@ -17,8 +17,8 @@ import { type BoundMethod, refusing } from "./router.js";
 const CLOCK_SLACK_MS = 2;
 
 /**
- * Maximum number of items that all calls together send in one turn of the event loop. Without it, a stream to a fast
- * reader could block all other calls until it has no more items.
+ * Maximum number of items that all calls together send in one turn of the event loop. Without it, one long stream to a
+ * fast reader could block all other calls.
  */
 const TURN_ITEMS = 4096;
 /** Number of items that calls may still send in this turn of the event loop. */
@@ -34,10 +34,11 @@ export interface ServedCallSettings {
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
   readonly admission: Admission;
   readonly budget: MemoryBudget;
-  /** Client id, if several clients share the limiter. */
+  /** Id of the client that makes the call. Set only if several clients share one `Admission`. */
   readonly client?: string | undefined;
   /**
-   * Key by which streaming calls share the items of a turn of the event loop. Default: `client`, or else `admission`.
+   * Session or client whose quota of items for each turn of the event loop the call uses. Default: `client`, or else
+   * `admission`.
    */
   readonly itemsOf?: Admission | undefined;
 }
@@ -231,7 +232,7 @@ export abstract class ServedCall implements ItemTarget {
     this.leave();
   }
 
-  /** Sends all items that a streaming handler returned. */
+  /** Sends all items of the stream that the handler has returned. */
   protected stream(result: unknown): void {
     this.goesOn();
     const cursor = this.context?.method.cursor;

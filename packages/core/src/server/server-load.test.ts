@@ -5,7 +5,10 @@ import { MemoryBudget } from "../memory-budget.js";
 import { requireRoom } from "./admission.js";
 import { ServerLoad } from "./server-load.js";
 
-/** A server of 1000 bytes, and what was closed of the sessions made for it, of 600 each. */
+/**
+ * Creates the load of a server with 1000 bytes of memory, a function that adds a session with at most 600 bytes, and a
+ * list of the closed sessions.
+ */
 function fixture() {
   const load = new ServerLoad({ maxServerBytes: 1000 });
   const closed: { name: string; error: RpcError }[] = [];
@@ -66,13 +69,13 @@ describe("the memory of a server's sessions", () => {
     expect(closed[0]?.error.message).toBe(
       "the session holds too much memory: limits.maxServerBytes is 1000, and 1050 are held",
     );
-    // While what it held is given back, nobody else is closed for it.
+    // While the closed session releases its memory, no other session is closed for the same bytes.
     expect(c.budget.charge(100)).toBe(true);
     expect(closed).toHaveLength(1);
     a.budget.release(400);
     a.leave();
     vi.advanceTimersByTime(1000);
-    // 100 of the session that ended, 450, 200: what a handler keeps of it counts on.
+    // The sum of 100 bytes that a handler of the ended session still uses, 450 and 200.
     expect(load.held).toBe(750);
     expect(b.budget.charge(150)).toBe(true);
     expect(b.budget.charge(150)).toBe(false);
@@ -130,7 +133,7 @@ describe("the memory of a server's sessions", () => {
           expect(each.budget.held).toBe(each.held);
           expect(load.held).toBe(Array.from(sessions.values()).reduce((sum, { held }) => sum + held, 0));
         }
-        // Nobody is closed twice.
+        // No session is closed twice.
         expect(new Set(closed.map(({ name }) => name)).size).toBe(closed.length);
         for (const { budget, leave, held } of sessions.values()) {
           budget.release(held);

@@ -71,7 +71,7 @@ export class ServerLoad implements ServerBudget {
     return new Promise((resolve) => waiting.push(resolve));
   }
 
-  /** Called when a handler has settled. */
+  /** Called when a handler has finished or failed. */
   handlerSettled(): void {
     if (--this.handlers > 0) return;
     const waiting = this.#waiting;
@@ -106,8 +106,8 @@ export class ServerLoad implements ServerBudget {
   }
 
   /**
-   * Frees memory for `asking`: closes the largest member again and again, as long as it uses more memory than `asking`,
-   * then members of other owners whose members together use more. Returns true if there is enough room.
+   * Frees memory for `asking` by closing members that use more memory than `asking`, the largest first; then members of
+   * other owners that use more in total. Returns true if there is enough room.
    */
   makeRoomFor(asking: MemoryBudget): boolean {
     this.measure();

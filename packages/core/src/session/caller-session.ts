@@ -28,8 +28,8 @@ export interface ForeignClient extends Caller {
   /** Resolves when all notifications are acknowledged. Default: `close` does not wait for them. */
   acknowledged?(): Promise<void>;
   /**
-   * Resolves with the server's response time in milliseconds. Rejects if the server does not answer or is another
-   * program. Default: the client cannot ping.
+   * Measures the server's response time and resolves with it, in milliseconds. Rejects if the server does not respond
+   * or is not a quicrpc server. Default: the client cannot ping.
    */
   ping?(): Promise<number>;
 }

@@ -51,8 +51,8 @@ export interface CarrierOptions {
    */
   readonly metadata?: MetadataInit;
   /**
-   * Proves to a server that asks for it that this client has a private key: `prover` of `@quicrpc/core/proof`. Await
-   * `proof.proven(session)` before the first call. Default: none.
+   * Prover with which this client proves to servers that it has a private key; see `prover` of `@quicrpc/core/proof`.
+   * Await `proof.proven(session)` before the first call. Default: none.
    */
   readonly proof?: Prover | undefined;
 }

@@ -83,7 +83,7 @@ it.each<[string, CredentialsNotice]>([
 ])("asks no more often than every five seconds for a server that %s", async (_, notice) => {
   const { asked, given, tell } = renewing(token);
   for (let ms = 0; ms < 20_000; ms += 100) {
-    // Once for each answer, and once more.
+    // The server accepts the credentials and sends one further notice.
     if (given.length > 0) tell({ kind: "valid", leftMs: 0 });
     tell(notice);
     await vi.advanceTimersByTimeAsync(100);

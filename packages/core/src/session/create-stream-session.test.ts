@@ -36,7 +36,7 @@ const fromHex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.re
 
 const codeOf = (error: unknown): number => (error as { streamErrorCode?: number }).streamErrorCode ?? 0;
 
-/** A stream as browsers have it. */
+/** Converts a stream to the W3C WebTransport interface, as browsers provide it. */
 function webStream(stream: DirectStream): WebTransportStream {
   let receiving!: ReadableStreamDefaultController<Uint8Array>;
   let sending!: WritableStreamDefaultController;
@@ -67,7 +67,7 @@ function webStream(stream: DirectStream): WebTransportStream {
   return { readable, writable };
 }
 
-/** Only what the W3C interface has. */
+/** Returns a transport session with only the members of the W3C WebTransport interface. */
 function webFace(direct: DirectSession): WebTransportSession {
   const closed = deferred<CloseInfo>();
   let accept!: ReadableStreamDefaultController<WebTransportStream>;
@@ -174,7 +174,10 @@ describe("a stream session", () => {
 });
 
 describe("a stream session and a peer of bytes", () => {
-  /** Returns the session's answer on a lane on which the peer sends `bytes`: hex, and the code of its reset. */
+  /**
+   * Sends `bytes` to the session on a new stream. Returns the bytes that the session sends back, in hexadecimal, and
+   * the code with which it resets the stream.
+   */
   async function answersTo(bytes: string, frames: number): Promise<{ said: string; code: number | undefined }> {
     const [ours, theirs] = createMemoryPair();
     createStreamSession(webFace(ours));

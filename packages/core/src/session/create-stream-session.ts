@@ -8,9 +8,9 @@ import { StreamSession } from "./stream-session.js";
 import * as ResetCode from "../transport/close-codes.js";
 
 /**
- * Creates a session for a side that only makes calls, each on its own stream, whatever its `via`. It opens no lane, so
- * it has no `drain` and no `ping`. If the peer drains the session, it makes no more calls, and reports when its last
- * call has ended.
+ * Creates a session for a side that only makes calls, each on its own stream, whatever its `via`. The session has no
+ * `drain` and no `ping`, because it opens no shared stream. If the peer drains the session, it makes no more calls, and
+ * reports when its last call has ended.
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,

@@ -85,7 +85,7 @@ export interface SessionEnd {
   readonly error: Error | undefined;
 }
 
-/** Part of the result of `close` and `drain`. */
+/** The part of the result of `close` and `drain` that counts unacknowledged notifications. */
 export interface Unacknowledged {
   /**
    * Number of notifications that the peer did not acknowledge, and so may not have received. 0 means that it has

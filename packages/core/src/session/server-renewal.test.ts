@@ -41,7 +41,7 @@ it("decides about the credentials of a client that sends them over and over no m
   renewal.onHello(lane, {});
   let sent = 0;
   for (let ms = 0; ms < 10_000; ms++) {
-    // Each comes as soon as the one before is answered.
+    // The client sends new credentials as soon as the server has accepted the previous ones.
     if (told > sent) {
       sent++;
       renewal.onFrame(frame());
@@ -69,18 +69,18 @@ it("a decision that had begun before credentials were demanded does not satisfy 
   const renewal = new ServerRenewal(host, { renew });
   renewal.onHello(lane, {});
   renewal.onFrame(frame());
-  // The look-up has read what the client may do; then that is revoked.
+  // Demands credentials while `renew` is running, which may have read outdated permissions.
   renewal.demand({ withinMs: 1000 });
   decide();
   await vi.advanceTimersByTimeAsync(300);
   expect(drains).toBe(0);
-  // Later credentials do.
+  // Credentials that arrive later satisfy the demand.
   renewal.onFrame(frame());
   await vi.advanceTimersByTimeAsync(300);
   decide();
   await vi.advanceTimersByTimeAsync(2000);
   expect(drains).toBe(0);
-  // The same again, without any.
+  // Demands credentials in the same way, but the client sends none.
   renewal.onFrame(frame());
   renewal.demand({ withinMs: 1000 });
   decide();
@@ -91,7 +91,9 @@ it("a decision that had begun before credentials were demanded does not satisfy 
   renewal.stop();
 });
 
-/** A client and a server that renew credentials, where a decision takes `decisionMs`. */
+/**
+ * Creates the client's and the server's side of a credentials renewal in which `renew` takes `decisionMs` milliseconds.
+ */
 function renewingPair(decisionMs: number): { client: ClientRenewal; server: ServerRenewal; drains: () => number } {
   let drains = 0;
   const laneTo = (onFrame: (frame: Frame) => void): PeerLane => {

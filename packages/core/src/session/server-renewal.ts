@@ -79,7 +79,7 @@ export class ServerRenewal {
   readonly #host: ServerRenewalHost;
   readonly #options: RenewalOptions<unknown>;
   #expiresAt: number | undefined;
-  /** Lane on which the client announced that it renews credentials. */
+  /** Lane (shared stream) on which the client has announced that it can renew its credentials; undefined before. */
   #lane: PeerLane | undefined = undefined;
   /** Nonce that the next proof of the client must contain; undefined if the client sends no proofs. */
   #nonce: Uint8Array | undefined = undefined;

@@ -123,7 +123,10 @@ export interface LaneStats {
 
 type Parts = Partial<Pick<LaneSession<TransportSession>, "lanes" | "ownStreams" | "budget">>;
 
-/** Computes the measurements from the session's tables, so that calls do not have to be counted. */
+/**
+ * Returns the measurements of a session's lanes, streams and credit. Computes them from the session's tables, so that
+ * calls do not have to update counters.
+ */
 function laneStats(session: object): LaneStats {
   const { lanes, ownStreams, budget } = session as Parts;
   const open = lanes && [...lanes].filter(({ ended }) => !ended);

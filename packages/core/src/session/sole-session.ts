@@ -14,12 +14,9 @@ import { StreamSorter } from "../transport/stream-sorter.js";
 
 /** Options of keep-alive pings, which detect a lost peer. */
 export interface KeepAliveOptions {
-  /** Time without data from the peer after which a ping is sent, in milliseconds. Default 15,000. */
+  /** A ping is sent if no data arrives from the peer for this many milliseconds. Default 15,000. */
   readonly intervalMs?: number;
-  /**
-   * Time after a ping without data from the peer after which the session counts as lost, in milliseconds. Default
-   * 20,000.
-   */
+  /** The session counts as lost if no data arrives within this many milliseconds after the ping. Default 20,000. */
   readonly timeoutMs?: number;
 }
 

@@ -28,7 +28,7 @@ it("a drain waits for the calls of a lane that takes no more, whatever lane came
   const drained = session.drain();
   let isOver = false;
   void drained.then(() => (isOver = true));
-  // A session that could end has done so by then.
+  // After these round trips, a session that can end has ended.
   for (let trips = 0; trips < 3; trips++) await session.ping();
   expect(isOver).toBe(false);
   ends.get("first")?.();

@@ -22,7 +22,7 @@ async function notify(session: Pick<ClientSession, "notify">, count: number): Pr
   await pass(0);
 }
 
-/** A peer that reads or not, as the test says. */
+/** Attaches a session to `there`, and returns the streams that it has received, so that the test can pause reading. */
 function attachedPausable(there: DirectSession): { streams: DirectStream[] } {
   const streams: DirectStream[] = [];
   const watched: DirectSession = {

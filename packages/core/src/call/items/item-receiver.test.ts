@@ -14,7 +14,7 @@ import { ItemReceiver } from "./item-receiver.js";
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as () => void;
 
-/** Bytes that are reachable. */
+/** Returns the size of the heap in bytes after garbage collection. */
 function heap(): number {
   gc();
   gc();
@@ -25,7 +25,10 @@ function heap(): number {
 const COUNT = 30_000;
 const unlimited: ReceiveFlow = { received() {}, consumed() {}, end() {} };
 
-/** Receives an item so often that nobody reads, and returns what each takes and what it is counted for. */
+/**
+ * Receives the same item many times without reading it. Returns the heap memory that each item takes and the bytes that
+ * the budget charges for it.
+ */
 function unread(
   codec: MessageCodec<unknown>,
   payload: Uint8Array,

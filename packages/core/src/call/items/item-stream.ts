@@ -103,7 +103,9 @@ export interface ItemSink<Item> {
   start(source: FedItems): void;
   /** Receives an item, with the arguments of `ItemQueue.push`. */
   push(item: Item, size: number, held: number): void;
-  /** Called once, when the stream ends or is left, with the error of a failed call. */
+  /**
+   * Called once, when the stream has ended or was stopped by `FedItems.leave`. `error` is defined if the call failed.
+   */
   end(error: Error | undefined): void;
 }
 
@@ -141,8 +143,8 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
   end(error: Error | undefined): void;
   whenOver(listener: (error: Error | undefined) => void): void;
   /**
-   * Adds all items of `items` to this queue. Returns a function that stops doing so. An iterable other than an
-   * `ItemStream` is read one item at a time, each after the application has read the one before.
+   * Adds all items of `items` to this queue, and returns a function that stops this. If `items` is not an `ItemStream`,
+   * the next item is requested only after the application has read the one before.
    *
    * @param answer metadata and trailers of the response
    * @param onEnd called at the end of `items`; default: `end`

@@ -11,7 +11,7 @@ const FRAME = 32 * 1024;
 const MAX_WINDOW = 2 * 1024 * 1024;
 const SESSION_BYTES = 32 * 1024 * 1024;
 
-/** A sender that sends frames as long as it has credit, and the flow of its receiver. */
+/** A simulated sender that sends frames while it has credit, with the flow control of its receiver. */
 class Stream {
   readonly flow: LaneReceiveFlow;
   unread = 0;
@@ -27,7 +27,7 @@ class Stream {
     this.flow = new LaneReceiveFlow({ channel: channel as unknown as Channel } as CallChannel, 0);
   }
 
-  /** Sends all that may be sent; returns its bytes. */
+  /** Sends frames until the credit is used up. Returns the number of bytes sent. */
   send(): number {
     let sent = 0;
     for (; this.credit > 0; sent += FRAME) {

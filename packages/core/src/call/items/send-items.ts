@@ -210,7 +210,7 @@ export class SendFlow implements ItemFlow {
     else this.wake();
   }
 
-  /** Called when the call is over. */
+  /** Ends the flow control, because the call has ended. Wakes a sender that waits, so that it stops. */
   end(): void {
     this.ended = true;
     const { resume } = this;

@@ -17,7 +17,7 @@ function encode(codec: SessionCodec, value: unknown): Uint8Array {
 
 function roundTrip(codec: SessionCodec, value: unknown): unknown {
   const bytes = encode(codec, value);
-  // In the middle of a larger buffer, as payloads are.
+  // Decodes from the middle of a larger buffer, because payloads are parts of received chunks.
   const larger = new Uint8Array(bytes.length + 6);
   larger.set(bytes, 3);
   return codec.decode(larger, 3, 3 + bytes.length);
@@ -26,7 +26,9 @@ function roundTrip(codec: SessionCodec, value: unknown): unknown {
 const text = (codec: SessionCodec, value: unknown): string => new TextDecoder().decode(encode(codec, value));
 const known = msgpackRecords([["a", "b"], ["x"]]);
 
-/** Values, and how they arrive where that differs; the rows of the table in docs/codecs.md. */
+/**
+ * Test values, with the decoded value for each codec that changes it. They are the rows of the table in docs/codecs.md.
+ */
 const values: [string, unknown, { msgpack?: unknown; records?: unknown; json?: unknown }][] = [
   ["Date", new Date(1_700_000_000_123), {}],
   ["an invalid Date", new Date(Number.NaN), {}],
@@ -77,7 +79,7 @@ describe.each([
   });
 });
 
-/** Buffers as what they extend. */
+/** Converts a Node `Buffer` to a plain `Uint8Array`; returns other values unchanged. */
 function plainBytes(value: unknown): unknown {
   return value instanceof Uint8Array ? new Uint8Array(value) : value;
 }
@@ -229,7 +231,7 @@ describe("what msgpackRecords reads", () => {
     fc.assert(
       fc.property(anything, (value) => {
         const bytes = encode(codec, value);
-        // As a peer's message, of which no other is known.
+        // A separate decoder, because a peer may not have received earlier messages.
         expect(reader.decode(bytes, 0, bytes.length)).toEqual(readByMsgpackr(structures, bytes));
       }),
       { numRuns: 500 },
@@ -280,7 +282,7 @@ describe("what msgpackRecords reads", () => {
   });
 });
 
-/** Three bytes of text. */
+/** Encodes a number as three ASCII letters. */
 function digits(number: number): number[] {
   return [number >> 10, number >> 5, number].map((each) => 0x41 + (each & 31));
 }
@@ -313,7 +315,7 @@ describe("nesting", () => {
     (v: unknown) => new Map([[v, 1]]),
     (v: unknown) => new Map([[1, v]]),
   ];
-  /** Values that are no level by themselves. */
+  /** Values that do not count as a nesting level. */
   const scalars = [1, "a", null, new Date(5), new Uint8Array([1]), 5n];
 
   it("C55 holds what any codec decoded to the depth that messages may have", () => {
