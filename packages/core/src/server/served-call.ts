@@ -44,9 +44,9 @@ export interface ServedCallSettings {
 }
 
 /**
- * An incoming call, on a session or over HTTP. Runs the handler when the call may run, applies its deadline, charges
- * its memory, and converts errors for the caller. Subclasses send the response. Created when the request is complete;
- * then `serve` or `refuse` is called.
+ * An incoming call, on a session or over HTTP: runs the handler when its turn has come, applies the deadline, charges
+ * memory, and converts errors for the caller. Subclasses send the response. After its construction, `serve` or `refuse`
+ * is called.
  */
 export abstract class ServedCall implements ItemTarget {
   /** Whether the response is complete, or the caller has disconnected. */
@@ -168,7 +168,7 @@ export abstract class ServedCall implements ItemTarget {
     }
   }
 
-  /** Counts the call as in progress, and starts its deadline. Called if the handler is asynchronous or streams. */
+  /** Counts a call with an asynchronous or streaming handler as in progress, and starts its deadline. */
   goesOn(): void {
     if (this.entered) return;
     this.entered = true;
@@ -223,7 +223,7 @@ export abstract class ServedCall implements ItemTarget {
     this.fail(error);
   }
 
-  /** Called when the handler has settled. If the call has already ended, it no longer counts as in progress. */
+  /** Called when the handler has settled. A call that has already ended then no longer counts as in progress. */
   onSettled(): void {
     if (this.settled) return;
     this.settled = true;
@@ -256,7 +256,7 @@ export abstract class ServedCall implements ItemTarget {
 
   /**
    * Ends the call because an item of the caller cannot be decoded. A caller without permission receives the permission
-   * error instead. A call in the queue ends when it may run, so that the permission check counts as a call in progress.
+   * error instead. A call in the queue ends only when it may run.
    */
   protected refuseItem(reason: RpcError): void {
     const { authorize, context } = this;
@@ -276,8 +276,8 @@ export abstract class ServedCall implements ItemTarget {
   }
 
   /**
-   * Ends the call with an error. The caller receives an `RpcError` that the handler threw. For any other exception, and
-   * for errors of calls that the handler made, the caller receives a generic error, and `onError` the original one.
+   * Ends the call with an error. The caller receives an `RpcError` that the handler threw. Any other exception, and
+   * errors of calls that the handler made, go to `onError`; the caller receives a generic error.
    */
   fail(error: unknown): void {
     if (!this.over) this.finishWith(this.tellable(error));
