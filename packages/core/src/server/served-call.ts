@@ -36,10 +36,7 @@ export interface ServedCallSettings {
   readonly budget: MemoryBudget;
   /** Id of the client that makes the call. Set only if several clients share one `Admission`. */
   readonly client?: string | undefined;
-  /**
-   * Session or client whose quota of items for each turn of the event loop the call uses. Default: `client`, or else
-   * `admission`.
-   */
+  /** Session or client whose share of each turn's items the call uses. Default: `client`, or else `admission`. */
   readonly itemsOf?: Admission | undefined;
 }
 
@@ -136,10 +133,7 @@ export abstract class ServedCall implements ItemTarget {
   /** Stops receiving the caller's items. */
   protected abstract stopItems(): void;
 
-  /**
-   * Runs the handler, at once or after waiting for other calls. If the method streams its input, the handler receives
-   * the stream instead of `message`.
-   */
+  /** Runs the handler when the call may run. If the caller streams, the handler gets the stream, not `message`. */
   serve(bound: BoundMethod, message: unknown): void {
     if (this.settings.admission.mustWait) this.serveLater(bound, message);
     else this.runInTurn(bound, streamsInput(bound.method) ? this.receiveItems(bound) : message);
@@ -308,11 +302,7 @@ export abstract class ServedCall implements ItemTarget {
     this.giveUp(error, false);
   }
 
-  /**
-   * Called when the caller has cancelled the call or has disconnected.
-   *
-   * @param lost true if nothing more can be sent to the caller
-   */
+  /** Called when the caller has cancelled the call, or has disconnected and cannot receive more (`lost`). */
   onCancel(code: Code, lost: boolean): void {
     this.giveUp(untracedError(code, lost ? "the caller is gone" : "the caller cancelled the call"), lost);
   }
