@@ -3,58 +3,62 @@ import { type Backoff, backoffDelay } from "../call/backoff.js";
 import { deferred } from "../deferred.js";
 import type { Session } from "../session/session.js";
 
-/** Pauses between attempts to return to a better transport. */
+/** Default delays between attempts to return to a better transport. */
 const DEFAULT_RETRY: Backoff = { initialMs: 5000, maxMs: 300_000, factor: 2 };
-/** Sessions over the first transport that last this many milliseconds reset those pauses. */
+/** If a session over the first transport lasts this many milliseconds, the delays start again from the first. */
 const STABLE_MS = 60_000;
 
-/** Ends a search for a better session. */
+/** Error that ends the search for a better session. */
 export const NOTHING_BETTER: Error = new Error("no other session is better than this one");
 
-/** The first transports to a server, which are not tried for a while because they did not answer. */
+/** The transports at the start of the list that are skipped for a while, because they did not respond. */
 export interface Skipped<R> {
   readonly count: number;
   readonly reason: R;
 }
 
-/** Remembers which transports to a server are skipped, and forgets it after a while. */
+/** Storage for the transports to skip. Entries expire after a while. */
 export interface FallbackMemory<R> {
   readonly skipped: Skipped<R> | undefined;
   remember(skipped: Skipped<R>): void;
   reset(): void;
 }
 
-/** The transport that was ready first. */
+/** Result of trying several transports: the one that was ready first. */
 export interface Opened<T, R> {
   readonly made: T;
-  /** Its index in the transports that were to be tried. */
+  /** Index of this transport in the list of those tried. */
   readonly index: number;
-  /** Why it is not an earlier one; undefined for the first. */
+  /** Reason why an earlier transport was not used; undefined for the first one. */
   readonly reason: R | undefined;
   /**
-   * Number of transports up to the last one that had not answered when the next was tried. They are skipped for a while; 0 if their silence
-   * says nothing about the network.
+   * Number of transports at the start of the list that will be skipped for a while, because they did not respond in
+   * time. 0 if the network does not seem to be the reason.
    */
   readonly late: number;
 }
 
-/** Options of a `Fallback`. `R` says why a transport was not taken. */
+/** Options of `Fallback`. `R` is the type of the reason why a transport was not used. */
 export interface FallbackOptions<R> {
   readonly memory: FallbackMemory<R>;
-  /** Pauses between attempts to return to a better transport; `false`: there are none. Default: 5 s, doubled up to 5 minutes. */
+  /**
+   * Delays between attempts to return to a better transport; `false` disables these attempts. Default: 5 s, doubled
+   * each time up to 5 minutes.
+   */
   readonly retry?: Partial<Backoff> | false | undefined;
 }
 
 /**
- * Chooses among several transports to one server. Each session uses the best one that works at the time; the first ones are skipped for a
- * while after they did not answer. While a worse one is in use, the better ones are tried again with growing pauses.
+ * Chooses one of several transports to a server, such as QUIC and WebSocket. Each session uses the first one in the
+ * list that works. Transports that did not respond are skipped for a while. While a later transport is in use, the
+ * earlier ones are retried with growing delays.
  */
 export class Fallback<R> {
   readonly #memory: FallbackMemory<R>;
   readonly #retry: Backoff | undefined;
-  /** Number of attempts to return to a better transport. */
+  /** Number of attempts so far to return to a better transport. */
   #attempts = 0;
-  /** Transports that the next session skips, whatever the memory says. */
+  /** Transports that the next session skips, regardless of `#memory`. */
   #skipNext: Skipped<R> | undefined = undefined;
   #endPause: () => void = () => {};
 
@@ -64,8 +68,10 @@ export class Fallback<R> {
   }
 
   /**
-   * Opens the best transport that works, using `openFirst`, which tries several. Resolves with the result, and with the
-   * reasons why better ones were not used.
+   * Opens the first transport that works. Resolves with it, its index in `candidates`, and the reasons why earlier ones
+   * were not used.
+   *
+   * @param openFirst tries the given transports
    */
   async open<C, T>(
     candidates: readonly C[],
@@ -80,18 +86,18 @@ export class Fallback<R> {
       const reasons = [from > 0 ? skipped?.reason : undefined, reason];
       return { made, index: from + index, reasons: reasons.filter((r) => r !== undefined) };
     } catch (error) {
-      // The others fail as well, so the first may work just as well.
+      // No transport works, so the skipped ones need not be worse.
       this.#memory.reset();
       throw error;
     }
   }
 
   /**
-   * Calls `attempt` after growing pauses until it has created a session over a better transport. Rejects when the
-   * signal fires, at once if attempts are disabled, and with an error thrown by `onFailure`, which is called with the
-   * error of each attempt.
+   * Calls `attempt`, with growing delays, until it opens a session over a better transport. Rejects when the signal
+   * aborts, when `onFailure` throws, or at once if such attempts are disabled.
    *
-   * @param onPause called with the milliseconds of each pause, and with `undefined` at its end
+   * @param onFailure called with the error of each failed attempt
+   * @param onPause called with the milliseconds of each delay, and with undefined at its end
    */
   async retry<T>(
     attempt: () => Promise<T>,
@@ -113,13 +119,16 @@ export class Fallback<R> {
     }
   }
 
-  /** Notes that the first transports do not work although they can be opened: the next session skips them. */
+  /** Makes the next session skip transports that can be opened but do not work. */
   skip(skipped: Skipped<R>): void {
     this.#skipNext = skipped;
     this.#memory.remember(skipped);
   }
 
-  /** Notes that a session over the first transport has answered. Resolves when it ends, with whether it lasted. */
+  /**
+   * Called when the peer has responded on a session over the first transport. Resolves when that session ends: with
+   * true if it lasted for at least a minute.
+   */
   async noteAnswer({ closed }: Pick<Session, "closed">): Promise<boolean> {
     const since = Date.now();
     this.#memory.reset();
@@ -129,7 +138,7 @@ export class Fallback<R> {
     return lasted;
   }
 
-  /** Tries everything again at once, since the network has changed. */
+  /** Retries all transports at once, because the network has changed. */
   hurry(): void {
     this.#attempts = 0;
     this.#skipNext = undefined;
@@ -137,7 +146,10 @@ export class Fallback<R> {
     this.#endPause();
   }
 
-  /** Waits for this many milliseconds, or until `hurry` is called, without keeping a process alive. Rejects when the signal fires. */
+  /**
+   * Resolves after `ms` milliseconds, or when `hurry` is called. Rejects when the signal aborts. The timer does not
+   * keep the process alive.
+   */
   async pause(ms: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = deferred<void>();
     this.#endPause = resolve;
