@@ -9,7 +9,7 @@ export function isBlob(schema: AnySchema): boolean {
   return blobOptionsOf(canonical(schema)) !== undefined;
 }
 
-/** Returns the blob fields of a message. */
+/** Returns the fields of a message whose values are blobs. */
 export function blobsOf(payload: unknown): NonNullable<BlobFields["input"]> {
   if (!isZodSchema(payload)) return [];
   return fieldsIn(payload).flatMap(([name, field]) => {
@@ -27,7 +27,7 @@ export function blobsOf(payload: unknown): NonNullable<BlobFields["input"]> {
   });
 }
 
-/** Describes what is wrong with the blobs of a method, and the remedy; undefined if they are valid. */
+/** Describes a mistake in the use of blobs by a method, and its remedy; returns undefined if there is none. */
 export function blobProblem(
   kind: GeneratedKind,
   once: unknown,

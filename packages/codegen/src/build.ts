@@ -28,17 +28,17 @@ import { nameTypes } from "./types/naming.js";
 import { generic, text } from "./types/node.js";
 import { isZodSchema } from "./types/zod.js";
 
-/** Inputs of building the files of a package. */
+/** Inputs for building the generated files of a package. */
 export interface BuildContext {
   readonly shared: SharedModule;
   readonly annotations: Annotations;
   readonly ids: IdAssigner;
   readonly target: Target;
-  /** Receives errors in the schema module. */
+  /** Called with each error in the schema module. */
   readonly report: (diagnostic: Diagnostic) => void;
 }
 
-/** Builds the model of a file. */
+/** Builds the model of a generated file. */
 export function buildFile(survey: Survey, reexports: readonly Reexport[], context: BuildContext): FileModel {
   const { file, services, graph, exported, payloads } = survey;
   const { shared, annotations } = context;
@@ -72,14 +72,14 @@ export function buildFile(survey: Survey, reexports: readonly Reexport[], contex
   };
 }
 
-/** The types and codecs of a file's messages. */
+/** The types and codecs of the messages of one file. */
 interface Messages {
   readonly types: TypeTable;
   readonly nodes: SchemaReader;
   readonly codecs: CodecPlan;
 }
 
-/** The sender of a message. */
+/** Which side sends a message. */
 type Sender = "client" | "server";
 
 function serviceModel(
@@ -177,7 +177,7 @@ function serviceModel(
   };
 }
 
-/** Returns the directions in which files for `target` handle a message from `sender`. */
+/** Returns how generated files for `target` use a message from `sender`: write it, read it, or both. */
 function usesOf(sender: Sender, target: Target): readonly Use[] {
   if (target === "both") return ["write", "read"];
   return (sender === "client") === isClient(target) ? ["write"] : ["read"];

@@ -4,14 +4,17 @@ import { type Diagnostic, sourcePlaceOf, type SourcePlace } from "./diagnostics.
 import { type Lock, serviceOf } from "./lock/lock.js";
 import type { FileModel } from "./model.js";
 
-/** Reports services that a peer could not distinguish, among each other and from those that only the lock contains. */
+/**
+ * Reports services that a peer could not distinguish because their names or ids are equal. Also compares them with
+ * services that only the lock file contains.
+ */
 export function checkServices(
   models: readonly FileModel[],
   lock: Lock,
   isWanted: (model: FileModel) => boolean,
   report: (diagnostic: Diagnostic) => void,
 ): void {
-  // Files that were not requested come first, so that errors are reported for the requested ones.
+  // Files that were not requested come first, so that errors are reported in the requested ones.
   const sorted = [...models].sort((a, b) => Number(isWanted(a)) - Number(isWanted(b)));
   const names = new Map<string, SourcePlace>();
   const ids = new Map([...lock.methods].map(([key, { serviceId }]) => [serviceId, serviceOf(key)]));
@@ -49,15 +52,15 @@ export function checkServices(
 const DURABLE = "@quicrpc/durable";
 const PROTOBUF = "@quicrpc/protobuf";
 
-/** What is generated, as far as it decides which packages the code imports. */
+/** Settings that decide which packages the generated code imports. */
 export interface Generated {
-  /** Whether only the code of HTTP clients is generated, which resumes no calls. */
+  /** True if only code for HTTP clients is generated, which does not resume calls. */
   readonly foreign: boolean;
-  /** Whether `.proto` files are written, with the readers and writers of their messages. */
+  /** True if `.proto` files are generated, with the readers and writers of their messages. */
   readonly proto: boolean;
 }
 
-/** Reports services whose generated code imports a package that is not installed where core is. */
+/** Reports services whose generated code imports a package that is not installed next to `@quicrpc/core`. */
 export function checkPackages(
   { schemaFile: file, services }: FileModel,
   output: string,

@@ -5,7 +5,10 @@ import { nodeOf } from "./schema/read.js";
 import type { Annotations } from "./source/annotate.js";
 import type { Survey } from "./survey.js";
 
-/** Returns warnings about template literals that are not matched with long texts, because that would take more than linear time. */
+/**
+ * Returns warnings about template literals for which matching takes more than linear time, so that long texts are
+ * refused.
+ */
 export function costlyTemplates({ file, graph }: Survey, annotations: Annotations): Diagnostic[] {
   return [...graph.entries.values()].flatMap(({ schema, met }): Diagnostic[] => {
     const template = ownStructure(nodeOf(schema));

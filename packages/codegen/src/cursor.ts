@@ -4,10 +4,10 @@ import { ownStructure, ownValue, partsOf, type SchemaNode } from "./schema/node.
 import { nodeOf } from "./schema/read.js";
 import { isZodSchema } from "./types/zod.js";
 
-/** Kinds of schemas that cursors may have. */
+/** Kinds of schemas that fields of a cursor may have. */
 const CURSOR_KINDS: ReadonlySet<string> = new Set(["string", "number", "bigint", "template"]);
 
-/** Describes what is wrong with a method's option `cursor`, and the remedy; undefined if it is valid. */
+/** Describes a mistake in the option `cursor` of a method, and its remedy; returns undefined if there is none. */
 export function cursorProblem(
   option: unknown,
   kind: GeneratedKind,
@@ -49,7 +49,7 @@ function isCursorOption(option: unknown): option is CursorOption {
   return typeof field === "string" && field !== "" && (predecessor === undefined || typeof predecessor === "string");
 }
 
-/** Returns the fields of each object that an item may be; none for other types. */
+/** Returns the fields of each object type that an item may have; an empty list for items of other types. */
 function shapesOf(item: SchemaNode): Readonly<Record<string, SchemaNode>>[] {
   const node = ownStructure(item);
   if (node.kind === "object") return [node.fields];

@@ -1,6 +1,6 @@
 import type { SourceNode } from "./source/compiler.js";
 
-/** The kind of mistake that a diagnostic reports. Stable, for tools. */
+/** Kind of the problem that a diagnostic reports. Tools can rely on these names. */
 export type DiagnosticCode =
   | "config"
   | "no-files"
@@ -47,26 +47,26 @@ export type DiagnosticCode =
   | "proto-renamed"
   | "costly-template";
 
-/** A mistake in a schema, its location and its remedy. */
+/** A problem in a schema, with its location and remedy. */
 export interface Diagnostic {
   readonly code: DiagnosticCode;
-  /** A sentence that describes the mistake. */
+  /** A sentence that describes the problem. */
   readonly message: string;
-  /** The remedy: what to write instead. */
+  /** A sentence that states the remedy. */
   readonly help?: string;
-  /** Absolute path; undefined if the mistake is not in a file. */
+  /** Absolute path of the file; undefined if the problem is not in a file. */
   readonly file?: string;
-  /** Line, from 1. */
+  /** Line number, from 1. */
   readonly line?: number;
-  /** Column, from 1. */
+  /** Column number, from 1. */
   readonly column?: number;
-  /** The numbered source line, with the location underlined. */
+  /** The source line with its number, and a marker below the location. */
   readonly frame?: string;
-  /** The second location, if two parts conflict. */
+  /** Location of the other part, if two parts conflict. */
   readonly other?: SourcePlace;
   readonly service?: string;
   readonly method?: string;
-  /** Location in the method, such as `input.user.avatar`. */
+  /** Location in the method's messages, such as `input.user.avatar`. */
   readonly path?: string;
 }
 
@@ -78,7 +78,7 @@ export interface SourcePlace {
   readonly frame?: string;
 }
 
-/** Returns the location of `node`, with its code frame. */
+/** Returns the location of a syntax node, with its source line. */
 export function sourcePlaceOf(node: SourceNode): SourcePlace {
   const { fileName, text } = node.getSourceFile();
   const start = node.getStart();
@@ -87,18 +87,18 @@ export function sourcePlaceOf(node: SourceNode): SourcePlace {
 }
 
 /**
- * Returns a location in a file with the content `text`.
+ * Returns the location at a line and column of a file whose content is `text`.
  *
- * @param line from 1
- * @param column from 1
- * @param length number of characters to underline
+ * @param line line number, from 1
+ * @param column column number, from 1
+ * @param length number of characters to mark
  */
 export function placeAt(file: string, text: string, line: number, column: number, length = 1): SourcePlace {
   const code = text.split(/\r?\n/)[line - 1];
   if (code === undefined) return { file, line, column };
   const gutter = String(line);
   const marked = Math.max(1, Math.min(length, code.length - column + 1));
-  // Tabs before the marker are kept, so that it stays below the code that it marks.
+  // Tabs before the marker are kept, so that the marker is below the code that it marks.
   const indent = code.slice(0, column - 1).replace(/[^\t]/g, " ");
   const frame = `${gutter} | ${code}\n${" ".repeat(gutter.length)} | ${indent}${"^".repeat(marked)}`;
   return { file, line, column, frame };

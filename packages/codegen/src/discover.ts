@@ -5,18 +5,18 @@ import { isIdentifier, isReservedMethodName, isServiceName, pascalCase } from ".
 import { type LiteralProperty, literalProperties } from "./source/object-literal.js";
 import { jsDocOf, type SchemaSource } from "./source/source-file.js";
 
-/** A service in a schema module, with information from its source. */
+/** A service that a schema module exports, with information from its source. */
 export interface FoundService {
   readonly exportName: string;
-  /** Prefix of the names of its declarations. */
+  /** Prefix of the names of the service's generated declarations. */
   readonly prefix: string;
   readonly name: string;
-  /** The object that `service()` returned. It identifies the service in every module that exports it. */
+  /** The object that `service()` has returned. It identifies the service in every module that exports it. */
   readonly schema: unknown;
-  /** The file that declares it; undefined if the source does not show it. */
+  /** File that declares the service; undefined if the source does not show it. */
   readonly declaredIn: string | undefined;
   readonly docs: string | undefined;
-  /** The name in its declaration, for diagnostics. */
+  /** Syntax node of the name in the service's declaration, for diagnostics. */
   readonly node: SourceNode | undefined;
   readonly methods: readonly FoundMethod[];
 }
@@ -25,11 +25,14 @@ export interface FoundService {
 export interface FoundMethod {
   readonly name: string;
   readonly schema: MethodSchema;
-  /** The topic of the method, with the source expression of its message schema. */
+  /**
+   * The topic to which the method belongs, with the source expression of its message schema; undefined for other
+   * methods.
+   */
   readonly topic: (TopicOfMethod & { readonly written: Expression | undefined }) | undefined;
   readonly docs: string | undefined;
   readonly node: SourceNode | undefined;
-  /** The options as written in the source. */
+  /** The method's options by name, as written in the source. */
   readonly options: ReadonlyMap<string, LiteralProperty>;
 }
 
@@ -44,7 +47,7 @@ export function discoverServices(
   const names = Object.keys(exports).sort((a, b) => source.variables.indexOf(a) - source.variables.indexOf(b));
   for (const exportName of names) {
     const value = exports[exportName];
-    // A service that is exported by name and as the default is one service.
+    // A service that is exported by name and as the default export counts once.
     if (!isServiceSchema(value) || found.has(value)) continue;
     const { name, methods } = value as { readonly name: unknown; readonly methods: unknown };
     const call = source.exported(exportName);
@@ -150,7 +153,7 @@ function findMethods(
   return found;
 }
 
-/** First words of the comment of a topic's publish method. */
+/** First words of the generated comment of a topic's publish method. */
 export const PUBLISHES = "Publishes to the topic. ";
 const SUBSCRIBES = "Subscribes to the topic: messages from then on. ";
 

@@ -1,17 +1,20 @@
 import { type Diagnostic, sourcePlaceOf } from "./diagnostics.js";
 import type { SourceNode } from "./source/compiler.js";
 
-/** The source of generated code: a message, a method, or a file with several. */
+/** The message, method or file that is being generated when a schema throws. */
 interface Origin {
   readonly file: string;
   readonly service?: string;
   readonly method?: string;
-  /** Path of a message in its method, such as `input`. */
+  /** Location of the message in its method, such as `input`. */
   readonly path?: string;
   readonly node: SourceNode | undefined;
 }
 
-/** Returns the result of `work` on the schemas of `origin`. If it throws, reports the error there and returns undefined. */
+/**
+ * Returns the result of `work`, which runs code of schemas. If it throws, reports the error at `origin` and returns
+ * undefined.
+ */
 export function withSchema<T>(origin: Origin, report: (diagnostic: Diagnostic) => void, work: () => T): T | undefined {
   try {
     return work();
@@ -27,7 +30,7 @@ export function withSchema<T>(origin: Origin, report: (diagnostic: Diagnostic) =
   }
 }
 
-/** Describes an error that zod or a function of the schema has thrown, and the remedy. */
+/** Describes an error that zod or a function in a schema has thrown, and the remedy. */
 function reasonOf(error: unknown): Pick<Diagnostic, "message" | "help"> {
   if (error instanceof RangeError) {
     return {

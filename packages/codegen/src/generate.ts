@@ -29,32 +29,39 @@ import { TsConfigs } from "./tsconfig.js";
 
 /** Options of `generate`. */
 export interface GenerateOptions {
-  /** All schema modules of the project, so that shared code is generated once. */
+  /** All schema modules of the project. Code that several of them share is generated once. */
   readonly files: readonly string[];
-  /** The modules of `files` whose output is requested, including what they share. Default: all. */
+  /** The modules in `files` whose output is requested; the code that they share is generated too. Default: all. */
   readonly only?: readonly string[];
   /** Base directory of relative paths. Default: the current directory. */
   readonly cwd?: string;
-  /** Output directory. Default: `generated` next to each schema module. */
+  /** Directory for generated files. Default: `generated` next to each schema module. */
   readonly out?: string;
-  /** How imports name modules. Default: determined by the nearest tsconfig.json of a generated file. */
+  /** Extension of generated files in imports. Default: determined by the nearest tsconfig.json of a generated file. */
   readonly importExtension?: ImportExtension;
   /** The side for which code is generated. Default: both. */
   readonly target?: Target;
   /**
-   * Whether codecs explain where and why a message does not match. Otherwise they only refuse it, and completely
-   * compiled messages need no shapes at run time. Default true.
+   * True if codecs explain where and why a message does not match. Otherwise they only refuse it, and messages whose
+   * code is completely compiled need no shapes at run time. Default: true.
    */
   readonly explain?: boolean;
   /**
-   * Whether comments of generated code link to the schema, by importing its types. Only files in the schema's own
-   * package have links, because others may be unable to import it. Type-checking generated files then includes the
-   * schema's types: with 500 methods this takes eight times as long. Default: true, unless `target` is a client.
+   * True if comments in generated code link to the schema, for which the code imports the schema's types. Only files in
+   * the schema's own package have links, because others may be unable to import it. Type-checking generated files then
+   * includes the schema's types: with 500 methods this takes eight times as long. Default: true, unless `target` is a
+   * client.
    */
   readonly links?: boolean;
-  /** Assigns ids. Default: from the lock file; without one, the hash of a service's name, and methods in their order. */
+  /**
+   * Assigns ids to services and methods. Default: ids from the lock file; without one, the hash of a service's name,
+   * and the position of a method.
+   */
   readonly ids?: IdAssigner;
-  /** The lock file, which need not exist yet; `quicrpc.schema.json` is stored next to it. Default: none, so ids are not kept. */
+  /**
+   * Path of the lock file, which is created if it does not exist; `quicrpc.schema.json` is stored next to it. Default:
+   * no lock file, so that ids may change between runs.
+   */
   readonly lock?: string;
   /** File for a Markdown reference of the services. Default: none. */
   readonly docs?: string;
@@ -62,9 +69,12 @@ export interface GenerateOptions {
   readonly openapi?: string;
   /** Directory for `.proto` files of the services. Default: none. */
   readonly proto?: string;
-  /** Title and version in the documents. Default: `Services`, `0.0.0`. */
+  /** Title and version in the generated documents. Default: `Services`, `0.0.0`. */
   readonly info?: DocumentInfo;
-  /** Whether `files` are all files of the project, so that other services in the lock file were removed. Default false. */
+  /**
+   * True if `files` are all schema modules of the project, so that services which only the lock file contains were
+   * removed. Default: false.
+   */
   readonly complete?: boolean;
 }
 
@@ -91,30 +101,33 @@ export interface GeneratedFile {
   /** Absolute path of the file. */
   readonly path: string;
   readonly text: string;
-  /** The schema module from which it was generated, if there is exactly one. */
+  /** The schema module from which the file was generated; undefined if there are several. */
   readonly schema?: { readonly file: string; readonly services: number; readonly methods: number };
-  /** Whether the file's current content differs from `text`. */
+  /** True if the file on disk differs from `text`. */
   readonly changed: boolean;
 }
 
-/** The result of a run. If there are diagnostics, there are no files. */
+/** Result of `generate`. If there are errors, it contains no files. */
 export interface GenerateResult {
   readonly files: readonly GeneratedFile[];
-  /** Files of earlier runs whose schemas are gone. Only determined if the run includes all schemas of the project. */
+  /**
+   * Generated files of earlier runs whose schemas no longer exist. Only found if the run includes all schemas of the
+   * project.
+   */
   readonly stale: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Findings that do not stop the run but may be mistakes. */
+  /** Possible mistakes, which do not prevent generating. */
   readonly warnings: readonly Diagnostic[];
-  /** Files that were loaded: the schema modules and their imports, except packages. */
+  /** Files that were loaded: the schema modules and the modules that they import, except packages. */
   readonly sources: readonly string[];
-  /** The schemas as a peer sees them, for comparison with another version. */
+  /** The schemas as a peer sees them, to be compared with another version. */
   readonly snapshot: SchemaSnapshot;
 }
 
-/** Name of the file next to the lock file that contains the shapes of all messages. */
+/** Name of the file, next to the lock file, that contains the shapes of all messages. */
 export const SNAPSHOT_FILE = "quicrpc.schema.json";
 
-/** Generates files from schema modules. Nothing is written: see `writeGenerated`. */
+/** Generates code and documents from schema modules. Does not write files: `writeGenerated` does. */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
   checkOptions("generate()", options, OPTIONS);
   const { cwd = process.cwd(), complete = false, target = "both", explain = true } = options;
@@ -127,7 +140,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const ids = options.ids ?? (lockFile === undefined || lock === undefined ? declarationOrder : lockedIds(lock));
 
   const only = new Set((options.only ?? options.files).map((each) => resolve(cwd, each)));
-  // Mistakes in a file that was not requested stop nothing: the file is left out.
+  // Errors in a file that was not requested are ignored, and the file is left out.
   const reportOf = (file: string): typeof report => (only.has(file) ? report : () => {});
   const outputs = outputPaths(options, cwd, only, reportOf);
   const configs = new TsConfigs();
@@ -179,7 +192,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
       const path = outputOf(model.schemaFile);
       const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
       const schema = { file: model.schemaFile, services: model.services.length, methods };
-      // Only servers support reflection.
+      // Descriptions for tools are only generated for servers, which use them for reflection.
       const toolingFile = isClient(target) || methods === 0 ? undefined : toolingFileOf(path);
       const extension = extensionOf(path);
       const linksTo = linksFrom(path);
@@ -227,7 +240,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   };
 }
 
-/** Makes the `.proto` files. Their code is loaded only if they are requested. */
+/** Generates the `.proto` files. The code for that is loaded only if they are requested. */
 async function protoOf(
   models: readonly FileModel[],
   lock: Lock | undefined,
@@ -239,7 +252,9 @@ async function protoOf(
   return buildProto(models, lock?.messages ?? EMPTY_LOCK.messages, nameOfFile, complete);
 }
 
-/** Returns the output path of each schema module, if possible. If two collide, those of `first` have precedence. */
+/**
+ * Returns the output path of each schema module. If two modules have the same path, modules in `first` have precedence.
+ */
 function outputPaths(
   { files, out }: GenerateOptions,
   cwd: string,
@@ -274,7 +289,7 @@ function outputPaths(
     for (const each of written) taken.set(each, file);
     paths.set(file, path);
   }
-  // In the order of the files, which determines the ids.
+  // The result is in the order of the files, which determines the ids.
   return new Map(
     all.flatMap((file) => {
       const path = paths.get(file);
@@ -300,12 +315,12 @@ async function openModules(
   return { modules, sources };
 }
 
-/** Converts a name such as `arith.service.ts` to `arith.ts`. */
+/** Returns the name of the generated file for a schema module: `arith.ts` for `arith.service.ts`. */
 function outputName(file: string): string {
   return `${basename(file).replace(/(\.service)?\.[cm]?[jt]sx?$/, "")}.ts`;
 }
 
-/** Returns the lock file and the snapshot next to it. */
+/** Returns the lock file and the snapshot as generated files. */
 function lockFiles(
   path: string,
   lock: Lock,
@@ -321,7 +336,7 @@ function lockFiles(
   ];
 }
 
-/** Reads the existing snapshot. It contains the services of schema modules that are not part of this run. */
+/** Reads the snapshot of earlier runs. It also contains services whose schema modules are not part of this run. */
 function readSnapshot(path: string, report: (diagnostic: Diagnostic) => void): SchemaSnapshot | undefined {
   const text = readText(path);
   if (text === undefined) return undefined;
@@ -338,7 +353,10 @@ function readSnapshot(path: string, report: (diagnostic: Diagnostic) => void): S
   }
 }
 
-/** Line endings are ignored when contents are compared, because version control changes them on Windows. */
+/**
+ * Creates a generated file. Ignores line endings when it compares contents, because version control changes them on
+ * Windows.
+ */
 function outputFile(path: string, text: string): GeneratedFile {
   return { path, text, changed: readText(path)?.replaceAll("\r\n", "\n") !== text };
 }

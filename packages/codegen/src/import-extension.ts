@@ -3,9 +3,9 @@ import type { ImportExtension } from "./print/imports.js";
 import { ts } from "./source/compiler.js";
 
 /**
- * Returns the extension that compiler options require in imports of TypeScript files: `ts` if they allow it; none if a
- * bundler resolves imports and the compiler emits nothing, because some bundlers cannot find a .ts file by the name of
- * a .js file.
+ * Returns the extension for imports of TypeScript files that the compiler options require: "ts" if they allow it.
+ * Returns "none" if a bundler resolves imports and the compiler emits nothing, because some bundlers do not find a .ts
+ * file by the name of a .js file.
  */
 export function importExtensionOf(options: compiler.CompilerOptions): ImportExtension {
   const { allowImportingTsExtensions, rewriteRelativeImportExtensions, noEmit } = options;

@@ -8,7 +8,7 @@ import { type Diagnostic, placeAt } from "./diagnostics.js";
 import { ts } from "./source/compiler.js";
 import { sourcePosition } from "./transpile.js";
 
-/** Explains why the schema module `file` could not be loaded, and where. */
+/** Returns a diagnostic that explains why the schema module `file` could not be loaded, and where. */
 export function loadProblem(file: string, error: unknown): Diagnostic {
   const message = error instanceof Error ? error.message : String(error);
   const parseError = /ParseError:\s*(.*?)\s*\n\s*(.+?):(\d+):(\d+)/s.exec(message);
@@ -33,7 +33,7 @@ export function loadProblem(file: string, error: unknown): Diagnostic {
       }
     );
   }
-  // Transpiled code refers to imports through their module: zod_1.z.string, (0, core_1.rpc).
+  // Transpiled code refers to imports through module objects: zod_1.z.string, (0, core_1.rpc).
   const [firstLine = ""] = message
     .replace(/\b(?:_\w+|\w+_\d+)\.(?=\w)/g, "")
     .replace(/\(0 ?, (\w+)\)/g, "$1")
@@ -46,7 +46,9 @@ export function loadProblem(file: string, error: unknown): Diagnostic {
   };
 }
 
-/** Reports that an await in `file` has not settled. It is located if it is the only one. */
+/**
+ * Returns a diagnostic for an `await` in `file` that did not settle. Its location is known if it is the only `await`.
+ */
 export function unsettledProblem(file: string): Diagnostic {
   const text = readText(file) ?? "";
   const [at, ...others] = awaitsOf(ts.createSourceFile(file, text, ts.ScriptTarget.ES2022, true));
@@ -61,7 +63,7 @@ export function unsettledProblem(file: string): Diagnostic {
   };
 }
 
-/** Returns the positions of `await` outside of functions. */
+/** Returns the positions of `await` expressions outside of functions. */
 function awaitsOf(node: compiler.Node): number[] {
   if (ts.isFunctionLike(node)) return [];
   const isAwait = ts.isAwaitExpression(node) || (ts.isForOfStatement(node) && node.awaitModifier !== undefined);
@@ -70,7 +72,10 @@ function awaitsOf(node: compiler.Node): number[] {
   return isAwait ? [node.getStart(), ...inside] : inside;
 }
 
-/** Explains why the nearest tsconfig.json of `file`, which contains path aliases, could not be read. */
+/**
+ * Returns a diagnostic that explains why the nearest tsconfig.json of `file` could not be read. Its path aliases are
+ * needed.
+ */
 export function configProblem(file: string, error: unknown): Diagnostic {
   const reason = error instanceof Error ? error.message : String(error);
   return {
@@ -90,7 +95,10 @@ function importHelp(specifier: string): string {
   return `Install the package (npm install ${name}), or check its name.`;
 }
 
-/** Describes a mistake in the tsconfig.json of `file`, which may be the cause if an import is not found. */
+/**
+ * Returns a diagnostic for a mistake in the tsconfig.json of `file`, which may be the reason why an import was not
+ * found; undefined if there is none.
+ */
 function brokenConfig(file: string): Diagnostic | undefined {
   const config = ts.findConfigFile(dirname(file), existsSync);
   const error = config === undefined ? undefined : ts.readConfigFile(config, (path) => readText(path)).error;
@@ -104,10 +112,10 @@ function brokenConfig(file: string): Diagnostic | undefined {
   };
 }
 
-/** Packages of names that schemas use, besides core. */
+/** Packages that export names which schemas use, other than core. */
 const MODULES: Readonly<Record<string, string>> = { blob: "@quicrpc/blobs", topic: "@quicrpc/topics" };
 
-/** Returns the remedy for an error that a misspelt name causes. */
+/** Returns the remedy if an error message may be due to a misspelt name. */
 function errorHelp(message: string): Pick<Diagnostic, "help"> {
   const name = /^(?:z\.)?(\w+) is not a function/.exec(message)?.[1];
   const from = name === undefined ? undefined : MODULES[name];
@@ -119,7 +127,7 @@ function errorHelp(message: string): Pick<Diagnostic, "help"> {
   return /^\w+ is not defined/.test(message) ? { help: "Import it, or check its spelling." } : {};
 }
 
-/** Returns the stack frame nearest to the throw that is in the user's own code. */
+/** Returns the location of the innermost stack frame in the user's own code. */
 function placeInStack(file: string, error: unknown): Pick<Diagnostic, "file" | "line" | "column" | "frame"> {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   for (const line of stack.split("\n")) {
@@ -132,7 +140,10 @@ function placeInStack(file: string, error: unknown): Pick<Diagnostic, "file" | "
   return { file };
 }
 
-/** Returns the location in a line of a stack, if it has one: `at f (path:1:2)`, `at path:1:2`, or with a URL. */
+/**
+ * Returns the location in a line of a stack trace, such as `at f (path:1:2)`, `at path:1:2`, or one with a URL;
+ * undefined if there is none.
+ */
 function placeOfFrame(line: string): { path: string; line: number; column: number } | undefined {
   const place = (/^\s*at .*? \((.*)\)$/.exec(line) ?? /^\s*at (?:async )?(.*)$/.exec(line))?.[1] ?? "";
   const [, name = "", row, column] = /^(.*):(\d+):(\d+)$/.exec(place) ?? [];

@@ -11,7 +11,7 @@ import { literalProperties } from "./source/object-literal.js";
 import type { SchemaSource } from "./source/source-file.js";
 import { unknownOption } from "./unknown-option.js";
 
-/** A method for which code can be generated, with the schemas of its messages. */
+/** A valid method, with the schemas of its messages. */
 export interface MethodShape {
   readonly kind: GeneratedKind;
   readonly input: PayloadPart | undefined;
@@ -19,19 +19,19 @@ export interface MethodShape {
   readonly errors: readonly ErrorShape[];
 }
 
-/** A message schema of a method. */
+/** A message schema in a method. */
 export interface PayloadPart {
   readonly schema: unknown;
-  /** Keys that lead to it in the method's schema, such as `["output", "item"]`. */
+  /** Keys that lead to the schema in the method, such as `["output", "item"]`. */
   readonly keys: readonly string[];
-  /** The same path in diagnostics, such as `errors.NOT_FOUND`. */
+  /** Location of the schema for diagnostics, such as `errors.NOT_FOUND`. */
   readonly path: string;
-  /** End of its type's name, such as `Input`, if it has no name of its own. */
+  /** Last part of the type's name, such as `Input`, if the schema has no name of its own. */
   readonly role: string;
-  /** Whether it is `bytes()`, which has no schema. */
+  /** True if the message is `bytes()`, which has no schema. */
   readonly raw: boolean;
   readonly written: Expression | undefined;
-  /** Location for diagnostics if the source of a part is unknown. */
+  /** Syntax node for diagnostics about parts of the schema whose source is unknown. */
   readonly node: SourceNode | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface ErrorShape {
   readonly name: string;
   readonly code: Code;
   readonly details: PayloadPart | undefined;
-  /** Its declaration; undefined if the source does not show it. */
+  /** Syntax node of the error's declaration; undefined if the source does not show it. */
   readonly node: SourceNode | undefined;
 }
 
@@ -49,12 +49,12 @@ export function partsOf({ input, output, errors }: MethodShape): PayloadPart[] {
   return [input, output, ...errors.map(({ details }) => details)].filter((part) => part !== undefined);
 }
 
-/** A mistake in a method, with the source node for its location. */
+/** A mistake in a method, with the syntax node for its location. */
 export type MethodProblem = Pick<Diagnostic, "code" | "message" | "help" | "path"> & {
   readonly node: SourceNode | undefined;
 };
 
-/** Describes `method`. If there are mistakes, reports them and returns undefined. */
+/** Validates `method` and returns its messages. Reports mistakes, and returns undefined if there are any. */
 export function shapeOfMethod(
   method: FoundMethod,
   source: SchemaSource,
@@ -68,7 +68,7 @@ export function shapeOfMethod(
 
   const isNotify = options["type"] === "notify";
   const { type: _type, ...written } = options;
-  // An output of a notification is reported with a separate error.
+  // The output of a notification is reported by a separate error.
   const { output: _output, ...ofNotify } = written;
   const unknown = isNotify ? unknownOption(ofNotify, NOTIFY_OPTIONS) : unknownOption(written, RPC_OPTIONS);
   if (unknown !== undefined) return problem(unknown.name, "unknown-option", unknown.message, unknown.help);
@@ -127,7 +127,7 @@ export function shapeOfMethod(
     const help = "Leave out resumable: a single message is retried, and items with cursors go on by those.";
     return problem("resumable", "resumable-kind", "Only streams whose items have no cursors are resumable.", help);
   }
-  // If only the output streams, an item can only belong to it.
+  // If only the output streams, the name `Item` is unambiguous.
   const item = kind === "server_stream" ? "Item" : "OutputItem";
   const misplaced = cursorProblem(options["cursor"], kind, output);
   if (misplaced !== undefined) return problem("cursor", "invalid-cursor", misplaced.message, misplaced.help);
@@ -159,7 +159,7 @@ const RPC_OPTIONS: readonly string[] = [
 const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery", "priority", "via", "meta"];
 const CURSOR_OPTIONS: readonly string[] = ["field", "predecessor"];
 const ERROR_OPTIONS: readonly string[] = ["code", "details"];
-/** Options whose value is one of a few words. */
+/** Options of methods whose value must be one of a few strings. */
 const WORDS: readonly {
   readonly option: string;
   readonly words: readonly unknown[];
@@ -180,7 +180,7 @@ const WORDS: readonly {
   },
 ];
 
-/** Kind of a method, by the kinds of its input and output. */
+/** Kind of a method, by whether its input and its output are streams. */
 const KINDS: Readonly<Record<Side, Readonly<Record<Side, GeneratedKind>>>> = {
   single: { single: "unary", streams: "server_stream" },
   streams: { single: "client_stream", streams: "duplex" },
@@ -205,7 +205,7 @@ function part(
   return { ...base, schema, keys: [option, "item"], written: item };
 }
 
-/** Returns the first unknown option in the nested options: of the cursor, and of each error. */
+/** Returns the first unknown option inside the option `cursor` or a declared error; undefined if there is none. */
 function unknownInside(method: FoundMethod, source: SchemaSource): MethodProblem | undefined {
   const { cursor, errors = {} } = method.schema as { readonly cursor?: unknown; readonly errors?: object };
   const errorOptions = Object.entries(errors).map(([name, given]: [string, unknown]) => ({
@@ -223,7 +223,7 @@ function unknownInside(method: FoundMethod, source: SchemaSource): MethodProblem
   return undefined;
 }
 
-/** Returns the source node of the option at `path`, or of the innermost option around it that the source shows. */
+/** Returns the syntax node of the option at `path`, or of the innermost enclosing option that the source shows. */
 function nodeAt({ options, node }: FoundMethod, source: SchemaSource, path: readonly string[]): SourceNode | undefined {
   let inside = [...options.values()];
   let found = node;
@@ -241,7 +241,7 @@ function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource):
   const written = literalProperties(source, options.get("errors")?.value);
   return Object.entries(errors).map(([name, { code, details }]) => {
     const property = written.findLast((each) => each.name === name);
-    // The schema of the details is given alone, or together with a code.
+    // The details are given as a schema, or as an object with a code and a schema.
     const inside = literalProperties(source, property?.value).find((each) => each.name === "details");
     const at = property?.node ?? options.get("errors")?.node ?? node;
     const part: PayloadPart = {
@@ -257,7 +257,7 @@ function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource):
   });
 }
 
-/** Returns true if `value` is JSON with a reasonable nesting depth. */
+/** Returns true if `value` is JSON that is nested at most `depth` levels deep. */
 function isJson(value: unknown, depth = 20): boolean {
   if (value === null || typeof value === "string" || typeof value === "boolean") return true;
   if (typeof value === "number") return Number.isFinite(value);
@@ -266,7 +266,7 @@ function isJson(value: unknown, depth = 20): boolean {
   return isPlain && Object.values(value).every((each) => isJson(each, depth - 1));
 }
 
-// Accepts any value, because what the author wrote may not be a payload.
+// The parameter is `unknown`, because what the author has written may be invalid.
 function isStream(payload: unknown): boolean {
   return typeof payload === "object" && payload !== null && isStreamSchema(payload as Payload);
 }

@@ -17,30 +17,32 @@ import type { TypeTable } from "./types/declare.js";
 import type { Declaration, TypeNode } from "./types/node.js";
 import type { AnySchema } from "./types/zod.js";
 
-/** A message: its schema, its type for the sender, its type for the receiver, and its codec. */
+/** A message: its schema, the types of the sender and the receiver, and its codec. */
 export interface MessageModel {
-  /** Undefined for chunks of bytes. */
+  /** The message's schema; undefined if it is `bytes()`. */
   readonly schema: AnySchema | undefined;
-  /** Returns the source of a part of its schema, or of the message; undefined if the source does not show it. */
+  /**
+   * Returns the syntax node of the message's schema or of a schema inside it; undefined if the source does not show it.
+   */
   readonly sourceOf: (part: AnySchema) => SourceNode | undefined;
   readonly sent: TypeNode;
   readonly received: TypeNode;
-  /** Name of its codec. */
+  /** Name of the message's codec in generated code. */
   readonly codec: string;
-  /** Returns the first place in it that plain JSON cannot represent; undefined if there is none. */
+  /** Returns the first place in the message that plain JSON cannot represent; undefined if there is none. */
   readonly jsonProblem: () => JsonPlace | undefined;
 }
 
 /** A place in a message that plain JSON cannot represent. */
 export interface JsonPlace {
-  /** Path such as `input.user.avatar`. */
+  /** Location in the method, such as `input.user.avatar`. */
   readonly path: string;
   readonly reason: string;
-  /** Its source; undefined if the source does not show it. */
+  /** Syntax node of the schema at this place; undefined if the source does not show it. */
   readonly node: SourceNode | undefined;
 }
 
-/** Kinds of methods that can be generated. */
+/** Kinds of methods for which code can be generated. */
 export type GeneratedKind = MethodKind;
 
 /** A declared error of a method. */
@@ -50,80 +52,80 @@ interface ErrorModel {
   readonly details: MessageModel | undefined;
 }
 
-/** A method, ready to be printed. */
+/** A method with all information for generating its code. */
 export interface MethodModel {
   readonly name: string;
   readonly id: number;
-  /** 32-bit hash that differs between versions with different wire formats. */
+  /** 32-bit hash that differs between two versions of the method with different wire formats. */
   readonly fingerprint: number;
   readonly kind: GeneratedKind;
-  /** The topic of the method, if it belongs to one. */
+  /** The topic to which the method belongs; undefined for other methods. */
   readonly topic: TopicOfMethod | undefined;
   readonly docs: string | undefined;
   readonly idempotent: boolean;
-  /** Whether calls leave the server's state unchanged. */
+  /** True if calls do not change the server's state. */
   readonly readOnly: boolean;
-  /** Whether a repeated call does not run again. */
+  /** True if each call has a key, so that the server does not run a repeated call again. */
   readonly once: boolean;
   readonly priority: number | undefined;
   readonly delivery: string | undefined;
   readonly via: Via | undefined;
-  /** The cursor fields of the items; undefined if items have no cursors. */
+  /** Fields of an item that are its cursor; undefined if items have no cursors. */
   readonly cursor: ItemCursor | undefined;
-  /** The blob fields of its messages. */
+  /** Fields of the method's messages whose values are blobs; undefined if there are none. */
   readonly blobs: BlobFields | undefined;
-  /** Whether calls outlive the sessions that carry them. */
+  /** True if calls continue on another session when theirs ends. */
   readonly resumable: boolean;
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
   readonly errors: readonly ErrorModel[];
-  /** Metadata about the method that the schema declares for applications, as JSON. */
+  /** Metadata that the schema declares for applications, as JSON. */
   readonly meta: MethodSchema["meta"];
   readonly tooling: MethodTooling;
 }
 
-/** A service, ready to be printed. */
+/** A service with all information for generating its code. */
 export interface ServiceModel {
-  /** Name of the service on the wire. */
+  /** Name by which peers know the service. */
   readonly name: string;
   readonly id: number;
-  /** Name of the schema module's export. */
+  /** Name of the schema module's export for the service. */
   readonly exportName: string;
   readonly root: SchemaRoot;
-  /** Prefix of the names of its declarations. */
+  /** Prefix of the names of the service's generated declarations. */
   readonly prefix: string;
   readonly docs: string | undefined;
   readonly methods: readonly MethodModel[];
-  /** The parts that are compared with other versions. */
+  /** The properties of the service that are compared with other versions. */
   readonly snapshot: ServiceSnapshot;
-  /** Its declaration; undefined if the source does not show it. */
+  /** Syntax node of the service's declaration; undefined if the source does not show it. */
   readonly node: SourceNode | undefined;
 }
 
-/** All declarations of one schema module. */
+/** Everything that is generated from one schema module. */
 export interface FileModel {
   /** Absolute path of the schema module. */
   readonly schemaFile: string;
   readonly services: readonly ServiceModel[];
   readonly declarations: readonly Declaration[];
-  /** The names and comments of its types. */
+  /** Names and comments of the generated types. */
   readonly types: TypeTable;
-  /** Types that it uses and re-exports from the module that it shares with other files. */
+  /** Names of types in the shared module that this file uses and re-exports. */
   readonly sharedTypes: readonly string[];
   readonly codecs: CodecPlan;
-  /** Findings in its schemas that do not stop the run. */
+  /** Possible mistakes in the schemas, which do not prevent generating. */
   readonly warnings: readonly Diagnostic[];
-  /** Services that the schema module exports but that are generated from another one. */
+  /** Services that the schema module exports but whose code is generated from another module. */
   readonly reexports: readonly Reexport[];
 }
 
-/** A service that a generated file re-exports from another. */
+/** A service that one generated file re-exports from another. */
 export interface Reexport {
-  /** The schema module from which it is generated. */
+  /** The schema module from which the service is generated. */
   readonly schemaFile: string;
-  /** Prefixes of its names in the other file, and in this one. */
+  /** Prefix of the service's names in the other file; `to` is the prefix in this file. */
   readonly from: string;
   readonly to: string;
-  /** Whether it has topics. */
+  /** True if the service has topics. */
   readonly topics: boolean;
 }

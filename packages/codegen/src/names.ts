@@ -1,7 +1,10 @@
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const SERVICE_NAME = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/;
 
-/** Names that clients or handler tables already have, or that would make an object a thenable or change its prototype. */
+/**
+ * Names that a method must not have: names that clients or handler tables use, and those that would make an object a
+ * thenable or change its prototype.
+ */
 const RESERVED_METHODS: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
   "prototype",
@@ -11,7 +14,7 @@ const RESERVED_METHODS: ReadonlySet<string> = new Set([
   "toJSON",
 ]);
 
-/** Global types that generated files use by name, so that their declarations must not shadow them. */
+/** Names of global types that generated files use, and therefore must not declare. */
 export const GLOBAL_TYPES: readonly string[] = (
   "Array ReadonlyArray Record Partial Readonly Exclude NonNullable Map ReadonlyMap Set ReadonlySet Date Promise " +
   "Uint8Array Object String Number Boolean Symbol"
@@ -58,11 +61,11 @@ export function camelCase(text: string): string {
   return pascal.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]+$|^[A-Z]/, (head) => head.toLowerCase());
 }
 
-/** Number of names, at the end of the list, that are printed only for services with topics. */
+/** Number of names at the end of `generatedNames` that are only generated for services with topics. */
 export const TOPIC_NAMES = 3;
 
 /**
- * Returns the names that are printed for a service in addition to its types.
+ * Returns the names of the declarations that are generated for a service, in addition to its types.
  *
  * @param prefix first part of the names
  */
@@ -81,7 +84,7 @@ export function generatedNames(prefix: string): string[] {
   ];
 }
 
-/** Returns the name of the type of a method's errors, as in `ArithDivideError`. */
+/** Returns the name of the type of a method's errors, such as `ArithDivideError`. */
 export function errorTypeName(prefix: string, method: string): string {
   return `${prefix}${pascalCase(method)}Error`;
 }
@@ -94,7 +97,7 @@ export function singular(name: string): string {
   return `${name}Item`;
 }
 
-/** Assigns names that are unique within a generated file. */
+/** Assigns names that are unique in a generated file. */
 export class NameScope {
   readonly #taken = new Set<string>(GLOBAL_TYPES);
 
@@ -107,7 +110,10 @@ export class NameScope {
     return this.#taken.has(name);
   }
 
-  /** Reserves and returns `wanted`; if it is taken, `wanted2`, `wanted3` and so on. The names with `suffixes` must be free too. */
+  /**
+   * Reserves and returns the name `wanted` or, if that is taken, `wanted2`, `wanted3` and so on. The name followed by
+   * each of `suffixes` must be free, too.
+   */
   take(wanted: string, suffixes: readonly string[] = []): string {
     let name = wanted;
     for (let n = 2; [name, ...suffixes.map((suffix) => name + suffix)].some((each) => this.#taken.has(each)); n++) {

@@ -10,23 +10,26 @@ import { SharedModule } from "./shared.js";
 import { emptyAnnotations } from "./source/annotate.js";
 import { type SchemaModule, type Survey, survey } from "./survey.js";
 
-/** The files of one package, including what several of them share. */
+/** The generated files of one package, including the shared module. */
 export interface PackageModel {
   readonly models: readonly FileModel[];
   readonly shared: SharedModule;
 }
 
-/** Inputs of building, in addition to the schema modules. */
+/** Inputs for building packages, in addition to the schema modules. */
 interface BuildOptions {
   readonly ids: IdAssigner;
   readonly target: Target;
-  /** Returns the output path of a schema module. Files of one package can import one another; others cannot. */
+  /**
+   * Returns the path of the file that is generated from a schema module. Only files of the same package can import one
+   * another.
+   */
   readonly outputOf: (schemaFile: string) => string;
-  /** Returns the receiver of errors in a schema module. */
+  /** Returns the function that is called with each error in a schema module. */
   readonly reportOf: (schemaFile: string) => (diagnostic: Diagnostic) => void;
 }
 
-/** Builds the models of the files for `modules`, for one package at a time. */
+/** Builds the models of the files to generate from `modules`, grouped by package. */
 export function buildPackages(modules: readonly SchemaModule[], options: BuildOptions): PackageModel[] {
   const { ids, target, outputOf, reportOf } = options;
   const owners = ownersOf(modules);
@@ -63,7 +66,10 @@ interface Owner {
   readonly prefix: string;
 }
 
-/** Returns the module that owns each service: the one that declares it, or the first that exports it. */
+/**
+ * Returns for each service the module from which it is generated: the one that declares it, otherwise the first that
+ * exports it.
+ */
 function ownersOf(modules: readonly SchemaModule[]): Map<unknown, Owner> {
   const owners = new Map<unknown, Owner>();
   for (const module of modules) {
@@ -74,7 +80,7 @@ function ownersOf(modules: readonly SchemaModule[]): Map<unknown, Owner> {
   return owners;
 }
 
-/** Returns the services that `module` exports but that are generated from others. */
+/** Returns the services that `module` exports but that are generated from other modules. */
 function reexportsOf(module: SchemaModule, owners: ReadonlyMap<unknown, Owner>): Reexport[] {
   return module.services.flatMap(({ schema, prefix, methods }) => {
     const topics = methods.some(({ topic }) => topic !== undefined);
@@ -85,7 +91,10 @@ function reexportsOf(module: SchemaModule, owners: ReadonlyMap<unknown, Owner>):
   });
 }
 
-/** Returns the package directory of a file: the nearest one with a package.json, or the file's own directory. */
+/**
+ * Returns the directory of the package that a file belongs to: the nearest one with a package.json, otherwise the
+ * file's own directory.
+ */
 export function packageOf(file: string): string {
   for (let directory = dirname(file); ; directory = dirname(directory)) {
     if (existsSync(join(directory, "package.json"))) return directory;
@@ -93,7 +102,10 @@ export function packageOf(file: string): string {
   }
 }
 
-/** Returns the path of the file that a package's files share: next to them, or in their closest common directory. */
+/**
+ * Returns the path of the shared module of a package: in the directory `out` or, if there is none, in `generated` in
+ * the closest common directory of the schema modules.
+ */
 export function sharedFileOf(schemaFiles: readonly string[], out: string | undefined): string {
   const directory = out ?? join(commonDirectory(schemaFiles.map((file) => dirname(file))), "generated");
   return join(directory, "_shared.ts");

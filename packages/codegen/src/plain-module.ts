@@ -1,13 +1,13 @@
 import type { ts as compiler } from "ts-morph";
 import { ts } from "./source/compiler.js";
 
-/** Packages that import no module of a project. Their imports are always available. */
+/** Matches packages that do not import modules of the project, so that they can be loaded before those. */
 const PACKAGES = /^(?:zod|@quicrpc\/core)(?:\/|$)/;
 
-/** A line before the code of a module. jiti adds text to the first line. */
+/** First line of a converted module, to which jiti adds text. */
 export const PREFIX: string = '"use strict";\n';
 
-/** TypeScript syntax that is not JavaScript even after types are removed. */
+/** Kinds of TypeScript syntax that are not JavaScript even after types are removed. */
 const UNKNOWN: ReadonlySet<compiler.SyntaxKind> = new Set([
   ts.SyntaxKind.AsExpression,
   ts.SyntaxKind.SatisfiesExpression,
@@ -19,10 +19,11 @@ const UNKNOWN: ReadonlySet<compiler.SyntaxKind> = new Set([
 ]);
 
 /**
- * Converts a module to CommonJS without the compiler, if it only imports names from packages and declares constants, as
- * most schema modules do. All code keeps its position. Much faster than compiling. Returns undefined for other modules.
+ * Converts a module to CommonJS without the compiler, which is much faster. Supports modules that only import names
+ * from packages and declare constants, as most schema modules do; returns undefined for others. All code keeps its
+ * position.
  *
- * @param load function that imports a module, such as `require`
+ * @param load name of the function that imports a module, such as `require`
  */
 export function plainModule(file: compiler.SourceFile, source: string, load: string): string | undefined {
   const exported: string[] = [];
@@ -56,7 +57,9 @@ export function plainModule(file: compiler.SourceFile, source: string, load: str
   return `${PREFIX}${parts.join("")}\nObject.defineProperty(exports, "__esModule", { value: true }); ${assigned}\n`;
 }
 
-/** Converts an import to a declaration of constants; undefined if it imports something other than names from a package. */
+/**
+ * Converts an import to a declaration of constants. Returns undefined if it imports anything but names from a package.
+ */
 function importText(
   { importClause, moduleSpecifier, attributes }: compiler.ImportDeclaration,
   file: compiler.SourceFile,
@@ -76,7 +79,7 @@ function importText(
   return `const { ${names.join(", ")} } = ${load}${moduleSpecifier.getText(file)});`;
 }
 
-/** Returns true if `node` contains no TypeScript syntax. */
+/** Returns true if `node` contains no syntax that only TypeScript has. */
 function isPlain(node: compiler.Node): boolean {
   if (UNKNOWN.has(node.kind) || ts.isTypeNode(node)) return false;
   return ts.forEachChild(node, (child) => (isPlain(child) ? undefined : true)) === undefined;

@@ -4,8 +4,8 @@ import type { GeneratedFile } from "./generate.js";
 import { HEADER } from "./print/header.js";
 
 /**
- * Returns files that an earlier run generated next to `files`, or at `others`, and whose schemas are gone. `files` must
- * be all files of a project. Only files with the generator's header are returned.
+ * Returns generated files, next to `files` or at the paths `others`, whose schemas no longer exist. `files` must be all
+ * generated files of a project. Files without the generator's header are ignored.
  */
 export function findStale(files: readonly GeneratedFile[], others: readonly string[]): string[] {
   const current = new Set(files.map(({ path }) => path));

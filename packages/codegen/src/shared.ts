@@ -10,7 +10,10 @@ import { nameTypes } from "./types/naming.js";
 import type { NamedType } from "./types/node.js";
 import { type AnySchema, canonical } from "./types/zod.js";
 
-/** Types and codecs that several generated files of a package use. It is filled while they are built. */
+/**
+ * The module with types and codecs that several generated files of a package use. It is filled while these files are
+ * built.
+ */
 export class SharedModule {
   readonly types: TypeTable;
   readonly codecs: CodecPlan;
@@ -38,7 +41,7 @@ export class SharedModule {
     this.codecs = new CodecPlan(scope, this.types);
   }
 
-  /** Returns the names that a file must not use because shared declarations have them. */
+  /** Returns the names of shared declarations that a file must not declare itself. */
   namesIn({ graph }: Survey): string[] {
     return [...graph.entries.keys()].flatMap((schema) => {
       const name = this.#named.get(schema)?.name;
@@ -49,12 +52,12 @@ export class SharedModule {
   readonly shareCodec: ShareCodec = (node, label, use) => {
     if (!this.#named.has(canonical(node.schema))) return undefined;
     const shared = this.#nodes.node(node.schema, node.at);
-    // A schema with refinements has a separate node in each file, around the shared one.
+    // A schema with refinements has a node of its own in each file, around the shared node.
     return shared.kind === node.kind ? this.codecs.share(shared, label, use) : undefined;
   };
 }
 
-/** Returns the names of constants that contain schemas; for exported ones, the name of the export. */
+/** Returns the names of constants that contain schemas. For an exported constant, it is the name of the export. */
 export function namesOfConstants(
   exported: ReadonlyMap<unknown, { readonly name: string }>,
   annotations: Annotations,
@@ -63,7 +66,7 @@ export function namesOfConstants(
   return new Map([...names, ...annotations.constants, ...names]);
 }
 
-/** Returns the schemas that more than one of `surveys` uses, in the order of their first use. */
+/** Returns the schemas that more than one file uses, in the order of their first use. */
 function sharedEntries(surveys: readonly Survey[]): Map<AnySchema, GraphEntry> {
   const met = new Map<AnySchema, GraphEntry[]>();
   for (const { graph } of surveys) {

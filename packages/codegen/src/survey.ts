@@ -10,7 +10,7 @@ import type { SchemaRoot } from "./source/schema-root.js";
 import { type GraphRoot, SchemaGraph } from "./types/graph.js";
 import { exportedSchemas } from "./types/naming.js";
 
-/** A loaded schema module, with the services that it exports. */
+/** A schema module that was loaded, with the services that it exports. */
 export interface SchemaModule {
   readonly file: string;
   readonly exports: Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export interface SchemaModule {
   readonly services: readonly FoundService[];
 }
 
-/** Loads the schema module at `file` and finds its services; undefined if a mistake was reported. */
+/** Loads the schema module `file` and finds its services. Reports mistakes, and returns undefined if there are any. */
 export async function openModule(
   file: string,
   loader: ModuleLoader,
@@ -47,23 +47,26 @@ export async function openModule(
   return failed || services.length === 0 ? undefined : { file, exports, source, services };
 }
 
-/** The slot of a whole message. */
+/** Slot of a message as a whole, in tables with the slots of nested schemas. */
 export const WHOLE = "";
 
-/** The parts of the services that are generated from a schema module. */
+/** The services that are generated from one schema module, with all schemas that they use. */
 export interface Survey {
   readonly file: string;
   readonly services: readonly FoundService[];
   readonly shapes: ReadonlyMap<FoundMethod, MethodShape>;
-  /** The schemas that its methods use. */
+  /** Graph of the schemas that the methods use. */
   readonly graph: SchemaGraph;
-  /** The schemas of its messages. */
+  /** Schemas of the methods' messages. */
   readonly payloads: readonly unknown[];
-  /** The schemas that the module exports. */
+  /** Schemas that the module exports. */
   readonly exported: ReadonlyMap<unknown, SchemaRoot>;
 }
 
-/** Visits all messages of `services`, which are generated from `module`; undefined if a mistake was reported. */
+/**
+ * Visits all messages of `services`, which are generated from `module`. Reports mistakes, and returns undefined if
+ * there are any.
+ */
 export function survey(
   { file, exports, source }: SchemaModule,
   services: readonly FoundService[],
@@ -112,7 +115,7 @@ export function survey(
   return failed ? undefined : { file, services, shapes, graph, payloads, exported };
 }
 
-/** Returns the schema of a topic's messages, which is inside one of its methods' schemas. */
+/** Returns the schema of a topic's messages, which is nested in the schema of one of the topic's methods. */
 function messageOfTopic({ schema }: FoundMethod): unknown {
   const { output, input } = schema as { readonly input?: TopicObject; readonly output?: unknown };
   return output === undefined ? input?.shape?.["message"] : undefined;

@@ -7,38 +7,41 @@ import { ts } from "./source/compiler.js";
 
 type Transform = NonNullable<JitiOptions["transform"]>;
 
-/** Syntax that has, or may have, a different meaning in a CommonJS module. Such modules are left to jiti's own transform. */
+/**
+ * Matches syntax that has, or may have, another meaning in a CommonJS module. jiti's own transform handles modules with
+ * such syntax.
+ */
 const BEYOND_COMMONJS = /\bimport\s*[.(]|\b(?:await|require|exports)\b/;
 
 const OPTIONS: compiler.CompilerOptions = {
   module: ts.ModuleKind.CommonJS,
   target: ts.ScriptTarget.ES2022,
-  // jiti's imports are already namespaces.
+  // jiti provides imports as namespaces already.
   esModuleInterop: false,
   isolatedModules: true,
   noResolve: true,
   noLib: true,
-  // The user's compiler checks the types; here it would take too long.
+  // Types are not checked here, because the user's compiler does that, and it takes long.
   noCheck: true,
   removeComments: true,
   experimentalDecorators: true,
 };
 
-/** Parses a module, and may share the result with other readers. */
+/** Parses a module. The implementation may share the result with other readers of the module. */
 export type Parse = (file: string, source: string) => compiler.SourceFile;
 
 const parseAlone: Parse = (file, source) => ts.createSourceFile(file, source, ts.ScriptTarget.ES2022, false);
 
-/** Sources of the last transpiled modules, by file. */
+/** Sources of the modules that were transpiled last, by file. */
 const sources = new Map<string, string>();
-/** Files that were not transpiled. Each of their lines is one further down. */
+/** Files that were converted without the compiler. Their lines in stack traces are one too high. */
 const plainFiles = new Set<string>();
 
-/** Returns the line and column (from 1) in the source for those in a stack trace. */
+/** Converts a line and column in a stack trace (from 1) to those in the source. */
 export function sourcePosition(file: string, line: number, column: number): readonly [line: number, column: number] {
   if (plainFiles.has(file)) return [line - 1, column];
   const source = sources.get(file);
-  // Source maps are expensive and errors are rare, so a map is created on demand.
+  // Source maps are expensive and errors are rare, so a source map is created only when it is needed.
   const map = source === undefined ? undefined : emit(file, parseAlone(file, source), true)?.map;
   if (map === undefined) return [line, column];
   const found = new SourceMap(JSON.parse(map) as SourceMapPayload).findEntry(line - 1, column - 1);
@@ -47,8 +50,8 @@ export function sourcePosition(file: string, line: number, column: number): read
 
 /**
  * Converts TypeScript to CommonJS with the compiler, which is loaded anyway and much faster than jiti's Babel. Returns
- * undefined for modules that Babel has to handle: those that use features beyond CommonJS, and those with syntax
- * errors, which Babel reports.
+ * undefined for modules that Babel must handle: those with features beyond CommonJS, and those with syntax errors,
+ * which Babel reports.
  */
 export function transpile(
   { filename, source, async }: Parameters<Transform>[0],
@@ -67,14 +70,14 @@ export function transpile(
   const code = emit(filename, file, false)?.code;
   if (code === undefined) return undefined;
   sources.set(filename, source);
-  // Only `import` returns the same instances of packages that other code has.
+  // Packages must be loaded by `import`, which returns the same instances that other code has.
   return { code: async === true ? code.replaceAll("require(", IMPORT) : code };
 }
 
-/** First part of an import in code that jiti runs. */
+/** First characters of an import in code that jiti runs. */
 const IMPORT = "await jitiImport(";
 
-/** Returns true if the parser found a syntax error. */
+/** Returns true if the parser has found a syntax error. */
 function hasMistakes(file: compiler.SourceFile): boolean {
   const { parseDiagnostics } = file as { readonly parseDiagnostics?: readonly unknown[] };
   return parseDiagnostics === undefined || parseDiagnostics.length > 0;

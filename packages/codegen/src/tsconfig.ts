@@ -3,7 +3,10 @@ import { dirname, join } from "node:path";
 import type { ts as compiler } from "ts-morph";
 import { ts } from "./source/compiler.js";
 
-/** The compiler options of the nearest tsconfig.json above a file; none if there is none, or if it cannot be read. */
+/**
+ * Reads and caches compiler options: those of the nearest tsconfig.json above a file. They are empty if there is none,
+ * or it cannot be read.
+ */
 export class TsConfigs {
   readonly #byDirectory = new Map<string, compiler.CompilerOptions>();
 
@@ -24,7 +27,7 @@ export class TsConfigs {
 
 function readOptions(config: string): compiler.CompilerOptions {
   const parsed = ts.getParsedCommandLineOfConfigFile(config, undefined, {
-    // Only the options are needed, not the files.
+    // The list of files is not needed, only the options.
     readDirectory: () => [],
     fileExists: existsSync,
     readFile: (path) => readFileSync(path, "utf8"),

@@ -1,13 +1,16 @@
 import { nearest } from "@quicrpc/core/generated";
 
-/** An unknown option in a schema. */
+/** An option in a schema that does not exist. */
 export interface UnknownOption {
   readonly name: string;
   readonly message: string;
   readonly help: string;
 }
 
-/** Returns the first option of `given` that is not in `known`, with the option that was probably meant; undefined if all are known. */
+/**
+ * Returns the first option in `given` that is not in `known`, with the known option that the author probably meant;
+ * undefined if all are known.
+ */
 export function unknownOption(given: object, known: readonly string[]): UnknownOption | undefined {
   const name = Object.keys(given).find((option) => !known.includes(option));
   if (name === undefined) return undefined;

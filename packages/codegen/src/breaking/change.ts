@@ -1,33 +1,33 @@
 /**
- * The effect of a change on users of the earlier version:
+ * Effect of a change on users of the earlier version:
  * - `wire`: messages or calls between the two versions fail;
- * - `source`: programs that compiled with the old client no longer do;
+ * - `source`: programs that compiled with the old client no longer compile;
  * - `validation`: messages of the same shape may now be refused;
  * - `safe`: none of these.
  */
 export type ChangeClass = "wire" | "source" | "validation" | "safe";
 
-/** The classes, the worst first. */
+/** All classes of changes, the most severe first. */
 export const CHANGE_CLASSES: readonly ChangeClass[] = ["wire", "source", "validation", "safe"];
 
-/** A difference between two versions of a service. */
+/** A difference between two versions of a service's schema. */
 export interface Change {
   readonly class: ChangeClass;
-  /** The kind of difference. Stable, for tools. */
+  /** Kind of the difference. Tools can rely on these names. */
   readonly kind: ChangeKind;
   readonly service: string;
   readonly method?: string;
-  /** Location in the method, such as `input.user.tags[]`. */
+  /** Location of the difference in the method, such as `input.user.tags[]`. */
   readonly path?: string;
   readonly message: string;
 }
 
-/** Direction of a message: `input` from clients to servers, `output` back. */
+/** Direction of a message: "input" from clients to servers, "output" from servers to clients. */
 export type Role = "input" | "output";
 
 /**
- * The class of each difference within a message, for input and for output. It is assumed that servers are upgraded
- * first: an input of an old client must suit the new server, and an output of the new server must suit an old client.
+ * Effect of each kind of difference in a message, for input and output. Servers are assumed to be upgraded first: the
+ * new server must accept input of an old client, and an old client must accept output of the new server.
  */
 export const SHAPE_CHANGES = {
   "type-changed": ["wire", "wire"],
@@ -58,7 +58,7 @@ export const SHAPE_CHANGES = {
   "check-changed": ["validation", "validation"],
 } as const;
 
-/** The class of each difference outside messages. */
+/** Effect of each kind of difference that is not in a message. */
 export const METHOD_CHANGES = {
   "service-removed": "wire",
   "service-added": "safe",
@@ -97,8 +97,8 @@ export const METHOD_CHANGES = {
   "proto-field-renamed": "source",
 } as const;
 
-/** Kinds of differences within a message. */
+/** Kinds of differences in a message. */
 export type ShapeChangeKind = keyof typeof SHAPE_CHANGES;
-/** Kinds of differences outside messages. */
+/** Kinds of differences that are not in a message. */
 export type MethodChangeKind = keyof typeof METHOD_CHANGES;
 export type ChangeKind = ShapeChangeKind | MethodChangeKind;

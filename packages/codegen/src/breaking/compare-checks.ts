@@ -2,7 +2,7 @@ import { CHANGING, demandsIn, optionOfKey, WIDENING } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
 import { impliesBound, impliesFormat, impliesStep } from "./implied.js";
 
-/** A difference between the checks of two versions. */
+/** A difference between two versions of the checks on a value. */
 export interface CheckChange {
   readonly kind: "check-tightened" | "check-loosened" | "check-changed";
   readonly message: string;
@@ -10,7 +10,7 @@ export interface CheckChange {
 
 type Value = number | string | undefined;
 
-/** How messages describe each bound. */
+/** Words with which change messages describe each bound. */
 const BOUNDS = [
   ["min", "the minimum"],
   ["above", "the exclusive minimum"],
@@ -18,16 +18,22 @@ const BOUNDS = [
   ["below", "the exclusive maximum"],
 ] as const;
 
-/** How messages describe checks that may occur several times, and how to find out whether other checks imply one. */
+/**
+ * Words with which change messages describe checks that may occur several times, and functions that return true if
+ * other checks imply one.
+ */
 const JOINED = [
   ["multipleOf", "the step", impliesStep],
   ["format", "the format", impliesFormat],
 ] as const;
 
-/** Name of the conditions in `others`, for messages. */
+/** Words with which change messages describe the conditions in `Checks.others`. */
 const OTHERS = "a conversion, an exclusive union, a loose record or the check of a property";
 
-/** Returns the checks of `after` that differ from `before`: stricter, weaker or different ones. Checks that others imply are ignored. */
+/**
+ * Returns the checks that are stricter, weaker or different in `after` than in `before`. Ignores checks that other
+ * checks imply.
+ */
 export function compareChecks(before: Checks = {}, after: Checks = {}): CheckChange[] {
   const changes: CheckChange[] = [];
   const add = (kind: CheckChange["kind"], message: string): void => void changes.push({ kind, message });
@@ -53,11 +59,11 @@ export function compareChecks(before: Checks = {}, after: Checks = {}): CheckCha
   for (const key of optionsIn(before, after)) {
     const [format, name] = optionOfKey(key);
     const [old, now] = [before.options?.[key], after.options?.[key]];
-    // If only one version has the format, that is already reported.
+    // If only one version has the format, the format itself was already reported.
     const isOfBoth = [before, after].every((checks) => demandsIn(checks.format).includes(format));
     if (!isOfBoth || old === now) continue;
     const isWider = WIDENING.has(name);
-    // Without seconds, a time has a different format.
+    // Without `precision`, a time may omit seconds, so it has a different format.
     const isOther = CHANGING.has(name) || (name === "precision" && [old, now].some((each) => String(each) === "-1"));
     const isMore = isOther || (isWider ? old !== undefined : now !== undefined);
     const isLess = isOther || (isWider ? now !== undefined : old !== undefined);

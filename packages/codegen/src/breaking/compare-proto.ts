@@ -1,16 +1,16 @@
 import type { ProtoShape } from "../shape/shape.js";
 import type { MethodChangeKind } from "./change.js";
 
-/** The messages and enums of one version, by name. */
+/** The protobuf messages and enums of one version, by name. */
 type Shapes = Readonly<Record<string, ProtoShape>>;
 
-/** Called for each difference, at a place such as `Row.name`. */
+/** Called for each difference. `path` is the location, such as `Row.name`. */
 type ReportChange = (kind: MethodChangeKind, path: string, message: string) => void;
 
 /**
- * Reports differences between the protobuf messages of two versions that change what bytes mean. Types are compared by
- * their content, because their names are not in messages. Removed fields and values are reserved, so they are no
- * difference here.
+ * Reports differences between the protobuf messages of two versions that change the meaning of encoded bytes. Types are
+ * compared by their content, because names are not encoded. Removed fields and enum values are not reported, because
+ * their numbers are reserved.
  */
 export function compareProto(before: Shapes, after: Shapes, report: ReportChange): void {
   const compared = new Set<string>();
@@ -65,13 +65,13 @@ function compareNumbers(
   }
 }
 
-/** Returns the type of a field without its label. */
+/** Splits the text of a field's type into its label and its name. */
 function partsOf(text: string): { readonly label: string; readonly name: string } {
   const [, label = "", name = text] = /^(map<\w+,|\w+) ([\w.]+)>?$/.exec(text) ?? [];
   return { label, name };
 }
 
-/** Returns what a name stands for on the wire: a scalar or known type, a message, or an enum. */
+/** Returns the wire form of the type with this name: a scalar or well-known type, a message, or an enum. */
 function kindOf(shapes: Shapes, name: string): string {
   const shape = shapes[name];
   return shape === undefined ? name : shape.fields === undefined ? "enum" : "message";

@@ -21,16 +21,19 @@ import {
   tagOf,
 } from "./normal.js";
 
-/** Called for each difference. */
+/** Called for each difference in a message. */
 export type ReportShapeChange = (kind: ShapeChangeKind, path: string, message: string) => void;
 
-/** A shape, with the types that it refers to. */
+/** A shape, and the named types to which it refers. */
 export interface VersionedShape {
   readonly shape: Shape;
   readonly types: ShapeTypes;
 }
 
-/** Reports how the message at `path` differs between two versions. A pair of types is reported at its first occurrence only. */
+/**
+ * Reports the differences between two versions of the message at `path`. The differences of a named type are reported
+ * only where it occurs first.
+ */
 export function compareShapes(
   before: VersionedShape,
   after: VersionedShape,
@@ -44,14 +47,17 @@ class ShapeComparison {
   readonly #oldTypes: ShapeTypes;
   readonly #newTypes: ShapeTypes;
   readonly #report: ReportShapeChange;
-  /** Pairs of shapes that were compared, or are being compared, because types may be recursive. */
+  /**
+   * Pairs of shapes that were compared or are being compared. It prevents endless recursion, since types may be
+   * recursive.
+   */
   readonly #met = new Map<Shape, Set<Shape>>();
 
   constructor(oldTypes: ShapeTypes, newTypes: ShapeTypes, report: ReportShapeChange) {
     this.#oldTypes = oldTypes;
     this.#newTypes = newTypes;
     const reported = new Set<string>();
-    // A check of a union is a check of each of its options.
+    // A check of a union is stored with each of its options, so equal reports are made only once.
     this.#report = (kind, path, message) => {
       const text = `${kind} ${path} ${message}`;
       if (reported.has(text)) return;
@@ -89,7 +95,7 @@ class ShapeComparison {
       this.#report("check-tightened", path, `${describe([each])} is held to other checks now`);
     const several = pairs.size > 1;
     for (const [old, now] of pairs) {
-      // Undeclared fields of a union's option are sent.
+      // The sender of a union sends undeclared fields of its options, too.
       if (newOnes.length > 1 && isStrict(old) && !isStrict(now) && now.shape.kind === "object")
         this.#report("check-loosened", path, `${describe([now])} may have fields that it does not declare`);
       const tag = several ? tagOf(now.shape) : undefined;
@@ -115,7 +121,7 @@ class ShapeComparison {
     }
   }
 
-  /** Keys of a finite set are compared as the fields of a strict object whose values have one type. */
+  /** Compares the keys of two records or maps. A finite set of keys is compared like the fields of a strict object. */
   #keys(before: TableShape, after: TableShape, path: string): void {
     const [old, now] = [this.#finiteKeys(before, this.#oldTypes), this.#finiteKeys(after, this.#newTypes)];
     if (old === undefined || now === undefined) return this.compare(keysOf(before), keysOf(after), `${path}{key}`);
@@ -125,13 +131,16 @@ class ShapeComparison {
       fields: Object.fromEntries(keys.map((key) => [key, isPartial(table) ? { ...any, optional: true } : any])),
       others: "strict",
     });
-    // For keys of both versions, a change of whether they are optional is reported once.
+    // If a key is in both versions, a change of whether keys are optional is reported by the caller.
     const kept = now.filter((key) => old.includes(key));
     const without = (keys: readonly string[]): string[] => keys.filter((key) => !kept.includes(key));
     this.#object(asObject(without(old), before), asObject(without(now), after), path);
   }
 
-  /** Returns the keys of a record with literal keys; undefined for other records, and for maps, which need not contain all keys. */
+  /**
+   * Returns the keys of a record whose keys are literals. Returns undefined for other records and for maps, which need
+   * not contain all keys.
+   */
   #finiteKeys(table: TableShape, types: ShapeTypes): string[] | undefined {
     if (table.kind === "map") return undefined;
     const keys = alternatives(keysOf(table), types).map(({ shape }) => {
@@ -174,7 +183,7 @@ class ShapeComparison {
     this.#others(before.others, after.others, path);
   }
 
-  /** Compares the undeclared keys of objects. */
+  /** Compares how two versions of an object treat undeclared keys. */
   #others(before: Others, after: Others, path: string): void {
     if (typeof before === "object" && typeof after === "object") return this.compare(before, after, `${path}{}`);
     if (typeof before === "object") {
@@ -202,7 +211,7 @@ class ShapeComparison {
       const at = `${path}[${index}]`;
       const isRequired = index < after.required;
       if (before.rest !== undefined) {
-        // Until now it was one of any number of items.
+        // In the old version, the item was one of any number of items.
         const given = isRequired ? item : withoutUndefined(item);
         this.compare(before.rest, given, at);
         if (given !== item) this.#report("type-widened", at, "may now be undefined");
@@ -226,7 +235,10 @@ class ShapeComparison {
   }
 }
 
-/** Returns the type that `shape` refers to, or `shape` itself if it has its own checks, which are compared at each use. */
+/**
+ * Returns the type that a reference refers to. Returns `shape` itself if it is not a reference, or has its own checks,
+ * because those are compared at each use.
+ */
 function definition(shape: Shape, types: ShapeTypes): Shape {
   if (shape.kind !== "ref" || shape.checks !== undefined || shape.more !== undefined) return shape;
   return types[shape.name] ?? shape;
@@ -242,7 +254,7 @@ function isStrict({ shape }: Named): boolean {
   return shape.kind === "object" && shape.others === "strict";
 }
 
-/** Removes undefined from the shape of an optional item. */
+/** Removes the option `undefined` from a union. */
 function withoutUndefined(shape: Shape): Shape {
   return shape.kind === "union"
     ? { ...shape, options: shape.options.filter(({ kind }) => kind !== "undefined") }
@@ -253,7 +265,10 @@ function isTable(shape: Alternative): shape is TableShape {
   return shape.kind === "record" || shape.kind === "map";
 }
 
-/** Returns the kind of an added option. Null, undefined and `any` are kinds of their own, because code seldom depends on them. */
+/**
+ * Returns the kind of difference for an added option. For null, undefined and `any` it is "type-widened", because
+ * programs seldom depend on them.
+ */
 function addition({ shape }: Named): ShapeChangeKind {
   return isPlain(shape) ? "type-widened" : "option-added";
 }
@@ -267,8 +282,8 @@ function isPlain({ kind }: Alternative): boolean {
 }
 
 /**
- * Compares `ones` with `others`. Returns the members whose type is missing in `others`, and the members that must now
- * pass additional checks.
+ * Compares two lists of alternatives. Returns the members of `ones` whose type is missing in `others`, and those that
+ * `others` contains only with additional checks.
  */
 function without(ones: readonly Named[], others: readonly Named[]): [absent: Named[], narrowed: Named[]] {
   const found = (each: Named, ...kinds: readonly string[]): boolean =>
@@ -283,7 +298,7 @@ function describe(ones: readonly Named[]): string {
   return ones.map(({ shape, name }) => describeShape(shape, name)).join(" or ");
 }
 
-/** Matches the alternatives of the old version with the alternatives of the new version. */
+/** Assigns each alternative of the old version to the corresponding one of the new version, if there is one. */
 function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, Named> {
   const pairs = new Map<Named, Named>();
   const taken = new Set<Named>();
@@ -296,7 +311,7 @@ function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, N
       typeName(a) === typeName(b) &&
       a.kind !== "literal" &&
       (a.kind !== "object" || tagOf(a) === undefined || tagOf(b) === undefined),
-    // The only one of its kind on each side: its discriminator may have changed.
+    // If both versions have only one object, the two correspond even if their discriminators differ.
     ({ shape: a }, { shape: b }) =>
       a.kind === "object" && b.kind === "object" && before.length === 1 && after.length === 1,
   ];

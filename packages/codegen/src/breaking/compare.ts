@@ -17,13 +17,16 @@ import { withoutJson } from "./json-shape.js";
 
 /** Options of `compareSnapshots`. */
 export interface CompareOptions {
-  /** True if there are clients over HTTP, such as users of the OpenAPI document, which call by name and in plain JSON. Default false. */
+  /**
+   * True if there are clients over HTTP, such as users of the OpenAPI document. They call methods by name and use plain
+   * JSON. Default: false.
+   */
   readonly http?: boolean;
 }
 
 /**
- * Returns the changes between two versions of a project's services, the worst first. Checks of a service are only
- * compared if both versions have the same format.
+ * Returns the differences between two versions of a project's services, the most severe first. Compares the checks of a
+ * service only if both versions were written in the same snapshot format.
  */
 export function compareSnapshots(
   before: SchemaSnapshot,
@@ -53,7 +56,7 @@ export function compareSnapshots(
     }
     const found: Change[] = [];
     compareServices(name, old, service, now, http, found);
-    // If a check exists in only one version, the other format may be unable to express it.
+    // A check in only one version may be missing in the other because its format cannot express it.
     changes.push(...(old.format === now.format ? found : found.filter(({ kind }) => !kind.startsWith("check-"))));
     compareProto(old.proto ?? {}, now.proto ?? {}, (kind, path, message) => {
       changes.push(change(kind, { service, path }, message));
@@ -108,8 +111,8 @@ function isInProto({ proto = {} }: ServiceSnapshot, service: string, method: str
 }
 
 /**
- * Adds the changes that affect clients over HTTP: there, a method's path contains its name, and some messages have no
- * plain JSON.
+ * Adds the differences that affect clients over HTTP. Their requests contain the name of the method, and plain JSON
+ * cannot represent some messages.
  */
 function compareOverHttp(
   at: Place,
@@ -135,7 +138,7 @@ interface VersionedMethod {
 
 type Place = Pick<Change, "service" | "method" | "path">;
 
-/** Options of methods that are on or off, with the effect of either change. */
+/** Options of methods that are on or off, each with the effect of turning it on or off. */
 const FLAGS = [
   [
     "idempotent",
@@ -161,7 +164,7 @@ function compareMethods(at: Place, before: VersionedMethod, after: VersionedMeth
   const { method: old } = before;
   const { method: now } = after;
   if (old.kind !== now.kind) {
-    // Items of a stream cannot be compared with single messages.
+    // Messages are not compared further, because the items of a stream cannot be compared with single messages.
     changes.push(change("method-kind-changed", at, `it was ${old.kind} and is ${now.kind}`));
     return;
   }
@@ -187,7 +190,10 @@ function compareMethods(at: Place, before: VersionedMethod, after: VersionedMeth
   compareErrors(at, before, after, changes);
 }
 
-/** Old clients continue with stored cursors, and check items by the fields that they know. */
+/**
+ * Compares the cursors of items. Old clients continue streams from stored cursors, and check items by the cursor fields
+ * that they know.
+ */
 function compareCursors(at: Place, old: ItemCursor | undefined, now: ItemCursor | undefined, changes: Change[]): void {
   if (old === undefined && now === undefined) return;
   if (old === undefined) {
@@ -222,7 +228,10 @@ function compareMessages(
   });
 }
 
-/** Compares the values that callers receive. Defaults and conversions may change them although the messages stay the same. */
+/**
+ * Compares the values that callers receive. Defaults and conversions may change these values although the messages stay
+ * the same.
+ */
 function compareResults(at: Place, before: VersionedMethod, after: VersionedMethod, changes: Change[]): void {
   const old = before.method.result ?? before.method.output;
   const now = after.method.result ?? after.method.output;
@@ -264,7 +273,7 @@ function compareErrors(at: Place, before: VersionedMethod, after: VersionedMetho
   }
 }
 
-/** Reports type names that are gone although the type still exists, because programs import types by name. */
+/** Reports type names that no longer exist although the type does, because programs import types by name. */
 function compareTypeNames(service: string, before: ShapeTypes, after: ShapeTypes, changes: Change[]): void {
   const [oldText, newText] = [new CanonicalText(before), new CanonicalText(after)];
   const candidates = Object.keys(after).filter((name) => !Object.hasOwn(before, name));

@@ -3,7 +3,7 @@ import { demandsIn, optionOfKey } from "../shape/checks.js";
 import type { Checks, LiteralValue } from "../shape/shape.js";
 import { impliesBound, impliesFormat, impliesStep } from "./implied.js";
 
-/** Names of zod's string formats. */
+/** Names of zod's string formats that `hasFormat` can test. */
 const FORMATS: ReadonlySet<string> = new Set(
   (
     "base64 base64url cidrv4 cidrv6 cuid cuid2 date datetime duration e164 email emoji guid hex hostname ipv4 ipv6 jwt ksuid mac nanoid time ulid " +
@@ -11,7 +11,7 @@ const FORMATS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Returns true if `value` certainly passes `checks`. Functions of the user are never certain. */
+/** Returns true if `value` is certain to pass `checks`. The result of a user's function is never certain. */
 export function fitsChecks(value: LiteralValue, checks: Checks = {}): boolean {
   const { multipleOf, format, options = {}, patterns = [], custom, lenient, changed, others } = checks;
   if (lenient === true) return true;
@@ -30,7 +30,7 @@ export function fitsChecks(value: LiteralValue, checks: Checks = {}): boolean {
   );
 }
 
-/** Returns checks that only `value` passes (for text, all others of the same length too). */
+/** Returns checks that only `value` passes. For a text, all texts of the same length pass them. */
 function checksOfOnly(value: LiteralValue): Checks {
   if (typeof value === "string") return sized(Array.from(value).length);
   if (typeof value === "number") return { ...sized(value), multipleOf: value };
@@ -42,7 +42,7 @@ function sized(size: number | string): Checks {
   return { min: size, max: size };
 }
 
-/** Returns true if a text has one of zod's formats, with these options. */
+/** Returns true if a text has the zod format `format`, with these options. */
 function hasFormat(text: string, format: string, options: Readonly<Record<string, string>>): boolean {
   if (!FORMATS.has(format)) return false;
   const given = Object.entries(options).flatMap(([key, option]) => {
@@ -58,7 +58,7 @@ function hasFormat(text: string, format: string, options: Readonly<Record<string
   }
 }
 
-/** Converts the stored text of an option to its value. */
+/** Converts the text of a format's option, as stored in a snapshot, to the option's value. */
 function optionOf(name: string, text: string): unknown {
   if (name === "precision") return Number(text);
   return text === "true" || (regexOf(text) ?? text);

@@ -4,7 +4,7 @@ import type { Checks } from "../shape/shape.js";
 
 type Value = number | string;
 
-/** The smallest and the largest number of formats; for bigints as text. */
+/** Least and greatest value of each number format; texts for bigints. */
 const RANGES: ReadonlyMap<string, readonly [least: Value, greatest: Value]> = new Map([
   ["integer", [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]],
   ["int32", [-(2 ** 31), 2 ** 31 - 1]],
@@ -14,11 +14,11 @@ const RANGES: ReadonlyMap<string, readonly [least: Value, greatest: Value]> = ne
   ["float32", [-3.4028234663852886e38, 3.4028234663852886e38]],
   ["float64", [-Infinity, Infinity]],
 ]);
-/** Number formats that include fractions. */
+/** Number formats whose values may have fractions. */
 const FRACTIONAL: ReadonlySet<string> = new Set(["float32", "float64"]);
 const WHOLE = /^-?\d+$/;
 
-/** Returns true if every value that passes `checks` meets this bound. */
+/** Returns true if every value that passes `checks` also passes the bound `key` with `value`. */
 export function impliesBound(checks: Checks, key: "min" | "max" | "above" | "below", value: Value): boolean {
   const sign = key === "min" || key === "above" ? 1 : -1;
   const isWhole = isWholeIn(checks) || typeof value === "string";
@@ -36,7 +36,7 @@ export function impliesStep(checks: Checks, step: string): boolean {
   return [...steps, ...(common === undefined ? [] : [String(common)])].some((each) => isMultiple(each, step));
 }
 
-/** Returns true if every value that passes `checks` has a format, ignoring its options. */
+/** Returns true if every value that passes `checks` has the format `format`, regardless of options. */
 export function impliesFormat(checks: Checks, format: string): boolean {
   if (demandsIn(checks.format).includes(format)) return true;
   const range = RANGES.get(format);
@@ -44,10 +44,13 @@ export function impliesFormat(checks: Checks, format: string): boolean {
   return impliesBound(checks, "min", range[0]) && impliesBound(checks, "max", range[1]);
 }
 
-/** A bound, and whether it excludes the value itself. */
+/** A bound and whether it is exclusive. */
 type Bound = readonly [at: number | bigint, isOpen: boolean];
 
-/** Returns the lower bounds; or, with `sign` -1, the negated upper bounds, which compare in the same way. */
+/**
+ * Returns the lower bounds in `checks`. With `sign` -1, returns the negated upper bounds, which can be compared in the
+ * same way.
+ */
 function boundsOf({ min, max, above, below, format }: Checks, sign: 1 | -1, isWhole: boolean): Bound[] {
   const [closed, open, end] = sign === 1 ? ([min, above, 0] as const) : ([max, below, 1] as const);
   const ranges = demandsIn(format).map((each) => RANGES.get(each)?.[end]);

@@ -13,18 +13,18 @@ import {
 import { compareChecks } from "./compare-checks.js";
 import { fitsChecks } from "./fits-checks.js";
 
-/** One of the types that a shape may have. Each literal value is an alternative of its own. */
+/** One of the types that a shape may have. Each literal value is an alternative. */
 export type Alternative =
   | Exclude<Shape, { readonly kind: "ref" | "union" | "literal" | "never" }>
   | { readonly kind: "literal"; readonly value: LiteralValue; readonly checks?: Checks };
 
-/** A type, with the name under which it was found. */
+/** An alternative, and the name of its type if it has one. */
 export interface Named {
   readonly name: string | undefined;
   readonly shape: Alternative;
 }
 
-/** Returns all alternatives of `shape`, following references. */
+/** Returns all types that a value of `shape` may have, following references and unions. */
 export function alternatives(shape: Shape, types: ShapeTypes, name?: string, depth = 0): Named[] {
   switch (shape.kind) {
     case "ref": {
@@ -56,7 +56,7 @@ export function alternatives(shape: Shape, types: ShapeTypes, name?: string, dep
   }
 }
 
-/** Returns an intersection of objects as one object; undefined if other types are involved. */
+/** Merges the objects of an intersection into one object; returns undefined if one of the parts is not an object. */
 function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ShapeOf<"object"> | undefined {
   const fields: Record<string, Shape> = {};
   let checks: Checks | undefined;
@@ -72,10 +72,13 @@ function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ShapeOf<"obje
   return { kind: "object", fields, ...(checks === undefined ? {} : { checks }) };
 }
 
-/** Intersections of the types of one version, by their text, so that a recursive type leads to the same shape. */
+/**
+ * Cache of intersections, by the types of a version and by their text. A recursive type must always lead to the same
+ * shape.
+ */
 const intersections = new WeakMap<ShapeTypes, Map<string, Shape>>();
 
-/** Returns the intersection of two fields, which is required unless both are optional. */
+/** Returns the intersection of two fields. It is optional only if both are. */
 function intersect(a: Shape, b: Shape, types: ShapeTypes): Shape {
   const both = [a, b].flatMap(intersected).map((part): Shape => {
     const { optional: _, ...required } = part;
@@ -92,7 +95,7 @@ function intersect(a: Shape, b: Shape, types: ShapeTypes): Shape {
   return shape;
 }
 
-/** Returns the parts of an intersection, including those of intersections inside it. */
+/** Returns the parts of an intersection, including the parts of nested intersections. */
 export function partsOf({ left, right }: ShapeOf<"intersection">): Shape[] {
   return [left, right].flatMap((part) => intersected(part));
 }
@@ -101,20 +104,23 @@ function intersected(shape: Shape): Shape[] {
   return shape.kind === "intersection" && shape.checks === undefined ? partsOf(shape) : [shape];
 }
 
-/** Returns how many of the values of `part` belong to `whole`, for types without parts. */
+/**
+ * Returns how many values of the type `part` also belong to the type `whole`, for types that do not contain other
+ * types.
+ */
 export function coverage(whole: Alternative, part: Alternative): "all" | "some" | "none" {
   if (!hasTypeOf(whole, part)) return "none";
   const type = part.kind === "literal" ? typeOf(part.value) : part.kind;
-  // A value that is converted to its own type does not change.
+  // Converting a value to the type that it already has does not change it.
   const checks = whole.checks?.others?.join() === `to ${type}` ? whole.checks.changed : whole.checks;
-  // Invalid values are replaced, so every value belongs to `part`.
+  // `part` accepts every value, because it replaces invalid ones.
   if (part.checks?.lenient === true && checks?.lenient !== true) return "some";
   if (part.kind === "literal" && whole.kind !== "literal") return fitsChecks(part.value, checks) ? "all" : "some";
   const isNarrower = compareChecks(part.checks, checks).some(({ kind }) => kind !== "check-loosened");
   return isNarrower ? "some" : "all";
 }
 
-/** Returns true if the values of `part` have the type of `whole`, ignoring checks. */
+/** Returns true if values of `part` have the type of `whole`, regardless of checks. */
 export function hasTypeOf(whole: Alternative, part: Alternative): boolean {
   if (whole.kind === "any") return true;
   if (part.kind === "intersection" || CONTAINERS.has(part.kind)) return false;
@@ -133,7 +139,10 @@ function withMore(shape: Alternative, more: Checks | undefined): Alternative {
   return more === undefined ? shape : { ...shape, checks: mergeChecks(shape.checks, more) };
 }
 
-/** Returns the fields of an object that identify an alternative: literals, as in a discriminated union. */
+/**
+ * Returns a text of the literal fields by which an object can be identified, as in a discriminated union; undefined if
+ * it has none.
+ */
 export function tagOf(shape: Alternative): string | undefined {
   if (shape.kind !== "object") return undefined;
   const tags = Object.entries(shape.fields).flatMap(([name, field]) =>
@@ -142,7 +151,7 @@ export function tagOf(shape: Alternative): string | undefined {
   return tags.length === 0 ? undefined : tags.sort().join();
 }
 
-/** Describes a type in words. */
+/** Describes a type in words, for messages about changes. */
 export function describeShape(shape: Alternative, name?: string): string {
   if (shape.kind === "literal") {
     const { value } = shape;

@@ -1,25 +1,28 @@
 import { constantOf, factOf, type NodeOf, type SchemaNode, takesAnyKey, unwrapped } from "../schema/node.js";
 import { isTellable } from "./kinds.js";
 
-/** Kinds of nodes for absence, defaults and fallbacks. */
+/** Kinds of schemas that concern absence, defaults and fallbacks. */
 const ABSENCE: ReadonlySet<string> = new Set("optional exactOptional default prefault caught nonOptional".split(" "));
 
 /**
- * Returns the part of `node` that concerns present values. The surrounding object, or the shape, handles absence,
- * defaults and fallbacks.
+ * Returns the schema for values that are present, without wrappers for absence, defaults and fallbacks. The surrounding
+ * object, or the shape, handles those.
  */
 export function present(node: SchemaNode): SchemaNode {
   return unwrapped(node, ABSENCE);
 }
 
-/** Returns the node inside `nullable`, `frozen` or `refined`; undefined for other nodes. */
+/** Returns the schema inside a `nullable`, `frozen` or `refined` schema; undefined for other schemas. */
 export function wrappedIn(node: SchemaNode): SchemaNode | undefined {
   return node.kind === "nullable" || node.kind === "frozen" || node.kind === "refined"
     ? present(node.inner)
     : undefined;
 }
 
-/** Kinds that one function of the runtime reads and another writes, with the ends of the names of these functions. */
+/**
+ * Ends of the names of the runtime functions that read and write a kind of schema, such as "String" for `readString`
+ * and `writeString`.
+ */
 const SCALARS: Readonly<Record<string, string>> = {
   string: "String",
   literal: "String",
@@ -33,13 +36,16 @@ const SCALARS: Readonly<Record<string, string>> = {
   any: "Any",
 };
 
-/** Returns the end of the names of the functions that read and write a scalar, as in `readInt`; undefined for other nodes. */
+/**
+ * Returns the end of the names of the runtime functions that read and write a scalar, such as "Int" for `readInt`;
+ * undefined for other schemas.
+ */
 export function scalarName(node: SchemaNode): string | undefined {
   if (node.kind === "number" && node.checks.some((check) => check.kind === "integer")) return "Int";
   return isCompiled(node) ? SCALARS[node.kind] : undefined;
 }
 
-/** Returns true if `node` has compiled code, and false if its shape reads and writes it. */
+/** Returns true if the schema has compiled code, false if its shape reads and writes it at run time. */
 export function isCompiled(node: SchemaNode): boolean {
   if (node.kind === "literal") {
     return (
@@ -52,14 +58,17 @@ export function isCompiled(node: SchemaNode): boolean {
   return isCompiled(inner) && !(node.kind === "refined" && isConditional(inner));
 }
 
-/** Returns true if inlined code that reads or writes `node` has to compare its value with something. */
+/** Returns true if inlined code for `node` has to test the value, for example against a literal or a check. */
 function isConditional(node: SchemaNode): boolean {
   if (node.kind === "nullable" || node.kind === "frozen") return isConditional(present(node.inner));
   if (node.kind === "literal" || node.kind === "template") return true;
   return node.kind in SCALARS && "checks" in node && node.checks.length > 0;
 }
 
-/** Returns what a writer passes to the checks of a refined node: the result of reading what was written, or the value itself. */
+/**
+ * Returns how a compiled writer runs the checks of a refined schema: "reading" if on the value that the receiver would
+ * read, "value" if on the value itself; undefined if the writer is not compiled.
+ */
 export function checkedBy(node: NodeOf<"refined">): "reading" | "value" | undefined {
   if (!isCompiled(node)) return undefined;
   const inner = present(node.inner);
@@ -71,7 +80,7 @@ function isScalar(node: SchemaNode): boolean {
   return !hasOwnCode(node) && node.kind !== "refined";
 }
 
-/** Returns true if values of `node` may be numbers of any size, as far as compiled code knows. */
+/** Returns true if compiled code has to assume that values of `node` may be numbers. */
 export function mayBeNumber(node: SchemaNode): boolean {
   if (node.kind === "union") return node.options.some(mayBeNumber);
   const inner = wrappedIn(node);
@@ -79,7 +88,7 @@ export function mayBeNumber(node: SchemaNode): boolean {
   return ["number", "bigint", "any"].includes(node.kind) || (!isCompiled(node) && node.kind !== "literal");
 }
 
-/** Returns true if `node` is read and written by functions of its own. */
+/** Returns true if `node` gets its own reader and writer function, instead of inlined code or its shape. */
 export const hasOwnCode: (node: SchemaNode) => boolean = factOf(findOwnCode, false);
 
 function findOwnCode(node: SchemaNode): boolean {
@@ -110,23 +119,29 @@ function findOwnCode(node: SchemaNode): boolean {
   }
 }
 
-/** Returns true for an object that compiled code reads and writes with its undeclared fields. */
+/** Returns true for an object whose compiled code also reads and writes undeclared fields. */
 export function isLoose(node: SchemaNode): boolean {
   return node.kind === "object" && typeof node.others === "object" && hasOwnCode(node);
 }
 
-/** Returns true if values are typed as written. Members of a TypeScript enum have types of their own. */
+/**
+ * Returns true if the type of an enum consists of its values. The members of a TypeScript enum have their own types
+ * instead.
+ */
 export function isPlainEnum(entries: Readonly<Record<string, unknown>> = {}): boolean {
   return Object.entries(entries).every(([key, value]) => key === value);
 }
 
-/** How a field of an object may be absent. */
+/** How a field of an object may be absent, as compiled code handles it. */
 export type Presence = "required" | "optional" | "exactOptional" | "default";
 
-/** Returns how a field may be absent, as far as compiled code knows; otherwise its shape decides. */
+/**
+ * Returns how compiled code handles the absence of a field. In cases that it does not know, the field is required and
+ * its shape handles the rest.
+ */
 export function presenceOf(node: SchemaNode): Presence {
   if (node.kind === "default" && constantOf(node)?.value !== undefined) return "default";
-  // A default somewhere inside takes the place of what is absent.
+  // A nested default replaces the absent value, which only the shape does.
   if (node.optin === "defaulted") return "required";
   if (node.kind === "optional" || node.kind === "exactOptional") return node.kind;
   return node.kind === "nullable" && node.inner.kind === "optional" ? "optional" : "required";

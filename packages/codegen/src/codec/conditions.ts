@@ -4,35 +4,44 @@ import { isCompiled, present } from "./compiled.js";
 import { expression } from "./literals.js";
 import type { CheckNode, SchemaNode } from "../schema/node.js";
 
-/** The statement that leaves the value to its shape. */
+/** Generated statement that throws the mismatch error, so that the shape handles the value. */
 export const MISFIT: string = "return wire.misfit();";
 
-/** Names a constant for a pattern, or for a set of values. */
+/** Returns the name of the constant that contains a regular expression or a set of values. */
 export type PatternName = (constant: RegExp | readonly unknown[], name: string) => string;
 
-/** Most values of a literal that are compared one after the other. */
+/** Maximum number of literal values that generated code compares one after the other. */
 const FEW_VALUES = 16;
 
-/** Conditions that must all hold. */
+/** Conditions of which all must hold, as expressions. */
 type Condition = readonly string[];
 
-/** Returns statements that leave the value `name` to its shape if it fails checks that its reader and writer do not perform themselves. */
+/**
+ * Returns statements that throw the mismatch error if the value of the variable `name` fails a check which the
+ * runtime's readers and writers do not perform.
+ */
 export function refuseMisfit(node: SchemaNode, name: string, patternName: PatternName): string[] {
   return refuse(misfitConditions(node, name, patternName));
 }
 
-/** Returns statements that leave a container to its shape if its size is out of bounds. */
+/**
+ * Returns statements that throw the mismatch error if the size of a container is out of bounds. `size` is an
+ * expression.
+ */
 export function refuseSize(checks: readonly CheckNode[], size: string): string[] {
   return refuse(sizeConditions(checks, size));
 }
 
-/** Returns statements that do so if it has too many parts, before any is read: different parts may become one. */
+/**
+ * Returns statements that throw the mismatch error if a container has more elements than allowed. They run before
+ * elements are read, because reading may merge equal elements.
+ */
 export function refuseExcess(checks: readonly CheckNode[], size: string): string[] {
   const caps = checks.flatMap((check) => (check.kind === "maxSize" || check.kind === "exactSize" ? [check.size] : []));
   return caps.length === 0 ? [] : refuse([[`${size} > ${Math.min(...caps)}`]]);
 }
 
-/** Returns a statement that leaves the value to its shape if any of `conditions` holds; nothing if there are none. */
+/** Returns a statement that throws the mismatch error if any of `conditions` holds; an empty list if there are none. */
 function refuse(conditions: readonly Condition[]): string[] {
   const [only] = conditions;
   if (only === undefined) return [];
@@ -51,7 +60,7 @@ function misfitConditions(node: SchemaNode, name: string, patternName: PatternNa
         .flatMap((check) => checkConditions(check, node.kind, name, patternName))
         .map((each): Condition => [each]);
     case "literal":
-      // Its shape handles what is not compiled.
+      // The shape checks schemas that are not compiled.
       if (!isCompiled(node)) return [];
       if (node.values.length > FEW_VALUES) return [[`!wire.isOneOf(${name}, ${patternName(node.values, "known")})`]];
       return [node.values.map((value) => `${name} !== ${expression(value)}`)];
@@ -74,7 +83,7 @@ function misfitConditions(node: SchemaNode, name: string, patternName: PatternNa
   }
 }
 
-/** Returns the bounds on a container's size. */
+/** Returns the conditions under which a container's size is out of bounds. */
 function sizeConditions(checks: readonly CheckNode[], size: string): Condition[] {
   return checks.flatMap((check): Condition[] => {
     if (check.kind === "minSize") return [[`${size} < ${check.size}`]];
@@ -83,7 +92,7 @@ function sizeConditions(checks: readonly CheckNode[], size: string): Condition[]
   });
 }
 
-/** The comparison with its bound that is true for a value that fails a check. */
+/** For each check with a bound, the comparison that is true for values that fail it. */
 const BEYOND = { atLeast: "<", atMost: ">", moreThan: "<=", lessThan: ">=" } as const;
 
 function checkConditions(check: CheckNode, kind: string, name: string, patternName: PatternName): string[] {
@@ -101,7 +110,7 @@ function checkConditions(check: CheckNode, kind: string, name: string, patternNa
   }
   if (check.kind === "multipleOf") return [`!wire.isMultiple(${name}, ${expression(check.step)})`];
   if (check.kind === "pattern") return [`!${patternName(check.regex, check.format)}.test(${name})`];
-  // Readers and writers of integers check the rest.
+  // `readInt` and `writeInt` check that the number is a safe integer.
   if (check.kind !== "integer" || check.least === undefined) return [];
   return [`${name} < ${check.least}`, `${name} > ${check.most}`];
 }

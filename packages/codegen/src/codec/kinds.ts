@@ -11,7 +11,10 @@ import {
   unwrapped,
 } from "../schema/node.js";
 
-/** The kind of a value as far as it is known without decoding it: by `wire.kindOf` from a JavaScript value, by `wire.kindAt` from its first byte in MessagePack. */
+/**
+ * Kind of a value that is known without decoding it: `wire.kindOf` finds it for a JavaScript value, `wire.kindAt` for
+ * the first byte of a MessagePack value.
+ */
 export type ValueKind = "string" | "number" | "bigint" | "boolean" | "null" | "array" | "object" | "bytes" | "date";
 export type Side = "write" | "read";
 
@@ -21,7 +24,7 @@ const ALL: Readonly<Record<Side, readonly ValueKind[]>> = {
   read: [...SCALARS, "array", "object", "bytes", "date"],
 };
 
-/** The kinds of the values of nodes, by the kind of the node. */
+/** Kinds of values, by kind of schema, when writing and when reading. */
 const KINDS: Readonly<Record<string, Readonly<Record<Side, readonly ValueKind[]>>>> = {
   ...always("string", "string", "template"),
   ...always("bigint", "bigint"),
@@ -30,25 +33,25 @@ const KINDS: Readonly<Record<string, Readonly<Record<Side, readonly ValueKind[]>
   ...always("object", "object", "record", "discriminated", "map"),
   ...always("array", "array", "tuple"),
   any: ALL,
-  // Senders may write integers with 64 bits.
+  // Senders may write an integer as a 64-bit integer.
   number: { write: ["number"], read: ["number", "bigint"] },
   set: { write: ["object"], read: ["array"] },
   date: { write: ["object"], read: ["date"] },
   bytes: { write: ["object"], read: ["bytes"] },
 };
 
-/** Returns the entries of nodes whose values have one kind when writing and when reading. */
+/** Returns table entries for kinds of schemas whose values have the same kind when writing and when reading. */
 function always(kind: ValueKind, ...nodes: readonly string[]): typeof KINDS {
   return Object.fromEntries(nodes.map((node) => [node, { write: [kind], read: [kind] }]));
 }
 
-/** Wrappers around values of the same kinds. */
+/** Kinds of schemas whose values have the kinds of their inner schemas. */
 const TRANSPARENT: ReadonlySet<string> = new Set(["nullable", "frozen", "refined", "union"]);
 const transparentParts = partsInside(TRANSPARENT);
 
 /**
- * Returns the kinds of the values of `node`: those that `wire.kindOf` finds when writing, and `wire.kindAt` when
- * reading. Returns undefined if they are unknown.
+ * Returns the kinds of the values of `node`, as `wire.kindOf` finds them when writing and `wire.kindAt` when reading.
+ * Returns undefined if they are unknown.
  */
 export function kindsOf(node: SchemaNode, side: Side): readonly ValueKind[] | undefined {
   return KINDS_OF[side](node);
@@ -67,27 +70,28 @@ function findKinds(node: SchemaNode, side: Side): readonly ValueKind[] | undefin
   return [...new Set([...(node.kind === "nullable" ? (["null"] as const) : []), ...kinds.flat()])];
 }
 
-/** Returns true if the option at `index` has to be tried, because a later option accepts values of the same kinds. */
+/** Returns true if the option at `index` must be tried, because a later option accepts values of the same kind. */
 export function isTried({ options }: NodeOf<"union">, index: number, side: Side): boolean {
   const own = options[index] && kindsOf(options[index], side);
   return options.slice(index + 1).some((later) => kindsOf(later, side)?.some((kind) => own?.includes(kind)) ?? true);
 }
 
 /**
- * Returns true if compiled code can distinguish the options of a union by their kinds, or by trying them. An option that
- * is tried must not contain another such union, because then values would be read as many times as the product of their
- * options.
+ * Returns true if compiled code can select the option of a union by the kind of a value, or by trying options. An
+ * option that is tried must not contain another union with tried options, because the number of attempts would
+ * multiply.
  */
 export function isTellable(node: NodeOf<"union">): boolean {
   const written = kindsOf(node, "write");
-  // A bigint is one where an option takes bigints, whichever comes first.
+  // If one of the options accepts bigints, a 64-bit integer is read as a bigint, regardless of the order of the
+  // options.
   if (written === undefined) return false;
   const hasBigints = node.options.some((option) => {
     const kinds = kindsOf(option, "write") ?? [];
     return kinds.includes("bigint") && kinds.length < ALL.write.length;
   });
   if (hasBigints && written.includes("number")) return false;
-  // zod takes bytes and dates for objects: the reader of an object does not.
+  // zod accepts bytes and dates as objects, but the compiled reader of an object does not.
   const objects = node.options.findIndex(takesObjects);
   const others = node.options.findLastIndex((option) => {
     const kinds = kindsOf(option, "read");
@@ -102,8 +106,8 @@ export function isTellable(node: NodeOf<"union">): boolean {
 }
 
 /**
- * Returns true if a value of `later` that `earlier` refuses may match `earlier` after it is written, because undeclared
- * keys are not sent. Returns true in doubt.
+ * Returns true if a value that `later` accepts and `earlier` refuses may match `earlier` after it is written, because
+ * undeclared keys are not sent. Also returns true if that cannot be determined.
  */
 function mayMistake(earlier: SchemaNode, later: SchemaNode, compared: ComparedPairs = new Map()): boolean {
   if (earlier === later || !dropsKeys(later) || !isNew(compared, earlier, later)) return false;
@@ -117,10 +121,13 @@ function mayMistake(earlier: SchemaNode, later: SchemaNode, compared: ComparedPa
   });
 }
 
-/** Pairs that one comparison has visited. Each is compared once, which also ends the comparison of recursive schemas. */
+/**
+ * Pairs of schemas that a comparison has visited. Each pair is compared once, so the comparison of recursive schemas
+ * ends.
+ */
 type ComparedPairs = Map<SchemaNode, Set<SchemaNode>>;
 
-/** Adds a pair. Returns false if it was there. */
+/** Adds a pair, and returns false if it was there already. */
 function isNew(compared: ComparedPairs, left: SchemaNode, right: SchemaNode): boolean {
   const others = compared.get(left) ?? new Set();
   if (others.has(right)) return false;
@@ -128,7 +135,10 @@ function isNew(compared: ComparedPairs, left: SchemaNode, right: SchemaNode): bo
   return true;
 }
 
-/** Returns true if no value of `later`, without its undeclared keys, matches `earlier`. Returns false in doubt. */
+/**
+ * Returns true if no value of `later`, without its undeclared keys, matches `earlier`. Returns false if that cannot be
+ * determined.
+ */
 function areDisjoint(earlier: SchemaNode, later: SchemaNode, compared: ComparedPairs = new Map()): boolean {
   if (!isNew(compared, earlier, later)) return false;
   const [a, b] = [bare(earlier), bare(later)];
@@ -147,14 +157,14 @@ function hasKinds(node: SchemaNode): boolean {
   return bare(node).kind === "literal" || kindsOf(node, "write") !== undefined;
 }
 
-/** Returns the schema inside of wrappers that do not change what matches. */
+/** Returns the schema without wrappers that accept the same values. */
 function bare(node: SchemaNode): SchemaNode {
   return unwrapped(node, SAME_VALUES);
 }
 
 const SAME_VALUES: ReadonlySet<string> = new Set(["frozen", "refined"]);
 
-/** Returns the schema of a value that is present and not null. */
+/** Returns the schema of values that are present and not null. */
 function withoutAbsence(node: SchemaNode): SchemaNode {
   return unwrapped(node, MAYBE_ABSENT);
 }

@@ -1,6 +1,6 @@
 import { keyText, quoted } from "../print/text.js";
 
-/** Returns an expression for `value`, which creates a new value at each evaluation. */
+/** Returns a JavaScript expression for `value`. It creates a new value each time it is evaluated. */
 export function expression(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "string") return quoted(value);
@@ -13,7 +13,7 @@ export function expression(value: unknown): string {
   return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
 }
 
-/** Returns the MessagePack of a key in its shortest form, as in the runtime's `Keys`. */
+/** Returns the bytes of an object key as MessagePack in its shortest form, with which the runtime's `Keys` compares. */
 export function keyBytes(name: string): readonly number[] {
   const known = keys.get(name);
   if (known !== undefined) return known;
@@ -28,7 +28,7 @@ export function keyBytes(name: string): readonly number[] {
 
 const keys = new Map<string, readonly number[]>();
 
-/** Returns the MessagePack of the header of a map with `size` entries, fewer than 2^16. */
+/** Returns the bytes of a MessagePack map header with `size` entries, which must be fewer than 2^16. */
 export function mapHeader(size: number): number[] {
   return size < 16 ? [0x80 | size] : [0xde, size >> 8, size & 0xff];
 }

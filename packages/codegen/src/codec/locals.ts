@@ -1,13 +1,13 @@
 import { isIdentifier, isReservedWord, pascalCase } from "../names.js";
 
-/** Names that readers use for their own variables. */
+/** Names of variables that generated readers use. */
 const TAKEN: ReadonlySet<string> = new Set(
   "literal r p b depth wire bytes view left next value item key result undefined Date Map Set Array Object".split(" "),
 );
-/** Names that the generator gives to functions and constants next to readers. */
+/** Matches the names of functions and constants that the generator declares in the same file as readers. */
 const BESIDE = /^(?:read|write|check|make)[A-Z_$]|(?:Pattern|Shape|Codec)\d*$/;
 
-/** Local variable names for the fields of an object that is read: the fields' own names if possible. */
+/** Assigns local variable names to the fields of an object that is read: the field's own name if it is free. */
 export class LocalNames {
   readonly #names = new Map<string, string>();
   readonly #taken = new Set<string>();

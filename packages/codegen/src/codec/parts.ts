@@ -12,7 +12,7 @@ import {
   takesAnyKey,
 } from "../schema/node.js";
 
-/** Returns the places directly inside `node` that its codec needs. */
+/** Returns the positions of the schemas directly inside `node` that its codec needs. */
 export function codecPlaces(node: SchemaNode): Place[] {
   if (node.kind === "template") return [];
   if (node.kind !== "external") {
@@ -23,14 +23,14 @@ export function codecPlaces(node: SchemaNode): Place[] {
   return given === undefined ? [] : [{ slot: "given", part: given }];
 }
 
-/** Returns the nodes at these places. */
+/** Returns the schemas directly inside `node` that its codec needs. */
 export function codecParts(node: SchemaNode): SchemaNode[] {
   return codecPlaces(node).map(({ part }) => part);
 }
 
 /**
- * Returns the node for the input of a schema that zod runs as a whole; undefined if its wire form is the same, as far
- * as that can be known.
+ * Returns the schema for the input of an external schema (one that zod runs as a whole). Returns undefined if the wire
+ * form of the input is not known to differ.
  */
 export const givenOf: (node: NodeOf<"external">) => SchemaNode | undefined = factOf(
   ({ structure }) => findGiven(structure),
@@ -57,34 +57,39 @@ function findGiven(node: SchemaNode): SchemaNode | undefined {
   }
 }
 
-/** Returns true if a value of `node` may have keys that are not sent. */
+/** Returns true if a value of `node`, or a nested value, may have undeclared keys, which are not sent. */
 export const dropsKeys: (node: SchemaNode) => boolean = reaching(
   (node) => node.kind === "object" && node.others === "strip",
 );
 
-/** Returns true if the wire form loses information, because the node contains bigints, maps or sets. */
+/** Returns true if the schema contains bigints, maps or sets, whose wire form loses information. */
 export const saysLess: (node: SchemaNode) => boolean = reaching((node) =>
   node.kind === "literal"
     ? node.values.some((value) => typeof value === "bigint")
     : ["bigint", "map", "set"].includes(node.kind),
 );
 
-/** Returns what a schema that zod runs as a whole makes from plain JSON; undefined if plain JSON cannot represent its values. */
+/**
+ * Returns how an external schema (one that zod runs as a whole) treats plain JSON; undefined if plain JSON cannot
+ * represent its values.
+ */
 export function takenOf({ structure, coerces }: NodeOf<"external">): PlainJson | undefined {
   const { kind } = ownStructure(structure);
   if (coerces) return kind === "date" || kind === "bigint" ? kind : "json";
   return isForeign(structure) ? undefined : "json";
 }
 
-/** Describes a node in the same way as a shape at run time, so that one analysis works for both. */
+/** Describes a schema node in the same form as a shape at run time, so that the same analysis works for both. */
 export function describeNode(node: SchemaNode): Described<SchemaNode> {
   const isWhole = node.kind === "external";
   const form = isWhole ? { kind: node.kind, schema: node.schema, takes: takenOf(node) } : node;
-  // Structures that only zod runs are always inside external ones.
+  // Structures that only zod runs are always inside an external node.
   return { form: form as Described<SchemaNode>["form"], optin: node.optin };
 }
 
-/** Describes a node by its structure, also if zod runs it, unless it accepts values of other types (coercion). */
+/**
+ * Describes a schema node by its structure, even if zod runs it. Exception: a node that coerces values of other types.
+ */
 export function describeStructure(node: SchemaNode): Described<SchemaNode> {
   const form = node.kind === "external" && !node.coerces ? node.structure : node;
   return { form: form as Described<SchemaNode>["form"] };
@@ -97,7 +102,7 @@ const PLAIN: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Returns true if a node accepts values other than plain JSON. */
+/** Returns true if a schema accepts values that plain JSON cannot represent. */
 const isForeign = reaching(
   (node) => !PLAIN.has(node.kind) || (node.kind === "literal" && !node.values.every(isScalar)),
   (node) => {

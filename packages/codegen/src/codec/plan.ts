@@ -8,38 +8,43 @@ import { codecParts, codecPlaces } from "./parts.js";
 import { checkedBy, hasOwnCode, isCompiled, present } from "./compiled.js";
 import { codedOptions } from "./print-union.js";
 
-/** A node with a name: it has one writer, one reader and one shape for all its uses. */
+/** A schema with one named writer, reader and shape for all its uses. */
 export interface NamedCodec {
-  /** Stem of the names of its declarations, as in `writeUser`. */
+  /** The name without prefixes and suffixes: `User` for `writeUser` and `userShape`. */
   readonly name: string;
   readonly node: SchemaNode;
-  /** Whether it has a writer and a reader, or only a shape. */
+  /** True if a writer or reader is generated, false if only a shape. */
   readonly hasCode: boolean;
-  /** Whether it is the node of a whole message. */
+  /** True if the schema is that of a whole message. */
   isPayload: boolean;
-  /** Whether such a message has a brand, which belongs to its method and not to its schema. */
+  /** True if a message with this schema has a brand, which the method adds and the schema itself lacks. */
   isBranded: boolean;
-  /** Directions for which code is printed. */
+  /** Directions for which code is generated. */
   readonly uses: Set<Use>;
-  /** True if it is in the module that several files share. */
+  /** True if the codec is in the module that several files share. */
   readonly isShared: boolean;
 }
 
-/** A direction in which one side handles a message. */
+/** What one side does with a message: write or read it. */
 export type Use = "write" | "read";
 
-/** Plans a codec in the module that several files share, and returns its name; undefined if the node is not shared. */
+/**
+ * Plans the codec of a schema in the shared module, and returns its name. Returns undefined if the schema is used in
+ * one file only.
+ */
 export type ShareCodec = (node: SchemaNode, label: readonly string[], use: Use | undefined) => string | undefined;
 
-/** The codecs of a file, in the order of their first use. */
+/** The codecs to generate for a file, in the order of their first use. */
 export class CodecPlan {
   readonly named: Map<SchemaNode, NamedCodec> = new Map();
   readonly #coded: Readonly<Record<Use, Set<SchemaNode>>> = { write: new Set(), read: new Set() };
   readonly #shaped = new Set<SchemaNode>();
   readonly #open = new Set<SchemaNode>();
-  /** Nodes that are written, and read for the checks on what was written. */
+  /**
+   * Schemas whose values are written and then read back, because checks run on the value that the receiver would read.
+   */
   readonly #readBack: [node: SchemaNode, label: readonly string[]][] = [];
-  /** The first place of each node whose shape is needed. */
+  /** For each schema whose shape is needed, the position of its first use. */
   readonly #places = new Map<SchemaNode, string>();
   readonly #numbers = new Map<SchemaNode, number>();
   readonly #scope: NameScope;
@@ -57,12 +62,12 @@ export class CodecPlan {
     return this.named.size === 0;
   }
 
-  /** The names of the messages' codecs. */
+  /** Names of the codecs of messages. */
   get messages(): string[] {
     return [...this.named.values()].filter(({ isPayload }) => isPayload).map((codec) => namesOf(codec).codec);
   }
 
-  /** Returns true if the type of `node` has brands: the same code may then read values with different brands. */
+  /** Returns true if the type of `node` has brands. The same code may then read values with different brands. */
   hasBrands(node: SchemaNode): boolean {
     return this.#types.hasBrands(node);
   }
@@ -71,7 +76,7 @@ export class CodecPlan {
     return this.#types.typeOf(node, direction);
   }
 
-  /** Plans the codec of a message, and returns its name. */
+  /** Plans the codec of a whole message, and returns its name. */
   payload(node: SchemaNode, label: readonly string[], uses: readonly Use[], isBranded: boolean): string {
     for (const use of uses) this.#visitAll(node, label, use);
     const codec = this.#take(node, label, uses);
@@ -80,7 +85,7 @@ export class CodecPlan {
     return namesOf(codec).codec;
   }
 
-  /** Plans the shared codec of a node, and returns its name. */
+  /** Plans a codec in the shared module, and returns its name. */
   share(node: SchemaNode, label: readonly string[], use: Use | undefined): string {
     this.#visitAll(node, label, use);
     return this.#take(node, label, use === undefined ? [] : [use]).name;
@@ -92,19 +97,20 @@ export class CodecPlan {
   }
 
   /**
-   * @param use direction of the code; undefined if only a shape is needed
-   * @param place place of `node` in another node
+   * Plans the codecs that `node` and the schemas inside it need.
+   * @param use direction of the generated code; undefined if only a shape is needed
+   * @param place position of `node` in its parent, as a unique text
    */
   #visit(node: SchemaNode, label: readonly string[], use: Use | undefined, place?: string): void {
     const uses = use === undefined ? [] : [use];
     if (this.#open.has(node)) {
-      // A recursive shape needs a name.
+      // A recursive shape must have a name, to which it refers.
       this.#take(node, label, hasOwnCode(node) ? uses : []);
       return;
     }
     const seen = use === undefined ? this.#shaped : this.#coded[use];
     if (seen.has(node)) {
-      // A shape that is also used in another place is declared once.
+      // A shape that is used at several positions is declared once.
       const isAgain = place !== undefined && this.#places.get(node) !== place;
       if (use === undefined && isAgain && isComposite(node)) this.#take(node, label, []);
       return;
@@ -133,7 +139,7 @@ export class CodecPlan {
       const partLabel = [...base, ...labelOf(place, node)];
       const isReached = coded?.has(place.part) ?? true;
       this.#visit(place.part, partLabel, isReached ? partUse : undefined, `${this.#numberOf(node)}.${index}`);
-      // Later: a node that is open may be inside.
+      // Visited later, because the node may be inside one that is still being visited.
       if (checked === "reading") this.#readBack.push([place.part, partLabel]);
     }
     this.#open.delete(node);
@@ -180,28 +186,28 @@ export class CodecPlan {
   }
 }
 
-/** Returns true if the shape of a node consists of several shapes. */
+/** Returns true if the shape of a schema contains several other shapes. */
 function isComposite(node: SchemaNode): boolean {
   return node.kind === "object" || codecParts(node).length > 1;
 }
 
 type Declared = "writer" | "reader" | "keys" | "fields" | "shape" | "shapeMaker" | "codec" | "checks";
 
-/** Returns the names of a codec's declarations. */
+/** Returns the names of all declarations that may be generated for a codec. */
 export function namesOf({ name }: Pick<NamedCodec, "name">): Readonly<Record<Declared, string>> {
   const lower = name.charAt(0).toLowerCase() + name.slice(1);
   return {
     writer: `write${name}`,
     reader: `read${name}`,
-    // A constant with the keys of an object that is read.
+    // Constant with the keys of an object, for its reader.
     keys: `read${name}Keys`,
-    // A constant with the fields of an object that is written and may have others.
+    // Constant with the names of an object's fields, for the writer of an object with undeclared fields.
     fields: `write${name}Names`,
     shape: `${lower}Shape`,
-    // A function that creates the shape on demand.
+    // Function that creates the shape when it is first needed.
     shapeMaker: `make${name}Shape`,
     codec: `${lower}Codec`,
-    // A function that runs checks by zod.
+    // Function that runs checks by zod.
     checks: `check${name}`,
   };
 }

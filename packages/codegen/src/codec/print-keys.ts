@@ -1,8 +1,8 @@
 import { hex, offset } from "./literals.js";
 
 /**
- * Returns comparisons of the bytes at `p` with `expected`, four at a time if there are that many; the last four may
- * overlap those before. The functions that they use are added to `used`.
+ * Returns expressions that compare the bytes at `p` with `expected`, four bytes at a time if there are that many; the
+ * last four may overlap with the ones before. Adds the runtime functions that they call to `used`.
  */
 export function comparisons(
   expected: readonly number[],

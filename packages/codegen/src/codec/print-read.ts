@@ -33,7 +33,10 @@ import { comparisons } from "./print-keys.js";
 import { optionsBody, taggedBody } from "./print-union.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** Prints the reader of a node and, unless code is to be short, the keys of an object. */
+/**
+ * Returns the reader function of a schema. For an object also returns the constant with its keys, unless short code was
+ * requested.
+ */
 export function printReader(node: SchemaNode, printer: CodecPrinter): string[] {
   const codec = printer.codecOf(node);
   const type = printer.typeOf(node, "output");
@@ -132,23 +135,24 @@ function bodyOf(node: SchemaNode, type: TypeNode, printer: CodecPrinter): string
   }
 }
 
-/** Returns statements that create a counter of equal hashes, for keys of a Map or Set that may be numbers. */
+/** Returns statements that create a hash collision counter, if the keys of a Map or Set may be numbers. */
 function countKeys(key: SchemaNode): string[] {
   return mayBeNumber(key) ? ["const crowd = wire.keyCrowd(value, left);"] : [];
 }
 
 /**
- * Returns statements that leave the value to its shape if too many of its keys have the same hash.
+ * Returns statements that throw the mismatch error if too many keys have colliding hashes.
  *
- * @param name variable of the last key
+ * @param name variable with the key that was added last
  */
 function refuseCrowd(key: SchemaNode, name: string): string[] {
   return mayBeNumber(key) ? [`if (crowd?.admits(${name}) === false) ${MISFIT}`] : [];
 }
 
 /**
- * Reads an object. The next key is compared, by words, with the key of the next field, because most peers send fields
- * in order. If they differ, reading continues at its `case`. After the cases, `left` is always one too low.
+ * Returns the body of an object's reader. It compares the next key, four bytes at a time, with the key of the next
+ * field, because most peers send fields in order. If they differ, it looks the key up and continues at that field's
+ * `case`. After the cases, `left` is always one too low.
  */
 function orderedBody(node: NodeOf<"object">, type: TypeNode, printer: CodecPrinter): string[] {
   const fields = fieldsOf(node);
@@ -175,7 +179,7 @@ function orderedBody(node: NodeOf<"object">, type: TypeNode, printer: CodecPrint
   ];
 }
 
-/** Reads a field, if its key comes next. If a required field is missing, the cases end. */
+/** Returns the `case` that reads a field if its key comes next. If a required field is missing, the cases end. */
 function fieldCase(
   index: number,
   field: FieldNode,
@@ -191,7 +195,7 @@ function fieldCase(
     return [`case ${index}:`, `  ${indent(body)}`];
   }
   const body = [guard(["left-- === 0", ...comparisons(key, "!==", used)], "||", "break;"), ...reading];
-  // A literal is read into a constant of its case.
+  // A literal is read into a constant inside its case.
   if (isLiteral(node)) return [block(`case ${index}:`, body)];
   return [`case ${index}:`, ...body.map((statement) => `  ${indent(statement)}`)];
 }
@@ -234,7 +238,7 @@ function refuseMissing(fields: readonly FieldNode[], names: LocalNames): string[
   return [guard(missing, "||", MISFIT)];
 }
 
-/** Declares the variable of a field, which may be absent. */
+/** Returns the declaration of the variable for a field that may be absent. */
 function declaration(name: string, node: SchemaNode, printer: CodecPrinter): string {
   return `let ${name}: ${printer.layout(union([localType(node, printer), text("undefined")]))};`;
 }
@@ -244,7 +248,7 @@ function localType(node: SchemaNode, printer: CodecPrinter): TypeNode {
   return node.kind === "any" ? text("unknown") : printer.typeOf(node, "output");
 }
 
-/** Returns the statement that creates the object. */
+/** Returns the statement that creates and returns the object. */
 function result(
   fields: readonly FieldNode[],
   names: LocalNames,
@@ -283,14 +287,15 @@ function resultField({ name, node }: FieldNode, names: LocalNames): string {
 }
 
 /**
- * Returns statements that read the value at `at` into `into` and leave the position after it in `r`.
+ * Returns statements that read the value at the position `at`, assign it to `into`, and set `r.position` to the
+ * position after it.
  *
- * @param name the variable's name
+ * @param name name of the variable
  */
 function read(node: SchemaNode, into: string, name: string, at: string, printer: CodecPrinter): string[] {
   const target = present(node);
   if (into === name && isLiteral(target)) {
-    // TypeScript narrows constants by the condition, but not variables.
+    // TypeScript narrows the type of a constant by the condition, but not that of a variable.
     return [
       readStatement(target, "const literal", at, printer),
       ...refuseMisfit(target, "literal", printer.patternName),
@@ -306,7 +311,7 @@ function readStatement(node: SchemaNode, variable: string, at: string, printer: 
   return assignment(into, readExpression(node, at, printer));
 }
 
-/** Returns true if the value is read by a shape, so that its type is known. */
+/** Returns true if a shape reads the value, so that TypeScript knows its type. */
 function isReadByShape(node: SchemaNode, printer: CodecPrinter): boolean {
   if (printer.called(node) !== undefined) return false;
   const inner = node.kind === "refined" ? undefined : wrappedIn(node);

@@ -18,10 +18,10 @@ import {
 import { codecParts, givenOf, saysLess, takenOf } from "./parts.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** The parts of a printer that shapes need. */
+/** The members of `CodecPrinter` that printing shapes uses. */
 export type ShapePrinter = Pick<CodecPrinter, "patternName" | "schema" | "partShape">;
 
-/** Returns the expression that creates the shape of `node` with functions of `@quicrpc/core/generated`. */
+/** Returns the expression that creates the shape of a schema, with functions of `@quicrpc/core/generated`. */
 export function shapeExpression(node: SchemaNode, printer: ShapePrinter): string {
   const shape = untoldExpression(node, printer);
   if (node.told === undefined) return shape;
@@ -29,7 +29,7 @@ export function shapeExpression(node: SchemaNode, printer: ShapePrinter): string
   return callOf("wire.toldShape", [shape, messageExpression(node.told, node, printer), ...tag]);
 }
 
-/** Returns the expression for a custom message of the schema's author. */
+/** Returns the expression for a custom error message of the schema's author. */
 function messageExpression(told: Told, node: SchemaNode, printer: ShapePrinter): string {
   if ("text" in told) return quoted(told.text);
   const schema = `() => ${printer.schema(node)}`;
@@ -64,7 +64,7 @@ function untoldExpression(node: SchemaNode, printer: ShapePrinter): string {
     }
     case "tuple": {
       const items = arrayOf(node.items.map(of));
-      // A blob is sent as a tuple, which users do not know of.
+      // A blob is sent as a tuple, but error messages call it a blob.
       if (isBlob(node.schema)) return call("tuple", items, "undefined", quoted("blob"));
       return node.rest === undefined ? callOf("wire.tuple", [items]) : call("tuple", items, of(node.rest));
     }
@@ -85,7 +85,7 @@ function untoldExpression(node: SchemaNode, printer: ShapePrinter): string {
       return callOf(name, [of(node.inner), value]);
     }
     case "pipe":
-      // A preprocess function often returns valid values unchanged.
+      // A preprocess function often returns valid values unchanged, so it should receive them in their original form.
       if (isFunction(node.from) && saysLess(node.to))
         return call("preprocessed", printer.schema(node.from), of(node.to));
       break;
@@ -111,16 +111,16 @@ function untoldExpression(node: SchemaNode, printer: ShapePrinter): string {
   return call(NAMES[node.kind] ?? node.kind, ...codecParts(node).map(of), ...checks.flatMap(toldCheck));
 }
 
-/** The functions that are called otherwise than the kind of shape that they make. */
+/** Names of shape functions that differ from the kind of schema. */
 const NAMES: Readonly<Record<string, string>> = { null: "nil", undefined: "nothing" };
 
-/** Returns the arguments of `wire.lazy` and `wire.later` that state whether the shape, which does not exist yet, accepts absence. */
+/** Returns the arguments of `wire.lazy` and `wire.later` that state whether the shape accepts an absent value. */
 export function absenceOf({ optin, optout }: SchemaNode): string[] {
   const absence = optout === undefined ? [optin] : [optin, optout];
   return absence.some((each) => each !== undefined) ? absence.map(expression) : [];
 }
 
-/** Returns a function expression that creates `value`. */
+/** Returns a function expression that creates `value` each time it is called. */
 function thunk(value: unknown): string {
   if (Array.isArray(value) && value.length > 0) return `() => ${arrayOf(value.map(expression))}`;
   const text = expression(value);

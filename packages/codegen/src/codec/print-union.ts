@@ -5,22 +5,22 @@ import { MISFIT } from "./conditions.js";
 import { isTried, kindsOf, type Side, type ValueKind } from "./kinds.js";
 import { isWhole } from "./whole.js";
 
-/** An option for which a union has code. */
+/** An option of a union for which code is generated. */
 interface CodedOption {
   readonly option: SchemaNode;
-  /** Kinds of values for which it is tried. */
+  /** Kinds of values for which the option is tried. */
   readonly kinds: readonly ValueKind[];
-  /** Whether the options that follow are tried if its code refuses a value. */
+  /** True if the following options are tried when this option's code refuses a value. */
   readonly isTried: boolean;
 }
 
-/** Returns the options of a union that have code: values of some kind reach them. */
+/** Returns the options of a union for which code is generated: those that values of at least one kind can reach. */
 export function codedOptions(node: NodeOf<"union">, side: Side): CodedOption[] {
   const decided = new Set<ValueKind>();
   return node.options.flatMap((option, index) => {
     const kinds = (kindsOf(option, side) ?? []).filter((kind) => !decided.has(kind));
     if (kinds.length === 0) return [];
-    // If the code of an option may refuse what its shape accepts, a misfit leaves the union to its shape.
+    // If the code of an option refuses a value that its shape accepts, the whole union is left to its shape.
     const isSkipped = isTried(node, index, side) && isWhole(option, side === "read");
     if (!isSkipped) for (const kind of kinds) decided.add(kind);
     return [{ option, kinds, isTried: isSkipped }];
@@ -28,9 +28,9 @@ export function codedOptions(node: NodeOf<"union">, side: Side): CodedOption[] {
 }
 
 /**
- * Returns the body of the writer or the reader of a union: it tries each option in turn, if the value is of its kind.
+ * Returns the body of a union's writer or reader. It tries each option in turn whose kind fits the value.
  *
- * @param bodyOf returns the statements for a value of an option, which return
+ * @param bodyOf returns the statements for an option; they end with a return
  */
 export function optionsBody(node: NodeOf<"union">, side: Side, bodyOf: (option: SchemaNode) => string[]): string[] {
   const isRead = side === "read";
@@ -61,10 +61,10 @@ export function optionsBody(node: NodeOf<"union">, side: Side, bodyOf: (option: 
 }
 
 /**
- * Returns the body of the writer or the reader of a discriminated union.
+ * Returns the body of the writer or reader of a discriminated union.
  *
- * @param tag expression for the discriminator
- * @param call returns the call that writes or reads a value of an option
+ * @param tag expression for the value of the discriminator
+ * @param call returns the expression that writes or reads a value of an option
  */
 export function taggedBody(node: NodeOf<"discriminated">, tag: string, call: (option: SchemaNode) => string): string[] {
   const cases = optionsOf(node).flatMap(({ values, node: option }) => [

@@ -9,7 +9,10 @@ import { namesOf } from "./plan.js";
 import { optionsBody, taggedBody } from "./print-union.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** Prints the writer function of a node and, for an object that allows other properties, a constant with the names of its declared fields. */
+/**
+ * Returns the writer function of a schema. For an object that allows undeclared properties, also returns a constant
+ * with the names of its fields.
+ */
 export function printWriter(node: SchemaNode, printer: CodecPrinter): string[] {
   const name = namesOf(printer.codecOf(node)).writer;
   const parameters = ["b: Uint8Array", "p: number", `value: ${printer.givenType(node)}`, ...depthParameter(node)];
@@ -110,7 +113,7 @@ function objectBody(node: NodeOf<"object">, printer: CodecPrinter): string[] {
     for (const field of absentable) lines.push(`if (${isThere(field)}) count++;`);
     lines.push("p = wire.writeMapHeader(b, p, count);");
   }
-  // Undeclared keys of a strict object are detected by counting; the slow path names them.
+  // Undeclared keys of a strict object are detected by counting. The shape then finds their names.
   if (strict) {
     const count = absentable.length === 0 ? String(required) : "count";
     lines.push(`if (wire.countOf(value) !== ${count}) ${MISFIT}`);
@@ -146,7 +149,7 @@ function stores(bytes: readonly number[]): string[] {
   return bytes.map((byte, index) => `b[${offset("p", index)}] = ${hex(byte)};`);
 }
 
-/** Returns statements that write `value` at `at` and leave the position after it in `p`. */
+/** Returns statements that write `value` at the position `at` and assign the position after it to `p`. */
 function write(node: SchemaNode, value: string, at: string, printer: CodecPrinter): string[] {
   const target = present(node);
   return [
@@ -176,7 +179,7 @@ function requireClass(name: "Map" | "Set"): string {
   return `if (!(value instanceof ${name})) ${MISFIT}`;
 }
 
-/** Writes a value, and has zod run its checks. */
+/** Returns the expression that writes a value and runs its checks by zod. */
 function checkedExpression(
   node: NodeOf<"refined">,
   value: string,

@@ -18,35 +18,38 @@ import { SameCodecs } from "./same.js";
 import { printWriter } from "./print-write.js";
 import { isWhole } from "./whole.js";
 
-/** Names of imports in a file. Using a name records that it has to be imported. */
+/** Names of the imports in a file. Asking for a name adds the import. */
 export interface CodecNames extends TypeNames {
   /** Returns the run-time expression for an export of a schema module. */
   value(root: SchemaRoot): string;
-  /** Returns the name of a declaration that several files share. */
+  /** Returns the name of a declaration in the shared module. */
   shared(name: string): string;
 }
 
-/** Prints the codecs of a service file, or the shared codecs. */
+/** Prints the codecs of a service's file, or of the shared module. */
 export class CodecPrinter {
-  /** Keyword before the functions: `export` if other files use them. */
+  /** Keyword before functions: `export ` if other files use them. */
   readonly exported: "" | "export ";
   readonly #plan: CodecPlan;
   readonly #same: SameCodecs;
   readonly #names: CodecNames;
-  /** True for short instead of fast code. If bundles should be small, explanations are left out as well. */
+  /**
+   * True to generate short code instead of fast code. If bundles should be small, codecs also do not explain
+   * mismatches.
+   */
   readonly short: boolean;
   readonly #explain: boolean;
   readonly #patterns = new Map<string, { readonly name: string; readonly regex: string }>();
   readonly #declared = new Set<SchemaNode>();
-  /** Nodes whose checks zod runs. */
+  /** Schemas for which a function is generated that runs their checks by zod. */
   readonly #checked = new Set<SchemaNode>();
   readonly #branded = new Map<SchemaNode, boolean>();
-  /** Codecs whose shapes are referred to. */
+  /** Codecs to whose shapes the printed code refers. */
   readonly #shaped = new Set<NamedCodec>();
-  /** The node whose functions are being printed. */
+  /** The schema whose functions are being printed. */
   #current: SchemaNode | undefined;
 
-  /** @param explain whether codecs explain why a message does not match */
+  /** @param explain true if codecs explain why a message does not match */
   constructor(plan: CodecPlan, names: CodecNames, explain: boolean, isShared = false) {
     this.#plan = plan;
     this.#same = new SameCodecs(plan);
@@ -56,12 +59,13 @@ export class CodecPrinter {
     this.exported = isShared ? "export " : "";
   }
 
-  /** Prints the messages' codecs, to which descriptors refer, and then the code that they use. */
+  /** Returns the code: the codecs of messages, to which method descriptors refer, and all code that they use. */
   print(): string[] {
     const all = [...this.#plan.named.values()];
-    // Other files refer to exported codecs by name.
+    // Exported codecs are all printed, because other files refer to them by name.
     const codecs = all.filter((codec) => this.#first(codec) === codec);
-    // Without explanations, few shapes are needed. For shared codecs, the uses in other files are unknown.
+    // Without explanations, few shapes are needed. For shared codecs, shapes are printed for all, because other files
+    // may use them.
     const early = this.#explain || this.exported !== "" ? this.#shapes(codecs) : undefined;
     const code = codecs.filter(({ hasCode, isShared }) => hasCode && !isShared).flatMap((codec) => this.#code(codec));
     const messages = all.filter((codec) => codec.isPayload).map((codec) => this.#message(codec));
@@ -77,7 +81,7 @@ export class CodecPrinter {
     return codec && this.#first(codec);
   }
 
-  /** Returns the codec whose declarations `codec` uses. */
+  /** Returns the codec whose declarations `codec` uses. It is another one if that has identical code. */
   #first(codec: NamedCodec): NamedCodec {
     return this.exported === "" ? this.#same.of(codec) : codec;
   }
@@ -88,28 +92,28 @@ export class CodecPrinter {
     return codec;
   }
 
-  /** Returns the codec whose functions read and write `node`; undefined if the code is inlined. */
+  /** Returns the codec whose functions read and write `node`; undefined if its code is inlined. */
   called(node: SchemaNode): NamedCodec | undefined {
     const codec = this.named(node);
-    // A scalar message has functions too, which contain the inlined code.
+    // The functions of a scalar message contain the code that is inlined elsewhere.
     const isOwnBody = this.#current === node && !hasOwnCode(node);
     return codec?.hasCode === true && !isOwnBody ? codec : undefined;
   }
 
   /**
-   * Returns the last argument of calls that read or write `node` within the current function: the number of levels
-   * left, if they are counted.
+   * Returns the last argument of calls that read or write `node` in the current function: the number of remaining
+   * nesting levels, if they are counted.
    */
   levels(node: SchemaNode): string[] {
     return this.#current !== undefined && isDeep(node) ? [depthInside(this.#current)] : [];
   }
 
-  /** The same argument for values without a schema. */
+  /** Last argument of calls that read or write a value without a schema. */
   get levelsOfAny(): string[] {
     return this.#current !== undefined && isDeep(this.#current) ? [depthInside(this.#current)] : [];
   }
 
-  /** Returns the expression for the shape of a part. Named parts are referred to by name. */
+  /** Returns the expression for the shape of a nested schema: its name, if it has one. */
   partShape(node: SchemaNode): string {
     const codec = this.named(node);
     if (codec === undefined) return shapeExpression(node, this);
@@ -120,7 +124,7 @@ export class CodecPrinter {
   typeOf(node: SchemaNode, direction: Direction): TypeNode {
     let isBranded = this.#branded.get(node);
     if (isBranded === undefined) this.#branded.set(node, (isBranded = this.#plan.hasBrands(node)));
-    // Brands exist only in types: a value that was read has none until one is added.
+    // Brands exist only in types. The type of a value that was read has none until one is added.
     if (!isBranded) return this.#plan.typeOf(node, direction);
     return node.kind === "record" ? generic("Record", text("string"), text("any")) : text("any");
   }
@@ -129,20 +133,23 @@ export class CodecPrinter {
     return type.print(this.#names);
   }
 
-  /** Returns the type that the writer of `node` accepts. The writer does not change the value. */
+  /**
+   * Returns the type that the writer of `node` accepts. Its parts are readonly, because the writer does not change the
+   * value.
+   */
   givenType(node: SchemaNode): string {
     const type = this.typeOf(node, "input");
     return this.layout(takesLists(node) ? readonlyType(type) : type);
   }
 
-  /** Returns the expression for the user's schema of `node`. */
+  /** Returns the expression for the user's zod schema. */
   schema({ at }: SchemaNode): string {
     if (at === undefined) throw new Error("A schema was printed whose place is not known.");
     const root = this.#names.value(at.root);
     return at.keys.length === 0 ? root : callOf("wire.schemaAt", [root, arrayOf(at.keys.map(expression))]);
   }
 
-  /** Returns the name of the function that runs the checks of `node` by zod. */
+  /** Returns the name of the function that runs the checks of a schema by zod. */
   checks(node: SchemaNode): string {
     this.#checked.add(node);
     return namesOf(this.codecOf(node)).checks;
@@ -179,7 +186,7 @@ export class CodecPrinter {
     return name;
   };
 
-  /** Declares the shape of `codec`, after the shapes that it consists of. */
+  /** Adds the declaration of a codec's shape to `into`, after the shapes that it contains. */
   #declare(codec: NamedCodec, into: string[], open: Set<SchemaNode>): void {
     const { node } = codec;
     if (this.#declared.has(node) || open.has(node)) return;
@@ -191,14 +198,14 @@ export class CodecPrinter {
     this.#declared.add(node);
   }
 
-  /** Returns the shapes of `codecs`, each after those that it consists of. */
+  /** Returns the declarations of the shapes of `codecs`, each after the shapes that it contains. */
   #shapes(codecs: readonly NamedCodec[]): string[] {
     const shapes: string[] = [];
     for (const codec of codecs) this.#declare(codec, shapes, new Set());
     return shapes;
   }
 
-  /** Prints the shape of `codec`. If it may be unused, it is printed so that a bundler can drop it. */
+  /** Returns the declaration of a codec's shape. If it may be unused, it is written so that a bundler can drop it. */
   #shape(codec: NamedCodec): string[] {
     const shape = shapeExpression(codec.node, this);
     const head = `${this.exported}const ${namesOf(codec).shape}: wire.Shape`;
@@ -241,7 +248,7 @@ export class CodecPrinter {
       this.#explain || !isWhole(codec.node)
         ? callOf(makerOf(write, read), [`() => ${this.shape(codec)}`, ...write, ...read])
         : callOf("wire.bare", [quoted(codec.name), ...(write.length === 0 ? ["undefined"] : write), ...read]);
-    // Unused directions of a codec have no type.
+    // If a codec is not used in a direction, the type for it is not needed.
     const types = [
       read.length > 0 && write.length === 0 ? text("unknown") : this.typeOf(codec.node, "input"),
       read.length === 0 ? text("never") : codec.isBranded ? text("any") : this.typeOf(codec.node, "output"),
@@ -252,14 +259,14 @@ export class CodecPrinter {
   }
 }
 
-/** Returns true if values of `node` are arrays, sets or maps, or may be. */
+/** Returns true if values of `node` are or may be arrays, sets or maps. */
 const takesLists = reaching(({ kind }) => LISTS.has(kind) || kind === "map", partsInside(new Set(["union"])));
 
 function makerOf(write: readonly string[], read: readonly string[]): string {
   return write.length === 0 ? "wire.decoder" : read.length === 0 ? "wire.encoder" : "wire.codec";
 }
 
-/** Removes the escape of a hyphen at the end of a class, which is only needed with the flag `v`. */
+/** Removes the escape of a hyphen at the end of a character class, which is only needed with the flag `v`. */
 function withoutIdleEscapes(regex: string): string {
   return /v\w*$/.test(regex.slice(regex.lastIndexOf("/"))) ? regex : regex.replace(/(?<!\\)((?:\\\\)*)\\-\]/g, "$1-]");
 }

@@ -2,11 +2,11 @@ import type { SchemaNode } from "../schema/node.js";
 import type { CodecPlan, NamedCodec, Use } from "./plan.js";
 import { shapeExpression } from "./print-shape.js";
 
-/** Finds codecs with identical code, so that it is printed once. */
+/** Finds codecs that would have identical code, so that it is generated once. */
 export class SameCodecs {
   readonly #plan: CodecPlan;
   readonly #keys = new Map<SchemaNode, number | undefined>();
-  /** A number for each distinct description. */
+  /** A number for each distinct description of a schema. */
   readonly #numbers = new Map<string, number>();
   readonly #first = new Map<number, NamedCodec>();
   readonly #uses = new Map<NamedCodec, ReadonlySet<Use>>();
@@ -25,7 +25,7 @@ export class SameCodecs {
     }
   }
 
-  /** Returns the directions in which `codec`, or any codec with the same code, is used. */
+  /** Returns the directions in which a codec, or one with identical code, is used. */
   usesOf(codec: NamedCodec): ReadonlySet<Use> {
     return this.#uses.get(codec) ?? codec.uses;
   }
@@ -36,7 +36,10 @@ export class SameCodecs {
     return (key === undefined ? undefined : this.#first.get(key)) ?? codec;
   }
 
-  /** Returns a number that nodes with identical code share; undefined for a node that equals only itself, such as one that zod runs. */
+  /**
+   * Returns a number that is equal for schemas with identical code; undefined for a schema whose code cannot be shared,
+   * such as one that zod runs.
+   */
   #keyOf(node: SchemaNode): number | undefined {
     if (this.#keys.has(node)) return this.#keys.get(node);
     // A recursive schema is identified by its name.
@@ -57,13 +60,13 @@ export class SameCodecs {
     };
     const shape = shapeExpression(node, {
       patternName: String,
-      // Only the schema has all information about it.
+      // Details that only the zod schema contains distinguish the code.
       schema: own,
       partShape: (part) => (isOwn ? "" : (this.#keyOf(part)?.toString() ?? own())),
     });
     if (isOwn) return undefined;
     const types = (["input", "output"] as const).map((direction) => this.#plan.typeOf(node, direction));
-    // Types that only the schema determines may differ although the code is the same.
+    // A type that zod infers may differ although the code is identical.
     if (types.some(({ opaque }) => opaque === "inferred")) return undefined;
     return [shape, node.optin, node.optout, ...types.map(({ text, opaque }) => text ?? opaque)].join(" ");
   }

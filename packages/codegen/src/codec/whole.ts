@@ -2,10 +2,10 @@ import { hasOwnCode, present, presenceOf, scalarName } from "./compiled.js";
 import { partsOf, type SchemaNode } from "../schema/node.js";
 
 /**
- * Returns true if compiled code accepts every valid value of `node`, so that a shape would only explain mismatches.
- * Returns false in doubt.
+ * Returns true if compiled code accepts every valid value of `node`, so that its shape would only explain mismatches.
+ * Returns false if that cannot be determined.
  *
- * @param withUndefined whether a valid value may have optional properties that are present but undefined
+ * @param withUndefined true if a valid value may have optional properties that are present but undefined
  */
 export function isWhole(node: SchemaNode, withUndefined = false, open: Set<SchemaNode> = new Set()): boolean {
   if (open.has(node)) return true;
@@ -23,7 +23,10 @@ export function isWhole(node: SchemaNode, withUndefined = false, open: Set<Schem
   );
 }
 
-/** @param strict whether code refuses a property that is present but undefined */
+/**
+ * Returns true if the compiled code of an object accepts every valid value of a field.
+ * @param strict true if the code refuses a property that is present but undefined
+ */
 function isWholeField(node: SchemaNode, strict: boolean, whole: (part: SchemaNode) => boolean): boolean {
   if (presenceOf(node) === "required") return whole(node);
   if (strict || node.kind === "nullable" || !("inner" in node)) return false;

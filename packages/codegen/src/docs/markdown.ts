@@ -3,7 +3,7 @@ import type { PackageModel } from "../packages.js";
 import { type Declaration, plainNames } from "../types/node.js";
 import { printDeclaration } from "../print/declarations.js";
 
-/** Prints a reference of the services of `packages` as Markdown. */
+/** Returns a reference of the services in `packages`, in Markdown. */
 export function printMarkdown(packages: readonly PackageModel[], title: string): string {
   const models = packages.flatMap((each) => each.models);
   const shared = packages.flatMap((each) => each.shared.types.declarations);
@@ -61,7 +61,7 @@ function row(name: string, message: MessageModel | undefined): string {
   return `| ${name} | ${message === undefined ? "none" : code(type(message))} |\n`;
 }
 
-/** Prints one entry of a method's metadata as a row. */
+/** Returns a table row for one entry of a method's metadata. */
 function said([key, value]: [string, unknown]): string {
   return `| ${code(key)} | ${code(typeof value === "string" ? value : JSON.stringify(value))} |\n`;
 }

@@ -8,13 +8,13 @@ import {
 import { type Diagnostic, sourcePlaceOf } from "../diagnostics.js";
 import type { FileModel, JsonPlace, MessageModel, MethodModel } from "../model.js";
 
-/** Fields of a document that concern all services. */
+/** Title, version and description of a generated document. */
 export interface DocumentInfo {
   readonly title: string;
   readonly version: string;
 }
 
-/** Prints an OpenAPI document of the services over HTTP. Methods reported by `withoutJson` are left out. */
+/** Returns the OpenAPI document of the services over HTTP, as JSON. Omits the methods that `withoutJson` reports. */
 export function printOpenApi(models: readonly FileModel[], info: DocumentInfo): string {
   const services = models.flatMap(({ services }) =>
     services.map(({ name, docs, methods }): DescribedService => {
@@ -25,7 +25,10 @@ export function printOpenApi(models: readonly FileModel[], info: DocumentInfo): 
   return `${JSON.stringify(openApiDocument(services, { info }), undefined, 2)}\n`;
 }
 
-/** Returns warnings about methods whose messages plain JSON cannot represent: they are served in MessagePack only. */
+/**
+ * Returns warnings about methods whose messages plain JSON cannot represent, so that HTTP clients must use MessagePack
+ * for them.
+ */
 export function withoutJson(models: readonly FileModel[]): Diagnostic[] {
   return models.flatMap(({ services, schemaFile }) =>
     services.flatMap((service) =>

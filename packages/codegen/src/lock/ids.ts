@@ -1,21 +1,24 @@
 import { defaultServiceId } from "@quicrpc/core/generated";
 import { type Lock, serviceOf } from "./lock.js";
 
-/** Assigns the ids of services and methods on the wire. */
+/** Assigns ids to services and methods. Peers identify them by these ids. */
 export interface IdAssigner {
-  /** Returns 1 to 2^16-1. */
+  /** Returns the id of a service, from 1 to 2^16-1. */
   serviceId(service: string): number;
-  /** Returns ids from 1 to 2^14-1 for `methods`, which are in order of declaration. */
+  /** Returns the ids of `methods`, from 1 to 2^14-1. The methods are in the order of their declaration. */
   methodIds(service: string, methods: readonly string[]): ReadonlyMap<string, number>;
 }
 
-/** Assigns services the hash of their name, and methods ids in their order. */
+/** Assigns to a service the hash of its name, and to a method its position. */
 export const declarationOrder: IdAssigner = {
   serviceId: (service) => defaultServiceId(service),
   methodIds: (_service, methods) => new Map(methods.map((method, index) => [method, index + 1])),
 };
 
-/** Assigns ids with a lock file: methods in `lock` keep theirs, new ones get the ids after the highest that their service ever had. */
+/**
+ * Assigns ids by a lock file. Methods in `lock` keep their ids; new methods get ids after the highest one that their
+ * service has ever used.
+ */
 export function lockedIds(lock: Lock): IdAssigner {
   const services = new Map<string, { readonly id: number; readonly methods: Map<string, number>; last: number }>();
   for (const [key, { serviceId, methodId }] of lock.methods) {

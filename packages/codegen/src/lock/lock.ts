@@ -3,31 +3,31 @@ import { elementName, typeName } from "../proto/names.js";
 import { compareText } from "../shape/canonical.js";
 
 /**
- * `quicrpc.lock.json`: the permanent ids of methods on the wire, and the numbers of fields in protobuf. It has one
- * sorted line per method and per message, so that branches that add some can be merged. What is removed stays in it, and
- * its ids and numbers are never reused.
+ * Contents of `quicrpc.lock.json`: the permanent ids of methods, and the numbers of protobuf fields. The file has one
+ * line for each method and message, sorted, so that branches which add some can be merged. Removed methods and fields
+ * stay in it, and their ids and numbers are never reused.
  */
 export interface Lock {
-  /** Ids of methods by `service/method`. */
+  /** Methods with their ids, by `service/method`. */
   readonly methods: ReadonlyMap<string, LockedMethod>;
-  /** Numbers of the fields of messages and of the values of enums in protobuf, by the type's full name. */
+  /** Numbers of protobuf fields and enum values, by the full name of the message or enum. */
   readonly messages: ReadonlyMap<string, LockedNumbers>;
 }
 
-/** The numbers of a message or an enum. */
+/** Protobuf numbers of the fields of a message, or of the values of an enum. */
 export interface LockedNumbers {
   readonly kind: "fields" | "values";
-  /** Numbers by key in the schema. */
+  /** Numbers in use, by key in the schema. */
   readonly numbers: ReadonlyMap<string, number>;
-  /** Keys of numbers that are no longer used. */
+  /** Keys that had a number which is no longer used, by that number. */
   readonly removed: ReadonlyMap<number, string>;
 }
 
-/** A line of the lock file. */
+/** A method in the lock file. */
 export interface LockedMethod {
   readonly serviceId: number;
   readonly methodId: number;
-  /** Eight hexadecimal digits. */
+  /** Fingerprint of the method's messages: eight hexadecimal digits. */
   readonly fingerprint: string;
   /** True if the method was removed; its id stays reserved. */
   readonly removed: boolean;
@@ -35,7 +35,7 @@ export interface LockedMethod {
 
 export const EMPTY_LOCK: Lock = { methods: new Map(), messages: new Map() };
 
-/** Returns the service in a key `service/method`. */
+/** Returns the service part of a key `service/method`. */
 export function serviceOf(key: string): string {
   return key.slice(0, key.lastIndexOf("/"));
 }
@@ -44,7 +44,7 @@ function methodOf(key: string): string {
   return key.slice(key.lastIndexOf("/") + 1);
 }
 
-/** Formats the lock as a file. */
+/** Returns the text of the lock file. */
 export function formatLock(lock: Lock): string {
   const lines = [...lock.methods]
     .sort(([a], [b]) => compareText(a, b))
@@ -62,7 +62,7 @@ export function formatLock(lock: Lock): string {
   return `{\n  "version": 2,\n  "methods": {\n${lines.join(",\n")}\n  },\n  "messages": {\n${messages.join(",\n")}\n  }\n}\n`;
 }
 
-/** Formats a table in the order of its numbers. */
+/** Returns the text of a table, in the order of its numbers. */
 function tableText(table: ReadonlyMap<string | number, string | number>): string {
   const numberOf = ([key, value]: readonly [string | number, string | number]): number =>
     typeof key === "number" ? key : Number(value);
@@ -72,8 +72,9 @@ function tableText(table: ReadonlyMap<string | number, string | number>): string
 }
 
 /**
- * Renames a method (`service/method`), a service, a message or enum of protobuf, or a field (`message.field`) from
- * `from` to `to`, and keeps its ids and numbers. Throws `RangeError` if it cannot.
+ * Returns a lock in which `from` has the name `to` and keeps its ids and numbers. The names may be those of a method
+ * (`service/method`), a service, a protobuf message or enum, or a field (`message.field`). Throws `RangeError` if
+ * renaming is not possible.
  */
 export function renameLocked(lock: Lock, from: string, to: string): Lock {
   const isMethod = from.includes("/");
@@ -105,7 +106,7 @@ export function renameLocked(lock: Lock, from: string, to: string): Lock {
 
 type Messages = Lock["messages"];
 
-/** Renames a message or an enum, with the types inside it. */
+/** Renames a message or enum, and the types nested in it. */
 function withType(messages: Messages, from: string, to: string): Messages {
   if (messages.has(to)) throw new RangeError(`${to} is in the lock already.`);
   const renamed = (name: string): string =>
@@ -124,7 +125,7 @@ function withField(messages: Messages, [name, own]: [string, LockedNumbers], fro
     [typeName(old), typeName(now)],
   ] as const;
   let all: Messages = new Map([...messages, [name, { ...own, numbers }]]);
-  // Types inside the message are named after the field.
+  // Types nested in a message have names that begin with the name of a field.
   for (const nested of messages.keys()) {
     const type = keyIn(name, nested);
     const isOther = [...own.numbers.keys()].some((key) => key !== old && typeName(key) === type);
@@ -136,12 +137,15 @@ function withField(messages: Messages, [name, own]: [string, LockedNumbers], fro
   return all;
 }
 
-/** Ends of the names of types inside a message, after the name of the field: none for its own type, or that of a wrapper. */
+/**
+ * Matches what may follow a field's name in the name of a nested type: nothing for the type of the field, otherwise the
+ * suffix of a wrapper message.
+ */
 const NESTED = /^(?:Key|Value)?(?:List|OrNull|Item|Pair)?$/;
 
 /**
- * Gives types that several services may use the same numbers in the package `to` as in `from`: both may need them. Types
- * that `to` has stay unchanged.
+ * Copies the numbers of types that several services may use from the package `from` to the package `to`, because both
+ * may need them. Does not change types that `to` already has.
  */
 function withPackage({ messages, methods }: Lock, from: string, to: string): Messages {
   if (from === to) return messages;
@@ -159,7 +163,7 @@ function withPackage({ messages, methods }: Lock, from: string, to: string): Mes
   ]);
 }
 
-/** Returns the key of a field `message.key`; empty if it is not one of `message`. */
+/** Returns the field's key in `field`, whose form is `message.key`; empty if the field does not belong to `message`. */
 function keyIn(message: string, field: string): string {
   return field.startsWith(`${message}.`) ? field.slice(message.length + 1) : "";
 }

@@ -3,7 +3,7 @@ import { RESERVED } from "../proto/numbers.js";
 import type { LockedNumbers } from "./lock.js";
 
 const TABLE = String.raw`\{(?:[^{}"]|"(?:[^"\\\n]|\\.)*")*\}`;
-/** The line of a message or an enum. */
+/** Matches the line of a message or enum in a lock file. */
 export const MESSAGE: RegExp = new RegExp(
   String.raw`"([\w.]+)"\s*:\s*(\{\s*"(?:fields|values)"\s*:\s*${TABLE}(?:\s*,\s*"removed"\s*:\s*${TABLE})?\s*\})`,
   "g",
@@ -13,16 +13,16 @@ const REMOVED = /"(-?\d+)"\s*:\s*"((?:[^"\\\n]|\\.)*)"/g;
 
 type Problem = Pick<Diagnostic, "code" | "message" | "help"> & { readonly index: number };
 
-/** The lines of a message, which a merge may have made two. */
+/** The lines of one message. A merge of branches may have left two of them. */
 interface Lines {
-  /** Where each begins. */
+  /** Position in the text at which each line begins. */
   readonly indexes: number[];
   readonly kind: LockedNumbers["kind"];
   readonly used: [key: string, number: number][];
   readonly gone: [key: string, number: number][];
 }
 
-/** Reads the numbers of messages from a lock file. */
+/** Reads the protobuf numbers of messages and enums from the text of a lock file. */
 export function readMessages(text: string): {
   readonly messages: ReadonlyMap<string, LockedNumbers>;
   readonly problems: readonly Problem[];
@@ -39,7 +39,7 @@ export function readMessages(text: string): {
     const lines = found.get(name) ?? { indexes: [], kind, used: [], gone: [] };
     found.set(name, lines);
     lines.indexes.push(index);
-    // Pairs are read separately, because JSON hides repeated keys.
+    // Pairs are parsed one by one, because `JSON.parse` hides repeated keys.
     for (const [, key, number] of body.matchAll(NUMBER)) lines.used.push([textOf(key), Number(number)]);
     for (const [, number, key] of body.matchAll(REMOVED)) lines.gone.push([textOf(key), Number(number)]);
   }
@@ -61,7 +61,7 @@ export function readMessages(text: string): {
   return { messages, problems };
 }
 
-/** Describes a number of two keys, or a key with two numbers; undefined if there is none. */
+/** Returns a description of a number with two keys, or a key with two numbers; undefined if there is none. */
 function clashIn(used: Lines["used"], removed: Lines["gone"]): string | undefined {
   const keys = new Map<number, string>();
   const numbers = new Map<string, number>();
@@ -101,7 +101,7 @@ function isValueNumber(number: unknown): boolean {
   return Number.isInteger(number) && Math.abs(Number(number)) < 2 ** 31;
 }
 
-/** Returns true for numbers of fields that protobuf allows: it reserves some for itself. */
+/** Returns true if protobuf allows a number for fields; it reserves some for itself. */
 function isFieldNumber(number: unknown): boolean {
   return (
     isValueNumber(number) &&

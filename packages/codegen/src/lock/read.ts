@@ -2,7 +2,7 @@ import { type Diagnostic, placeAt } from "../diagnostics.js";
 import { type Lock, type LockedMethod, serviceOf } from "./lock.js";
 import { MESSAGE, readMessages } from "./read-messages.js";
 
-/** Parses the lock file at `file`, with the content `text`; undefined if it has errors, which are reported. */
+/** Parses the lock file `file`, whose content is `text`. Reports errors, and returns undefined if there are any. */
 export function readLock(text: string, file: string, report: (diagnostic: Diagnostic) => void): Lock | undefined {
   const place = (line: number): Pick<Diagnostic, "file" | "line" | "column" | "frame"> => {
     const code = text.split(/\r?\n/)[line - 1] ?? "";
@@ -39,8 +39,7 @@ export function readLock(text: string, file: string, report: (diagnostic: Diagno
   const lineAt = (index: number): number => text.slice(0, index).split("\n").length;
   const { messages, problems } = readMessages(text);
   for (const { index, ...problem } of problems) fail({ ...place(lineAt(index)), ...problem });
-  // Entries are parsed separately, not as one JSON text: after a merge a comma may be missing, and JSON hides repeated
-  // keys.
+  // Entries are parsed one by one, because a comma may be missing after a merge, and `JSON.parse` hides repeated keys.
   for (const match of text.matchAll(ENTRY)) {
     const [, key = "", body = ""] = match;
     const line = lineAt(match.index);
@@ -72,18 +71,18 @@ export function readLock(text: string, file: string, report: (diagnostic: Diagno
 }
 
 const ENTRY = /"([^"\n]+\/[^"\n]+)"\s*:\s*(\{[^{}]*\}?)/g;
-/** A line of the lock file that is not an entry. */
+/** Matches a line of the lock file that is not an entry. */
 const FRAME_LINE = /^[\s{},]*(?:"version"\s*:\s*[12][\s,]*)?(?:"(?:methods|messages)"\s*:)?[\s{},]*$/;
 const RESTORE =
   "Restore it from version control: without it methods get other ids, and calls of released clients reach other methods.";
 
-/** Returns the text without its entries, with the same number of lines. */
+/** Returns the text without its entries. The number of lines stays the same. */
 function withoutEntries(text: string): string {
   const blank = (entry: string): string => entry.replaceAll(/[^\n]/g, "");
   return text.replaceAll(MESSAGE, blank).replaceAll(ENTRY, blank);
 }
 
-/** Returns true if the remaining text is that of a complete lock file, ignoring commas. */
+/** Returns true if the text without its entries is a complete lock file, apart from commas. */
 function isFrame(text: string): boolean {
   const frame = withoutEntries(text).replaceAll(/,(?=[\s,]*\})|(?<=\{\s*),/g, "");
   try {
@@ -118,7 +117,7 @@ function isId(value: unknown, most: number): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most;
 }
 
-/** Finds ids that two branches may have assigned twice. */
+/** Yields errors for ids and names that occur twice, which two branches may have assigned independently. */
 function* clashes(
   entries: readonly Entry[],
 ): Generator<{ readonly line: number; readonly problem: Pick<Diagnostic, "code" | "message" | "help"> }> {

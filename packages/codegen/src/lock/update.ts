@@ -4,8 +4,8 @@ import { type SchemaSnapshot, type ServiceSnapshot, SNAPSHOT_VERSION } from "../
 import { type Lock, type LockedMethod, serviceOf } from "./lock.js";
 
 /**
- * Returns the lock after `services` were generated: it contains their methods, and those that they no longer have are
- * marked as removed. Other services stay unchanged, unless `complete` states that there are none.
+ * Returns the lock after generating `services`: it contains their methods, and marks methods that they no longer have
+ * as removed. Other services stay unchanged unless `complete` is true: then their methods are marked as removed, too.
  */
 export function updateLock(lock: Lock, services: Readonly<Record<string, ServiceSnapshot>>, complete: boolean): Lock {
   const methods = new Map<string, LockedMethod>();
@@ -27,7 +27,7 @@ export function updateLock(lock: Lock, services: Readonly<Record<string, Service
   return { ...lock, methods };
 }
 
-/** Returns the snapshot next to the lock file after `services` were generated. */
+/** Returns the snapshot, which is stored next to the lock file, after generating `services`. */
 export function updateSnapshot(
   before: SchemaSnapshot | undefined,
   services: Readonly<Record<string, ServiceSnapshot>>,

@@ -1,19 +1,19 @@
 const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "<": ">" };
 
-/** Brackets, and the first characters of literals and comments. */
+/** Matches brackets, and the first characters of literals and comments. */
 const SPECIAL = /["'`/()[\]{}<>]/g;
 
-/** The indexes of two brackets between which code may be broken. */
+/** Positions of an opening and its closing bracket, between which code may be broken into lines. */
 export type Pair = readonly [open: number, close: number];
 
-/** A piece of generated code without line breaks, with its brackets. */
+/** A piece of generated code on one line, with the positions of its brackets. */
 export class Code {
   readonly text: string;
-  /** True for a type or the head of a function, whose object types have semicolons between fields. */
+  /** True for a type or the head of a function. In object types, fields are separated by semicolons. */
   readonly isType: boolean;
-  /** Outermost pairs of brackets between which the code may be broken. */
+  /** Outermost pairs of brackets between which the code may be broken into lines. */
   readonly pairs: readonly Pair[];
-  /** Bracket depth of each character; -1 in literals and comments. */
+  /** Bracket depth at each character; -1 in literals and comments. */
   readonly #depth: Int16Array;
 
   constructor(text: string, isType: boolean) {
@@ -45,7 +45,7 @@ export class Code {
     this.pairs = pairs;
   }
 
-  /** Splits the code at `separator`, outside brackets and literals. */
+  /** Splits the code at `separator`, except inside brackets and literals. */
   split(separator: string): string[] {
     const parts: string[] = [];
     let start = 0;
@@ -57,13 +57,16 @@ export class Code {
     return [...parts, this.text.slice(start)];
   }
 
-  /** Returns code that is part of this one. */
+  /** Returns a piece of this code as an object of its own, which is a type if this code is one. */
   part(text: string): Code {
     return new Code(text, this.isType);
   }
 }
 
-/** Returns true if code may be broken between two brackets: not for an index, and not around a single name. */
+/**
+ * Returns true if code may be broken into lines between two brackets. It may not for an index, or a single name in
+ * parentheses.
+ */
 function mayBreak(text: string, open: number, close: number): boolean {
   const before = text.slice(0, open);
   const inner = text.slice(open + 1, close);
@@ -77,7 +80,7 @@ function mayBreak(text: string, open: number, close: number): boolean {
   }
 }
 
-/** Returns the end of the string, template, regular expression or comment that starts at `from`. */
+/** Returns the position after the string, template, regular expression or comment that starts at `from`. */
 function endOfLiteral(text: string, from: number): number {
   const quote = text.charAt(from);
   if (text.startsWith("/*", from)) return text.indexOf("*/", from) + 2;
@@ -93,7 +96,7 @@ function endOfLiteral(text: string, from: number): number {
 }
 
 /**
- * Returns the end of a template substitution, which may contain literals and braces.
+ * Returns the position after a template substitution, which may contain literals and braces.
  *
  * @param from position after `${`
  */

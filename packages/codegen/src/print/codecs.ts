@@ -10,7 +10,10 @@ import { type ImportExtension, Imports } from "./imports.js";
 import { codecsFileOf } from "./paths.js";
 import { joinParts } from "./writer.js";
 
-/** Type-checking and linting codecs would be most of the cost of checking a program with many methods. */
+/**
+ * Comments at the beginning of a file with codecs. They exclude it from type-checking and linting, which would
+ * otherwise take most of the time for a program with many methods.
+ */
 export const UNCHECKED: string = `// Not checked where it is used, which would take long: the generator's tests do that.
 /* eslint-disable */
 // @ts-nocheck
@@ -45,7 +48,7 @@ export function printSharedCodecs(
 }
 
 function importsOf(typesFile: string, extension: ImportExtension, taken: ReadonlySet<string>): Imports {
-  // Patterns get their names while the code with the imports is printed.
+  // Printing the code determines the names of patterns, so it comes before the imports.
   return new Imports(codecsFileOf(typesFile), extension, (name) => taken.has(name) || /Pattern\d*$/.test(name));
 }
 

@@ -1,6 +1,6 @@
 import { importText } from "./imports.js";
 
-/** Name of the namespace of `@quicrpc/core/generated` in generated files. */
+/** Name under which generated code imports `@quicrpc/core/generated`. */
 export const WIRE: string = "wire";
 
 const CORE_VALUES: readonly string[] = [
@@ -37,7 +37,7 @@ const CORE_TYPES: readonly string[] = [
   "StreamSource",
   "UnsharedBytes",
 ];
-/** Modules from which generated files import names, with the values and types of each. */
+/** Modules from which generated files import names, with the names of the values and the types of each. */
 const MODULES: readonly (readonly [specifier: string, values: readonly string[], types: readonly string[]])[] = [
   ["@quicrpc/core/generated", CORE_VALUES, CORE_TYPES],
   ["@quicrpc/durable/generated", ["onceCalls", "resumableCalls", "durableRouter"], []],
@@ -48,14 +48,14 @@ const MODULES: readonly (readonly [specifier: string, values: readonly string[],
     ["ProcessTopics", "ServedTopic", "ServedTopicOptions", "ServedTopics"],
   ],
 ];
-/** Exports of our packages that generated files import by name. */
+/** Names that generated files import from packages of this project. */
 export const CORE_IMPORTS: readonly string[] = [
   ...MODULES.flatMap(([, values, types]) => [...values, ...types]),
   "MessageCodec",
   WIRE,
 ];
 
-/** Returns the imports of the names in `used` from our packages, with their names in the file. */
+/** Returns the import declarations for the names in `used`. The values of the map are their names in the file. */
 export function coreImport(used: ReadonlyMap<string, string>): string {
   const imported = (names: readonly string[]): string[] =>
     names.flatMap((name) => {

@@ -7,20 +7,23 @@ import { keyText, quoted } from "./text.js";
 import { toolingName } from "./tooling.js";
 import { jsDoc } from "./writer.js";
 
-/** Selects one of the two types of a message: the sender's or the receiver's. */
+/**
+ * Selects the type of a message: the one that the sender passes ("sent"), or the one that the receiver gets
+ * ("received").
+ */
 export type Side = "sent" | "received";
 
-/** Returns the type of a message; void if there is none. */
+/** Returns the type of a message; `void` if the method has no such message. */
 export function messageType(message: MessageModel | undefined, side: Side): TypeNode {
   return message?.[side] ?? text("void");
 }
 
-/** Returns the name of a service's table of descriptors. */
+/** Returns the name of the constant with a service's method descriptors. */
 export function tableName({ prefix }: ServiceModel): string {
   return `${camelCase(prefix)}Methods`;
 }
 
-/** Prints the service's name and id on the wire, and how tools load its description. */
+/** Returns the constant with a service's name and id, and the function that loads its description for tools. */
 export function printIdentity(
   { prefix, name, id }: ServiceModel,
   names: TypeNames,
@@ -34,9 +37,9 @@ export function printIdentity(
 }
 
 /**
- * Prints the descriptors of a service's methods.
+ * Returns the descriptors of a service's methods.
  *
- * @param foreign true if calls are made without sessions, so that code for sessions stays out of bundles
+ * @param foreign true if calls are made without sessions, so that bundles need no code for sessions
  */
 export function printDescriptors(service: ServiceModel, names: TypeNames, foreign: boolean): string {
   const { name, prefix, methods } = service;
@@ -53,7 +56,7 @@ function descriptorType(method: MethodModel, names: TypeNames): string {
   const types: TypeNode[] = [
     text(`"${method.kind}"`),
     messageType(input, "sent"),
-    // A handler without input is called with undefined.
+    // The handler of a method without input is called with undefined.
     input === undefined ? text("undefined") : messageType(input, "received"),
     messageType(output, "sent"),
     messageType(output, "received"),
@@ -64,7 +67,7 @@ function descriptorType(method: MethodModel, names: TypeNames): string {
 }
 
 function descriptor(method: MethodModel, identity: string, names: TypeNames, foreign: boolean): string {
-  // A call without a session cannot outlive it.
+  // Only calls with a session can continue on another one.
   const extension = method.once ? "onceCalls" : method.resumable && !foreign ? "resumableCalls" : undefined;
   const options = [
     `id: ${method.id}`,
@@ -87,17 +90,17 @@ function descriptor(method: MethodModel, identity: string, names: TypeNames, for
   return callOf(names.core("describeMethod"), [...first, braced(options, ",", options.length > 2)]);
 }
 
-/** Returns `name` in camel case, after a prefix. */
+/** Returns `word` followed by `name`, in camel case. */
 function prefixed(word: string, name: string): string {
   return `${word}${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
-/** Returns the name of a message's codec, from the file itself or from core. */
+/** Returns the name of a message's codec, which is declared in the file or imported from core. */
 function codecName({ codec }: MessageModel, names: TypeNames): string {
   return names.core(codec);
 }
 
-/** Returns a method's errors as fields of a type. */
+/** Returns the fields of a type that maps a method's error names to their details. */
 function errorFields({ errors }: MethodModel, names: TypeNames): string[] {
   return errors.map(({ name, code, details }) => {
     const types = [text(quoted(code))];
@@ -107,7 +110,7 @@ function errorFields({ errors }: MethodModel, names: TypeNames): string[] {
   });
 }
 
-/** Returns a method's errors as its descriptor contains them. */
+/** Returns the declared errors of a method as an object expression for its descriptor. */
 function errorsTable({ errors }: MethodModel, names: TypeNames): string {
   const fields = errors.map(({ name, code, details }) => {
     const parts = [

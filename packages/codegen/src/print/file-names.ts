@@ -7,27 +7,27 @@ import { plainNames, referenceName, schemaExpression } from "../types/node.js";
 import { CORE_IMPORTS, coreImport } from "./core-imports.js";
 import type { Imports } from "./imports.js";
 
-/** Files that a generated file imports; undefined for its own declarations. */
+/** Files that a generated file imports. Undefined if the file itself contains the declarations. */
 interface Places {
-  /** File with the types of its own schema module. */
+  /** File with the types of the schema module from which the file is generated. */
   readonly types?: string;
-  /** File with types and codecs that several files share. */
+  /** Shared module with the types and codecs that several files use. */
   readonly sharedTypes?: string;
   readonly sharedCodecs?: string;
-  /** Returns true if comments may link to a schema module. */
+  /** Returns true if comments may contain links to a schema module. */
   readonly linksTo?: (schemaFile: string) => boolean;
 }
 
-/** Name of the `any` type in files that are linted. */
+/** Name of an alias of the type `any`, in generated files that are linted. */
 export const ANY: string = "Any";
 
-/** The names of imports in a generated file. Each use of a name is recorded. */
+/** Provides the names of imports in a generated file, and records which are used. */
 export class FileNames implements CodecNames {
   readonly #imports: Imports;
   readonly #places: Places;
   readonly #any: string | undefined;
   readonly #declared: ReadonlySet<string>;
-  /** Used names of `@quicrpc/core/generated`, with their names in this file. */
+  /** Names of `@quicrpc/core/generated` that are used, with their names in this file. */
   readonly #core = new Map<string, string>();
   #usesZod = false;
 
@@ -43,7 +43,7 @@ export class FileNames implements CodecNames {
     return this.#any && this.core(this.#any);
   }
 
-  /** The import of the used names of `@quicrpc/core/generated`. */
+  /** Import declarations for the used names of `@quicrpc/core/generated`. */
   get coreImport(): string {
     return coreImport(this.#core);
   }
@@ -54,7 +54,7 @@ export class FileNames implements CodecNames {
     return local;
   };
 
-  /** The import of zod, if it is used. */
+  /** Import declaration of zod; empty if it is not used. */
   get zodImport(): string {
     return this.#usesZod ? 'import type { z } from "zod";\n' : "";
   }
@@ -90,7 +90,10 @@ export class FileNames implements CodecNames {
   }
 }
 
-/** Returns names that imports must not use: those that a service file and its companions declare, and those that they use by name. */
+/**
+ * Returns the names that imports of a service's file and the files next to it must not have, because these files
+ * declare or use them.
+ */
 export function takenNames(model: Pick<FileModel, "declarations"> & Partial<FileModel>): ReadonlySet<string> {
   const { declarations, sharedTypes = [], services = [], codecs } = model;
   const prefixes = new Set(services.map(({ prefix }) => prefix));

@@ -10,17 +10,17 @@ import { codecsFileOf } from "./paths.js";
 import { isClient, printService, type Target } from "./service.js";
 import { joinParts } from "./writer.js";
 
-/** Settings for printing a file, in addition to its model. */
+/** Settings for printing a generated file, in addition to its model. */
 export interface PrintOptions {
   readonly extension: ImportExtension;
   readonly target: Target;
-  /** Returns the output path of another schema module. */
+  /** Returns the path of the file that is generated from another schema module. */
   readonly outputOf: (schemaFile: string) => string;
-  /** Path of the descriptions for tools; undefined if there is no such file. */
+  /** Path of the file with descriptions for tools; undefined if there is none. */
   readonly toolingFile: string | undefined;
-  /** Path of the file with the shared types. */
+  /** Path of the shared module. */
   readonly sharedFile: string;
-  /** Returns true if comments may link to a schema module. */
+  /** Returns true if comments may contain links to a schema module. */
   readonly linksTo: (schemaFile: string) => boolean;
 }
 
@@ -52,7 +52,7 @@ export function printFile(model: FileModel, outFile: string, options: PrintOptio
   return joinParts([header, `${names.coreImport}${names.zodImport}${imports.print()}`, exports, body]);
 }
 
-/** Returns the text of the file with the types that several others share. */
+/** Returns the text of the shared module, with the types that several files use. */
 export function printShared(
   { types }: SharedModule,
   outFile: string,
@@ -66,12 +66,12 @@ export function printShared(
   return joinParts([headerFor(SHARED_SCHEMAS), `${names.coreImport}${names.zodImport}${imports.print()}`, ...body]);
 }
 
-/** Returns the export specifiers for a service that is re-exported from another generated file. */
+/** Returns the names to export for a service that is re-exported from another generated file. */
 function reexportNames({ from, to, topics }: Reexport, target: Target): string[] {
   const there = generatedNames(from);
   const here = generatedNames(to);
   return there.flatMap((name, index) => {
-    // The first is not exported.
+    // The first name is not exported.
     if (index === 0) return [];
     const ofTopics = index >= there.length - TOPIC_NAMES;
     if (ofTopics && !topics) return [];

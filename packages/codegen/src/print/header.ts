@@ -8,5 +8,5 @@ export function headerFor(source: string): string {
   return `${HEADER}${lineComment(source)}. Do not edit.\n`;
 }
 
-/** Source that is stated in files with code shared by several services. */
+/** Text that replaces the name of the schema module in the header of shared files. */
 export const SHARED_SCHEMAS: string = "schemas that several services share";

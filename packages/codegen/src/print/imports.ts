@@ -3,7 +3,7 @@ import type { SchemaRoot } from "../source/schema-root.js";
 import { camelCase, isIdentifier, isReservedWord } from "../names.js";
 import { quoted } from "./text.js";
 
-/** How imports in generated files name modules. */
+/** Extension of generated files in imports; "none" to omit it. */
 export type ImportExtension = "ts" | "js" | "none";
 
 /** The imports of a generated file, collected while its parts are printed. */
@@ -14,10 +14,10 @@ export class Imports {
   readonly #modules = new Map<string, Map<string, { readonly as: string; value: boolean }>>();
   readonly #isTaken: (name: string) => boolean;
   readonly #roots = new Map<string, string>();
-  /** Targets of links in comments, by specifier; each import with its name in the file. */
+  /** Names that only links in comments use, by import specifier; each with its name in the file. */
   readonly #linked = new Map<string, Map<string, string>>();
 
-  /** @param isTaken returns true if the file uses a name for something other than an export of a schema module */
+  /** @param isTaken returns true if the file uses a name for anything but an export of a schema module */
   constructor(outFile: string, extension: ImportExtension, isTaken: (name: string) => boolean) {
     this.#outFile = outFile;
     this.#extension = extension;
@@ -29,12 +29,12 @@ export class Imports {
     const path = relative(dirname(this.#outFile), file).replaceAll("\\", "/");
     const dotted = path.startsWith(".") ? path : `./${path}`;
     if (this.#extension === "ts") return dotted;
-    // The extension of .mts and .cts files cannot be left out.
+    // Imports of .mts and .cts files need an extension.
     const bare = this.#extension === "none" ? dotted.replace(/\.[jt]sx?$/, "") : dotted;
     return bare.replace(/\.([cm]?)tsx?$/, ".$1js");
   }
 
-  /** Adds an import of `name` from the module `from`; of a type only, unless `value` is true. */
+  /** Adds an import of `name` from the module `from`. It imports only the type, unless `value` is true. */
   add(from: string, name: string, value: boolean, as: string = name): void {
     const names = this.#modules.get(from) ?? new Map<string, { as: string; value: boolean }>();
     this.#modules.set(from, names);
@@ -43,14 +43,14 @@ export class Imports {
     else known.value ||= value;
   }
 
-  /** Adds an import of a schema module's export, and returns its name in the file. */
+  /** Adds an import of an export of a schema module, and returns its name in the file. */
   schema(root: SchemaRoot, value: boolean): string {
     const as = this.#nameOf(root);
     this.add(this.specifierOf(root.file), root.name, value, as);
     return as;
   }
 
-  /** Adds an import of a schema module's export for comments only, and returns its name. */
+  /** Adds an import of an export of a schema module that only comments use, and returns its name in the file. */
   linked(root: SchemaRoot): string {
     const as = this.#nameOf(root);
     const from = this.specifierOf(root.file);
@@ -59,7 +59,7 @@ export class Imports {
     return as;
   }
 
-  /** Returns the file's name for an export of a schema module. */
+  /** Returns the name under which the file imports an export of a schema module. */
   #nameOf(root: SchemaRoot): string {
     const key = `${root.file} ${root.name}`;
     let as = this.#roots.get(key);
@@ -73,7 +73,7 @@ export class Imports {
     return as;
   }
 
-  /** Prints the import declarations; imports for comments come last. */
+  /** Returns the import declarations. Those for comments come last. */
   print(): string {
     const linked = [...this.#linked].map(([from, names]): [string, Imported, boolean] => {
       const used = this.#modules.get(from) ?? new Map();
@@ -103,7 +103,9 @@ function declaration(from: string, names: Imported): string {
   return importText(isType ? "import type" : "import", items, from);
 }
 
-/** Compilers recognize imports used by links in comments; most linters do not. */
+/**
+ * Comment that disables a lint rule: compilers know imports that only links in comments use, but most linters do not.
+ */
 const UNUSED =
   "// Links in comments lead there.\n/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */\n";
 const USED = "/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */\n";

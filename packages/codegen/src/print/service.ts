@@ -7,7 +7,7 @@ import { block, braced, callOf, signature } from "./syntax.js";
 import { quoted } from "./text.js";
 import { jsDoc, withLink } from "./writer.js";
 
-/** The side for which files are generated. "http-client" is for clients that use only `httpTransport`. */
+/** The side for which code is generated. "http-client" is for clients that only use `httpTransport`. */
 export type Target = "client" | "http-client" | "server" | "both";
 
 /** Returns true if generated files are for clients only. */
@@ -16,8 +16,8 @@ export function isClient(target: Target): boolean {
 }
 
 /**
- * Prints the descriptors of `service`, and what `target` needs: the handlers' interface and the router factory, or the
- * client and its factory.
+ * Returns the code of a service: its descriptors and, depending on `target`, the interface of its handlers with the
+ * router factory, or the client with its factory.
  */
 export function printService(
   service: ServiceModel,
@@ -46,7 +46,7 @@ export function printService(
   ].join("\n");
 }
 
-/** Returns a name for a type parameter that does not shadow another type. */
+/** Returns a name for the type parameter of the context that no type in `taken` has. */
 function contextName(taken: ReadonlySet<string>): string {
   let name = "Context";
   for (let n = 1; taken.has(name); n++) name = `AppContext${n === 1 ? "" : n}`;
@@ -65,7 +65,7 @@ function printHandlers(service: ServiceModel, names: TypeNames, of: string): str
     });
   const what = `The methods that a server of ${name} implements. \`${of}\` is what the application keeps for a connection.`;
   const head = `export interface ${prefix}Handlers<${of} = unknown>`;
-  // Without members, the context is unused.
+  // The interface does not use the context if it has no members.
   if (members.length === 0)
     return `${jsDoc(about(what, docs))}export type ${prefix}Handlers<_${of} = unknown> = object;\n`;
   return `${jsDoc(about(what, docs))}${head} {\n${members.join("")}}\n`;
@@ -94,8 +94,8 @@ function hasTopics({ methods }: Pick<ServiceModel, "methods">): boolean {
 }
 
 /**
- * Prints the server side of a service's topics: their type, their options, and their factory. Returns nothing for a
- * service without topics.
+ * Returns the server code for a service's topics: their types, options and factory. Returns an empty list for a service
+ * without topics.
  */
 function printTopics(service: ServiceModel, names: TypeNames, of: string): string[] {
   const { prefix, name, methods } = service;
@@ -127,7 +127,7 @@ function printTopics(service: ServiceModel, names: TypeNames, of: string): strin
   return [...interfaces, `${comment}${block(head, [`return ${make};`])}\n`];
 }
 
-/** Returns the comment of a topic in the schema; the comment of its method says more. */
+/** Returns the comment of a topic, without the words that are added for its publish method. */
 function docsOfTopic({ docs }: MethodModel): string | undefined {
   return docs?.slice(PUBLISHES.length) || undefined;
 }
@@ -163,17 +163,20 @@ function about(what: string, docs: string | undefined): string {
   return docs === undefined ? what : `${what}\n\n${docs}`;
 }
 
-/** Prints a member of an interface, with its comment. */
+/** Returns a member of an interface, preceded by its comment. */
 function member({ docs }: Pick<MethodModel, "docs">, link: string | undefined, code: string): string {
   return `${jsDoc(withLink(docs, link), "  ")}  ${code};\n`;
 }
 
-/** Prints a method of an interface. A method called `new` is printed as a property, because it would otherwise be a construct signature. */
+/**
+ * Returns a method of an interface. A method called `new` becomes a property, because it would otherwise be a construct
+ * signature.
+ */
 function methodSignature({ name }: MethodModel, parameters: readonly string[], result: string): string {
   return name === "new" ? `new: (${parameters.join(", ")}) => ${result}` : signature(name, parameters, result);
 }
 
-/** Returns a link to a method's declaration in the schema module. */
+/** Returns a link to a method's declaration in the schema module, for a comment; undefined if the file has no links. */
 function methodLink({ root }: ServiceModel, { name }: MethodModel, names: TypeNames): string | undefined {
   const service = names.link?.(root);
   return service && `${service}.methods.${name}`;
@@ -182,7 +185,7 @@ function methodLink({ root }: ServiceModel, { name }: MethodModel, names: TypeNa
 const STREAMS_INPUT: ReadonlySet<MethodModel["kind"]> = new Set(["client_stream", "duplex"]);
 const STREAMS_OUTPUT: ReadonlySet<MethodModel["kind"]> = new Set(["server_stream", "duplex"]);
 
-/** Prints the union type of each method's declared errors, for callers that catch them. */
+/** Returns a union type of the declared errors of each method, for callers that catch them. */
 function errorTypes(service: ServiceModel, names: TypeNames): string[] {
   return service.methods
     .filter(({ errors }) => errors.length > 0)
@@ -203,9 +206,9 @@ function handlerResult({ kind, output }: MethodModel): TypeNode {
   return generic("Awaitable", STREAMS_OUTPUT.has(kind) ? generic("StreamSource", returned) : returned);
 }
 
-/** Returns the input parameter of a client's method; undefined if it has none. */
+/** Returns the parameter for the input in a client's method; undefined if the method has none. */
 function clientInput({ kind, input }: MethodModel): readonly [head: string, type: TypeNode] | undefined {
-  // The input of a duplex call is written to the stream that it returns.
+  // Callers write the input of a duplex call to the returned stream.
   if (input === undefined || kind === "duplex") return undefined;
   return kind === "client_stream" ? ["source:", generic("StreamSource", input.sent)] : ["input:", input.sent];
 }

@@ -1,19 +1,19 @@
-// Prints TypeScript without a limit on line length; `wrapLines` breaks the lines. Line breaks are printed only where
-// common formatters keep or require them.
+// Functions that print TypeScript, without a limit on line length; `wrapLines` breaks the lines. They insert line
+// breaks only where common formatters keep or require them.
 import { Code } from "./code.js";
 import { keyText, quoted } from "./text.js";
 
-/** `code` with its lines after the first two columns further in. */
+/** Returns `code` with all lines indented by two columns. */
 export function indent(code: string): string {
   return code.replaceAll("\n", "\n  ");
 }
 
-/** Returns indented lines between a line that ends with `open` and one that starts with `close`. */
+/** Returns items on indented lines, between a line that ends with `open` and one that starts with `close`. */
 function lines(open: string, items: readonly string[], close: string, end = ""): string {
   return `${open}\n${items.map((item) => `  ${indent(item)}${end}\n`).join("")}${close}`;
 }
 
-/** Returns items between brackets, each on its own line if one takes several lines or `expanded` is true. */
+/** Returns items in brackets. Each is on its own line if one has several lines or `expanded` is true. */
 function bracketed(open: string, items: readonly string[], close: string, end: string, expanded: boolean): string {
   if (items.length === 0) return `${open.trim()}${close.trim()}`;
   return expanded || items.some(isBroken)
@@ -25,20 +25,20 @@ function isBroken(text: string): boolean {
   return text.includes("\n");
 }
 
-/** Returns the fields of an object in braces, each on its own line if `expanded` is true. */
+/** Returns the fields of an object in braces. Each is on its own line if `expanded` is true. */
 export function braced(fields: readonly string[], separator = ",", expanded = false): string {
   return bracketed("{ ", fields, " }", separator, expanded);
 }
 
-/** Returns an array literal. */
+/** Returns an array literal with these items. */
 export function arrayOf(items: readonly string[], expanded = false): string {
   return bracketed("[", items, "]", ",", expanded);
 }
 
 /**
- * Returns a JSON value as code.
+ * Returns a JSON value as a TypeScript expression.
  *
- * @param of prints the parts of the value
+ * @param of prints the values inside it
  */
 export function json(value: unknown, of: (part: unknown) => string = json): string {
   if (typeof value === "string") return quoted(value);
@@ -46,16 +46,22 @@ export function json(value: unknown, of: (part: unknown) => string = json): stri
   if (typeof value !== "object" || value === null) return String(value);
   if (!Array.isArray(value)) return braced(Object.entries(value).map(([key, each]) => `${keyText(key)}: ${of(each)}`));
   const items = value.map((item) => of(item));
-  // Formatters put each of several objects or arrays on its own line if all have at least two parts.
+  // Formatters put each element on its own line if there are several objects or arrays with at least two elements each.
   const isTable = (open: string): boolean =>
     items.every((item, index) => item.startsWith(open) && Object.keys(value[index] as object).length > 1);
   return arrayOf(items, items.length > 1 && (isTable("{") || isTable("[")));
 }
 
-/** A literal, or a function that returns one. As the last argument of a call, it is broken instead of the call. */
+/**
+ * Matches an object or array literal, or a function that returns one. If such an argument is the last of a call,
+ * formatters break the argument into lines instead of the call.
+ */
 export const LITERAL: RegExp = /^(?:\(\) => \(?)?[[{]/;
 
-/** Returns a call. Formatters put each argument on its own line if the call composes functions, or if an argument takes several lines. */
+/**
+ * Returns a call expression. Formatters put each argument on its own line if the call composes functions, or an
+ * argument has several lines.
+ */
 export function callOf(callee: string, args: readonly string[]): string {
   const broken = args.findIndex(isBroken);
   const isHugged = broken === args.length - 1 && LITERAL.test(args[broken] ?? "");
@@ -64,8 +70,8 @@ export function callOf(callee: string, args: readonly string[]): string {
 }
 
 /**
- * Returns true if formatters treat `args` as a composition of functions: two functions, or a call that takes a
- * function, and another argument.
+ * Returns true if formatters treat `args` as a composition of functions: there are two functions, or a call with a
+ * function and another argument.
  */
 function isComposition(args: readonly string[]): boolean {
   if (args.length < 2 || !args.some((each) => each.includes("() =>"))) return false;
@@ -91,22 +97,22 @@ export function conditional(test: string, one: string, other: string): string {
   return `${test} ? ${one} : ${/^wire\.\w+\([^()]*\) as /.test(other) ? `(${other})` : other}`;
 }
 
-/** Returns `if (conditions) statement`. */
+/** Returns the statement `if (conditions) statement`, with the conditions joined by `operator`. */
 export function guard(conditions: readonly string[], operator: "||" | "&&", statement: string): string {
   return `${when(conditions, operator)} ${statement}`;
 }
 
-/** Returns `if (conditions)`. */
+/** Returns the head `if (conditions)`, with the conditions joined by `operator`. */
 export function when(conditions: readonly string[], operator: "||" | "&&"): string {
   return `if (${conditions.join(` ${operator} `)})`;
 }
 
-/** Returns a head followed by statements in braces. */
+/** Returns `head` followed by statements in braces. */
 export function block(head: string, statements: readonly string[]): string {
   return lines(`${head} {`, statements, "}");
 }
 
-/** Returns the head of a function or method. */
+/** Returns the head of a function or method, with its parameters and result type. */
 export function signature(name: string, parameters: readonly string[], result: string): string {
   return `${name}(${parameters.join(", ")}): ${result}`;
 }

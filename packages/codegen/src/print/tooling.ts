@@ -6,12 +6,12 @@ import { headerFor } from "./header.js";
 import { assignment, json } from "./syntax.js";
 import { joinParts, jsDoc } from "./writer.js";
 
-/** Returns the name of the export that `printTooling` creates for a service. */
+/** Returns the name of the export with the description of a service. */
 export function toolingName(prefix: string): string {
   return `${camelCase(prefix)}Tooling`;
 }
 
-/** Prints the file with the descriptions of services for tools, which is loaded on demand. */
+/** Returns the text of the file with descriptions of services for tools, which is loaded on demand. */
 export function printTooling({ schemaFile, services }: FileModel): string {
   const all = services.map(({ name, prefix, docs, methods, snapshot }) => {
     const tooling: ServiceTooling = {
@@ -33,29 +33,29 @@ export function printTooling({ schemaFile, services }: FileModel): string {
   return joinParts(parts);
 }
 
-/** Minimum length in characters of a repeated value that is declared once. */
+/** Minimum characters of a repeated value that becomes a constant. */
 const LONG = 100;
-/** Levels of nesting after which a value is declared as well, because each level indents its lines further. */
+/** Maximum nesting levels of a value. A deeper one becomes a constant, because each level indents its lines further. */
 const LEVELS = 30;
 
-/** A distinct value. */
+/** A distinct JSON value that is printed. */
 interface Literal {
-  /** Identifies it in the keys of values that contain it. */
+  /** Text that stands for the value in the keys of values that contain it. */
   readonly id: string;
-  /** Length of its JSON. */
+  /** Length of the value's JSON in characters. */
   readonly length: number;
-  /** Levels of nesting. */
+  /** Number of nesting levels of the value. */
   readonly levels: number;
   count: number;
-  /** The name of its constant. */
+  /** Name of the value's constant; undefined if it has none. */
   name?: string;
 }
 
-/** Prints JSON values as TypeScript. Long ones that occur repeatedly become constants. */
+/** Prints JSON values as TypeScript. Long values that occur repeatedly become constants. */
 class Literals {
-  /** Declarations of the constants, each after those that it refers to. */
+  /** Declarations of the constants, each after the ones that it refers to. */
   readonly repeated: string[] = [];
-  /** Literals by their JSON, with ids in the place of the objects and arrays inside. */
+  /** Values by their JSON, in which ids replace nested objects and arrays. */
   readonly #distinct = new Map<string, Literal>();
   readonly #known = new Map<object, Literal>();
 
@@ -103,11 +103,11 @@ class Literals {
     return literal;
   }
 
-  /** Counts how often long values occur. A nested value is counted once. */
+  /** Counts how often each long value occurs. Counts nested values only at the first occurrence. */
   #count(value: unknown): void {
     if (typeof value !== "object" || value === null) return;
     const literal = this.#literalOf(value);
-    // Its parts are not long either.
+    // Values inside a short value are short, too.
     if (literal.length < LONG) return;
     literal.count++;
     if (literal.count === 1) for (const each of Object.values(value)) this.#count(each);

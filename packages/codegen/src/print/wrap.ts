@@ -1,10 +1,10 @@
 import { Code, type Pair } from "./code.js";
 import { LITERAL } from "./syntax.js";
 
-/** Longest line of generated files in columns, unless a single string, pattern or name is longer. */
+/** Maximum columns of a line in generated files; a single string, pattern or name may be longer. */
 export const MAX_WIDTH: number = 120;
 
-/** Breaks long lines of generated code in the places where Biome and Prettier break them. */
+/** Breaks long lines of generated code where Biome and Prettier break them. */
 export function wrapLines(text: string): string {
   return text
     .split("\n")
@@ -17,21 +17,21 @@ export function wrapLines(text: string): string {
     .join("\n");
 }
 
-/** Lines with types: declarations, heads of functions, and members of interfaces. */
+/** Matches lines that contain types: declarations, heads of functions, and members of interfaces. */
 const TYPE =
   /^(?:export )?(?:type|function)\b|^(?:let|readonly) |^(?:[^\s"'(]+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[key: string\])\??: .*;$|^\w+\(.*\): .*;$/;
 
-/** The position of a piece of code on its line. */
+/** The position of a piece of code on its line, in columns. */
 interface Place {
-  /** The indentation of the line. */
+  /** Indentation of the line. */
   readonly indent: number;
-  /** Length of the text before the code on its line. */
+  /** Number of characters before the code on its first line. */
   readonly column: number;
-  /** Length of the text after the code on its last line. */
+  /** Number of characters after the code on its last line. */
   readonly after: number;
 }
 
-/** Breaks `code` into as many lines as it needs. */
+/** Breaks `code` into lines, if it is too long for one. */
 function wrap(code: Code, place: Place): string {
   const { text } = code;
   if (place.column + text.length + place.after <= MAX_WIDTH) return text;
@@ -63,7 +63,7 @@ function wrap(code: Code, place: Place): string {
   return pair === undefined ? text : wrapPair(code, pair, place);
 }
 
-/** Returns the operands of an expression, without its outer parentheses. */
+/** Returns the text of an expression without its outer parentheses. */
 function operands(text: string): string {
   return text.replace(/^\((.*)\)$/, "$1");
 }
@@ -83,7 +83,7 @@ function wrapChoice(code: Code, place: Place): string {
   return `${test}${below("? ", code.part(one), place)}${last}`;
 }
 
-/** Puts `code` on the line below, indented by two columns. */
+/** Returns `mark` followed by `code` on the next line, indented by two columns. */
 function below(mark: string, code: Code, { indent, after }: Place): string {
   const column = indent + 2 + mark.length;
   return `\n${" ".repeat(indent + 2)}${mark}${wrap(code, { indent: column, column, after })}`;
@@ -104,7 +104,7 @@ function wrapIf(code: Code, place: Place): string {
   return `if (${lines.join(operator)}\n${" ".repeat(indent)}) {`;
 }
 
-/** Breaks `left = right`. */
+/** Breaks an assignment, `left = right`, into lines. */
 function wrapAssignment(left: string, right: string, place: Place): string {
   const value = new Code(right, /^(?:export )?type /.test(left));
   const head = `${left} =`;
@@ -126,7 +126,10 @@ function wrapAssignment(left: string, right: string, place: Place): string {
   return head + below("", value, place);
 }
 
-/** Returns true if a type argument of a declaration has arguments of its own; the following text then stays on its line. */
+/**
+ * Returns true if a type argument in a declaration has type arguments itself. The text after it then stays on the same
+ * line.
+ */
 function hasNestedArguments(declaration: string): boolean {
   const { pairs, text } = new Code(declaration, true);
   const [open, close] = pairs.at(-1) ?? [0, 0];
@@ -135,17 +138,17 @@ function hasNestedArguments(declaration: string): boolean {
   return items.length > 1 && items.some((each) => /^[\w.]+<.*>$/.test(each));
 }
 
-/** Breaks a field, or a declared name with its type. */
+/** Breaks a field, or a declared name with its type, into lines. */
 function wrapField(code: Code, head: string, place: Place): string {
   const value = code.part(code.text.slice(head.length + 1));
   if (isUnion(value)) return head + wrapUnion(value, place);
-  // Moving text to the next line gains nothing after a short key.
+  // After a short key, moving the value to the next line saves no space.
   const isWhole = !code.isType && value.pairs.length === 0 && head.length > 5;
   if (isWhole || isChoice(value)) return head + below("", value, place);
   return `${head} ${wrap(value, { ...place, column: place.column + head.length + 1 })}`;
 }
 
-/** Returns the value and the type of a type assertion. */
+/** Returns the value and the type of a type assertion (`value as type`). */
 function assertionIn(code: Code): [value?: string, type?: Code] {
   const [value = "", type] = code.split(" as ");
   return type === undefined ? [] : [value, new Code(type, true)];
@@ -162,7 +165,7 @@ function isUnion(code: Code): boolean {
   return options.length > 1 && !isNullable(options);
 }
 
-/** Returns true if `options` are a name and null, which formatters keep on one line. */
+/** Returns true if `options` are a name and null: formatters keep such a union on one line. */
 function isNullable(options: readonly string[]): boolean {
   const [name = "", ...others] = options.filter((each) => each !== "null");
   return options.length === 2 && others.length === 0 && /^(?:\w+\.|[A-Z])\w*(?:<.*>)?$/.test(name);
@@ -178,7 +181,7 @@ function wrapUnion(code: Code, place: Place): string {
     .join("");
 }
 
-/** Returns the brackets around a function's parameters, which are broken before its result type. */
+/** Returns the brackets around a function's parameters, which formatters break before its result type. */
 function parametersOf({ text, pairs }: Code): Pair | undefined {
   const pair = pairs.find(([open]) => text.charAt(open) === "(");
   if (pair === undefined) return undefined;
@@ -186,7 +189,7 @@ function parametersOf({ text, pairs }: Code): Pair | undefined {
   return /^\w+\??: /.test(text.slice(open + 1)) && /^(?:: | => )/.test(text.slice(close + 1)) ? pair : undefined;
 }
 
-/** Breaks `code` after the first bracket of `pair`, between its items and before the second bracket. */
+/** Breaks `code` after the opening bracket of `pair`, between its items and before the closing bracket. */
 function wrapPair(code: Code, [open, close]: Pair, place: Place): string {
   const { text } = code;
   const head = text.slice(0, open + 1);

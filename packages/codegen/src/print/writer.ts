@@ -1,7 +1,7 @@
 import { commentLines } from "./text.js";
 import { MAX_WIDTH, wrapLines } from "./wrap.js";
 
-/** Returns `text` as a JSDoc comment with a line break, or an empty string. */
+/** Returns `text` as a JSDoc comment followed by a line break; an empty string if there is no text. */
 export function jsDoc(text: string | undefined, indent = ""): string {
   if (text === undefined || text.trim() === "") return "";
   const given = commentLines(text.trim());
@@ -11,10 +11,10 @@ export function jsDoc(text: string | undefined, indent = ""): string {
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
 }
 
-/** Tags whose text is not prose. */
+/** Matches JSDoc tags whose text is not prose. */
 const TAG = /^@(?:\w+\.)?(?:pattern|default) /;
 
-/** Breaks prose into lines of at most `width` characters, if its words allow. */
+/** Breaks prose into lines of at most `width` characters; a longer word has its own line. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   let rest = text;
@@ -28,14 +28,14 @@ function wrapped(text: string, width: number): string[] {
   return [...lines, rest];
 }
 
-/** Returns `docs` followed by a link to the described schema. */
+/** Returns `docs` followed by a link to the schema that it describes. */
 export function withLink(docs: string | undefined, link: string | undefined): string | undefined {
   if (link === undefined) return docs;
   const see = `@see {@link ${link}}`;
   return docs === undefined ? see : `${docs}\n\n${see}`;
 }
 
-/** Joins the parts of a file that are not empty, separated by blank lines. */
+/** Joins the non-empty parts of a file, separated by blank lines. */
 export function joinParts(parts: readonly string[]): string {
   return wrapLines(parts.filter((part) => part !== "").join("\n"));
 }

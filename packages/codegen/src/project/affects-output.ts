@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import type { SchemaRun } from "./run-project.js";
 
-/** Files that determine what is generated, and how. */
+/** Matches files that influence what is generated. */
 const SETTING =
   /(?:^|[\\/])(?:tsconfig[^\\/]*\.json|package\.json|quicrpc\.(?:lock|schema)\.json|quicrpc\.config\.[cm]?[jt]s)$/;
 const TYPESCRIPT = /(?<!\.d)\.[cm]?tsx?$/;
@@ -9,10 +9,10 @@ const TYPESCRIPT = /(?<!\.d)\.[cm]?tsx?$/;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 
 /**
- * Returns true if a change of `path` may change the output of the `last` run. Ignores files written by the run itself,
- * and compiler output.
+ * Returns true if a change of the file `path` may change the output of the `last` run. Ignores files that the run
+ * itself has written, and compiler output.
  *
- * @param event the event of chokidar
+ * @param event name of the chokidar event
  */
 export function affectsOutput(event: string, path: string, last: SchemaRun): boolean {
   if (!SOURCE.test(path)) return false;

@@ -3,14 +3,14 @@ import { relative, resolve } from "node:path";
 import { globSync, isDynamicPattern } from "tinyglobby";
 import type { Diagnostic } from "../diagnostics.js";
 
-/** A path or pattern that contains a hidden folder. */
+/** Matches a path or pattern that contains a hidden folder. */
 const HIDDEN = /(?:^|[\\/])\.[^.\\/]/;
 
 /**
- * Returns the schema modules that `patterns` match, as absolute paths, sorted within each pattern.
+ * Returns absolute paths of the schema modules that `patterns` match, sorted within each pattern.
  *
  * @param patterns paths and globs
- * @param maxFolders most folders to search for each glob; hidden folders are skipped
+ * @param maxFolders maximum number of folders to search for each glob; hidden folders are skipped
  */
 export function findSchemaFiles(
   patterns: readonly string[],
@@ -22,7 +22,7 @@ export function findSchemaFiles(
   const diagnostics: Diagnostic[] = [];
   for (const pattern of patterns) {
     const path = resolve(cwd, pattern);
-    // A path that contains brackets, for example, is a path if such a file exists.
+    // A path may contain brackets and similar characters. If such a file exists, the text is not treated as a pattern.
     if (existsSync(path) || !isDynamicPattern(pattern)) {
       files.add(path);
       continue;
@@ -30,7 +30,7 @@ export function findSchemaFiles(
     let folders = 0;
     const passesHidden = !HIDDEN.test(pattern);
     const bounded = (folder: string, ...more: never[]): unknown => {
-      // Hidden folders match only patterns that name them, so others need not read them.
+      // Hidden folders are only searched for patterns that name one.
       if (passesHidden && HIDDEN.test(relative(cwd, folder))) return [];
       return ++folders > maxFolders ? [] : readdirSync(folder, ...more);
     };

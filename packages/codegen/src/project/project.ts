@@ -6,7 +6,7 @@ import type { DocumentInfo } from "../docs/openapi.js";
 import { ModuleLoader } from "../load.js";
 import { type Config, DEFAULT_PATTERN } from "./config.js";
 
-/** A directory whose services share a lock file. */
+/** A directory whose services share a configuration and a lock file. */
 export interface Project {
   readonly root: string;
   readonly config: Config;
@@ -43,7 +43,7 @@ export function lockOf({ root, config }: Project): string | undefined {
   return config.lock === false ? undefined : resolve(root, config.lock ?? DEFAULT_LOCK);
 }
 
-/** Returns the patterns of the project's schema modules, for a command without arguments that runs in `cwd`. */
+/** Returns the patterns for the project's schema modules. Used by commands without arguments that run in `cwd`. */
 export function patternsOf(
   { root, config }: Project,
   cwd: string,
@@ -56,7 +56,7 @@ export function patternsOf(
 
 const NO_CONFIG: Config = {};
 
-/** Returns the name and version of the project's package, which documents show. */
+/** Returns the name and version of the project's package, for generated documents. */
 export function infoOf({ root }: Project): DocumentInfo {
   try {
     const { name, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, unknown>;

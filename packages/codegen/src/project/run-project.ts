@@ -6,25 +6,28 @@ import type { Config } from "./config.js";
 import { findSchemaFiles } from "./files.js";
 import { findProject, infoOf, lockOf, patternsOf } from "./project.js";
 
-/** Options of a command that concern the project and its output. They have precedence over the project's configuration. */
+/** Command-line options about the project and its output. They have precedence over the project's configuration. */
 export interface ProjectOptions extends Omit<Config, "include" | "exclude" | "lock"> {
-  /** The configuration file. Default: the nearest `quicrpc.config.ts`. */
+  /** Path of the configuration file. Default: the nearest `quicrpc.config.ts`. */
   readonly config?: string;
-  /** False: ids are not kept. */
+  /** False to use no lock file, so that ids may change between runs. */
   readonly lock?: boolean;
-  /** Most folders to search for schemas, if the configuration names none. Default: all. */
+  /** Maximum number of folders to search for schemas, if the configuration names none. Default: all. */
   readonly maxFolders?: number;
 }
 
-/** The result of a run for a project, before anything is written. */
+/** Result of generating code for a project, before files are written. */
 export interface SchemaRun extends GenerateResult {
   readonly root: string;
-  /** Whether the project has an OpenAPI document, so that it has clients over HTTP. */
+  /** True if the project has an OpenAPI document, and therefore clients over HTTP. */
   readonly openapi: boolean;
   readonly lockFile: string | undefined;
 }
 
-/** Generates code for the schema modules in `given` (paths and globs), or else for the whole project that contains `cwd`. */
+/**
+ * Generates code for the schema modules in `given` (paths and globs) or, if there are none, for the whole project that
+ * contains `cwd`.
+ */
 export async function runProject(given: readonly string[], options: ProjectOptions, cwd: string): Promise<SchemaRun> {
   const project = await findProject(cwd, options.config);
   if ("problem" in project) {
@@ -50,7 +53,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     return given === undefined ? config[option] : resolve(cwd, given);
   };
   const [out, docs, openapi, proto] = [path("out"), path("docs"), path("openapi"), path("proto")];
-  // Schemas of one package share code, which is generated for all of them even if only some are requested.
+  // Schemas of one package share code. It is generated from all of them, even if only some were requested.
   const packages = new Set(found.files.map(packageOf));
   const others =
     given.length > 0 && found.files.some((file) => isInside(root, file))

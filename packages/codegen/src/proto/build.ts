@@ -22,39 +22,39 @@ import { printProto, protoFileOf } from "./print.js";
 import { printProtobuf } from "./print-codec.js";
 import { NameClashError, ProtoError } from "./value.js";
 
-/** The services as protobuf has them. */
+/** The generated `.proto` files, and everything else that is derived from the protobuf form of services. */
 export interface ProtoOutput {
-  /** A file for each package, by its path in the folder of all packages. */
+  /** Texts of the `.proto` files, one for each package, by path in the output directory. */
   readonly files: ReadonlyMap<string, string>;
-  /** Paths of the files of packages that have numbers, but no services any more. */
+  /** Paths of the `.proto` files of packages that are in the lock file but have no services any more. */
   readonly gone: readonly string[];
-  /** The numbers of all messages and enums, by full name. */
+  /** Field numbers of all messages and enums, by full name, for the lock file. */
   readonly numbers: ReadonlyMap<string, LockedNumbers>;
-  /** The messages and enums of each service, for comparison with another version. */
+  /** Protobuf messages and enums of each service, to be compared with another version. */
   readonly shapes: ReadonlyMap<string, Readonly<Record<string, ProtoShape>>>;
-  /** Returns the text of the file with the readers and writers of a file's messages. */
+  /** Returns the text of the file with the protobuf readers and writers for a generated file. */
   readonly codecsOf: (model: FileModel) => string;
-  /** Names with two meanings, and methods of earlier runs that would be left out. */
+  /** Errors: names that are used twice, and methods of earlier runs that can no longer be included. */
   readonly problems: readonly Diagnostic[];
-  /** New methods that are left out, and numbers that may have been lost. */
+  /** Warnings: new methods that cannot be included, and messages whose numbers may have been lost. */
   readonly warnings: readonly Diagnostic[];
 }
 
 type Locked = ReadonlyMap<string, LockedNumbers>;
 
-/** A service with the names and comments of its file. */
+/** A service and the generated file that contains its types. */
 interface Source {
   readonly file: FileModel;
   readonly service: ServiceModel;
 }
 
 /**
- * Makes the services' `.proto` files. Methods without a faithful form are left out: with a warning if they are new,
- * otherwise with a problem.
+ * Creates the `.proto` files of services. Omits methods that protobuf cannot represent faithfully: reports a warning
+ * for a new method, an error for one of an earlier run.
  *
- * @param locked the numbers of earlier runs
- * @param nameOfFile returns how the header of a file names a schema module
- * @param complete whether `models` are all of the project
+ * @param locked field numbers in the lock file, by full name
+ * @param nameOfFile returns the name of a schema module in the header of a file
+ * @param complete true if `models` are all files of the project
  */
 export function buildProto(
   models: readonly FileModel[],
@@ -67,7 +67,7 @@ export function buildProto(
   const numbers = new Map<string, LockedNumbers>();
   const shapes = new Map<string, Readonly<Record<string, ProtoShape>>>();
   const services = new Map<string, ProtoService>();
-  /** The descriptors of files in base64, by package. */
+  /** File descriptors in base64, by package. */
   const descriptors = new Map<string, string>();
   const problems: Diagnostic[] = [];
   const warnings: Diagnostic[] = [];
@@ -146,7 +146,10 @@ function serviceOf(
   return { name, docs: service.docs, methods: [...methods.values()] };
 }
 
-/** @param isLocked whether an earlier run wrote the method */
+/**
+ * Returns the diagnostic for a method that protobuf cannot represent.
+ * @param isLocked true if the method is in a `.proto` file of an earlier run
+ */
 function describe(error: ProtoError, isLocked: boolean): Pick<Diagnostic, "code" | "message" | "help"> {
   const { message, help } = error;
   if (error instanceof NameClashError) return { code: "proto-clash", message: `${message}.`, help };

@@ -14,12 +14,17 @@ import {
 import { defaultJsonName } from "./names.js";
 import { importsOf, protoFileOf } from "./print.js";
 
-/** Returns the `google.protobuf.FileDescriptorProto` of a package's file, without comments, as protoc writes it. */
+/**
+ * Returns the `google.protobuf.FileDescriptorProto` of a package's file, encoded as protoc encodes it, without
+ * comments.
+ */
 export function fileDescriptor(model: ProtoPackage): Uint8Array {
   return Uint8Array.from(bytesOf(new Describer(model.name).file(model)));
 }
 
-/** A field of a descriptor: its number and its value. Values that are undefined, false or "" are left out. */
+/**
+ * A field of a descriptor message: its number and its value. Values that are undefined, false or "" are not encoded.
+ */
 type Field = readonly [number: number, value: string | number | boolean | readonly Field[] | undefined];
 
 function bytesOf(fields: readonly Field[]): number[] {
@@ -56,7 +61,7 @@ const OPTIONAL = 1;
 const REPEATED = 3;
 const IDEMPOTENCY = { NO_SIDE_EFFECTS: 1, IDEMPOTENT: 2 } as const;
 
-/** Describes the parts of one package. The numbers are those of `google/protobuf/descriptor.proto`. */
+/** Creates the descriptors of a package. The field numbers are those of `google/protobuf/descriptor.proto`. */
 class Describer {
   readonly #package: string;
 
@@ -96,7 +101,7 @@ class Describer {
 
   #message({ path, fields, nested, oneof, removed }: ProtoMessage): Field[] {
     const optional = fields.filter(({ label }) => label === "optional");
-    // The presence of each optional field is a oneof of its own.
+    // In a descriptor, each optional field belongs to a oneof of its own.
     const oneofs = oneof === undefined ? optional.map(({ name }) => `_${name}`) : [oneof];
     return [
       [1, path.at(-1)],
@@ -107,7 +112,7 @@ class Describer {
     ];
   }
 
-  /** Returns a field, and the message of its entries if it is a map. */
+  /** Returns the descriptor of a field and, for a map, the message of its entries. */
   #field(field: ProtoField, path: readonly string[], oneof: number): Field[] {
     const { name, number, label, jsonName = defaultJsonName(name) } = field;
     const entry = `${name.replaceAll(/(?:^|_+)([^_]?)/g, (_, letter: string) => letter.toUpperCase())}Entry`;
@@ -172,7 +177,10 @@ function enumFields(type: ProtoEnum): Field[] {
   ];
 }
 
-/** @param past how much the end of a range is greater than its last number */
+/**
+ * Returns the descriptor fields for reserved numbers and names.
+ * @param past difference between the end of a range in the descriptor and its last number
+ */
 function reserved({ numbers, names }: Removed, ranges: number, texts: number, past: number): Field[] {
   return [
     ...numbers.map(

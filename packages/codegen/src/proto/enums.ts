@@ -3,14 +3,14 @@ import type { ProtoEnum } from "./model.js";
 import { distinctNames, upperSnakeCase } from "./names.js";
 import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
 
-/** Key of the member of number 0, which no text of a schema is. */
+/** Key of the enum member with number 0. No text in a schema is equal to it. */
 const ZERO = "\0";
 
 /**
- * Returns an enum.
+ * Returns the protobuf enum for a schema.
  *
- * @param keys its texts, or the names of its numbers
- * @param numbers the numbers, if the schema has them
+ * @param keys the schema's texts, or the names of its numbers
+ * @param numbers the numbers in the schema; undefined if its values are texts
  */
 export function enumType(
   path: readonly string[],
@@ -30,7 +30,7 @@ export function enumType(
   return { kind: "enum", path, docs, values, zero, numbers: assigned, removed, isNumbered: numbers !== undefined };
 }
 
-/** Protobuf refuses names of an enum that differ only in underscores. */
+/** Removes underscores, because protobuf refuses enum members whose names differ only in underscores. */
 function withoutUnderscores(name: string): string {
   return name.replaceAll("_", "");
 }

@@ -1,14 +1,14 @@
 import { canonicalNode, fieldsOf, type SchemaNode } from "../schema/node.js";
 import { UnmappableError, valueOf } from "./value.js";
 
-/** A field of an object, or of one of the objects of an intersection. */
+/** A field of an object schema, which may be part of an intersection. */
 export interface FieldSource {
   readonly key: string;
   readonly object: SchemaNode;
   readonly field: SchemaNode;
 }
 
-/** Returns the fields of an object, or of an intersection of objects. */
+/** Returns the fields of an object schema, or of all objects in an intersection. */
 export function fieldsOfObject(node: SchemaNode): FieldSource[] {
   if (node.kind === "intersection") {
     const sides = [node.left, node.right].map((side) => fieldsOfObject(valueOf(side).node));
@@ -34,7 +34,7 @@ export function fieldsOfObject(node: SchemaNode): FieldSource[] {
   return fieldsOf(node).map(({ name, node: field }) => ({ key: name, object: node, field }));
 }
 
-/** Returns true if an object, or an intersection of objects, refuses undeclared keys. */
+/** Returns true if an object schema, or one in an intersection, refuses undeclared keys. */
 export function isStrict(node: SchemaNode): boolean {
   if (node.kind === "intersection") return [node.left, node.right].every((side) => isStrict(valueOf(side).node));
   return node.kind === "object" && node.others === "strict";

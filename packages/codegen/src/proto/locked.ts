@@ -11,7 +11,7 @@ import {
   type ProtoService,
 } from "./model.js";
 
-/** Returns the numbers of a package's messages and enums for the lock file, by full name. */
+/** Returns the field numbers of a package's messages and enums, by full name, for the lock file. */
 export function lockedNumbersOf({ name, types }: ProtoPackage): Map<string, LockedNumbers> {
   const numbers = new Map<string, LockedNumbers>();
   const add = (type: Declared): void => {
@@ -23,7 +23,7 @@ export function lockedNumbersOf({ name, types }: ProtoPackage): Map<string, Lock
   return numbers;
 }
 
-/** Returns the messages and enums that a service uses, by their name in its package. */
+/** Returns the protobuf messages and enums that a service uses, by their name in the package. */
 export function protoShapesOf({ methods }: ProtoService): Record<string, ProtoShape> {
   const shapes: Record<string, ProtoShape> = {};
   const add = (type: Declared): void => {
@@ -52,10 +52,11 @@ function typeText(field: ProtoField, oneof: string | undefined): string {
 }
 
 /**
- * Warns of new messages that have the fields of one in the lock file that is gone: they were probably renamed, or their
- * service moved to another package.
+ * Returns warnings for new messages with the same fields as a message that is only in the lock file. The message was
+ * probably renamed, or its service moved to another package.
  *
- * @param complete whether `numbers` has all packages of the project
+ * @param numbers field numbers of the current messages
+ * @param complete true if `numbers` contains all packages of the project
  */
 export function goneMessages(
   numbers: ReadonlyMap<string, LockedNumbers>,

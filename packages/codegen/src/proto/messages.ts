@@ -23,11 +23,11 @@ import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
 import { commonScalar, commonType, isTexts, numericMembers, scalar, simpleType } from "./scalars.js";
 import { at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
 
-/** Scalar types of the keys of `map` fields. */
+/** Scalar types that keys of a protobuf `map` field may have. */
 const MAP_KEYS: ReadonlySet<string> = new Set("bool int32 int64 string uint32 uint64".split(" "));
 const COLLECTIONS: ReadonlySet<string> = new Set("array set record map".split(" "));
 
-/** A field without its name and number. */
+/** A field before its name and number are assigned. */
 interface Entry {
   readonly key: string;
   readonly field: FieldType;
@@ -35,46 +35,46 @@ interface Entry {
   readonly docs?: string | undefined;
 }
 
-/** A message around a value of `node` that is being made. */
+/** A message that wraps a value of the schema `node`, while its fields are being created. */
 interface Wrapper {
   readonly node: SchemaNode;
   readonly kind: "Item" | "List" | "OrNull" | "Pair";
   readonly message: ProtoMessage;
 }
 
-/** Names for the types that a field needs: of its value, and of the elements of its list. */
+/** Words for the names of nested types that a field needs: for its value, and for the elements of its list. */
 interface Words {
   readonly own: string;
   readonly element: string;
 }
 const VALUE: Words = { own: "Value", element: "Value" };
 
-/** The messages and enums of a package, made from schemas. */
+/** Creates the protobuf messages and enums of a package from schemas. */
 export class PackageMessages {
   readonly #package: string;
   readonly #locked: ReadonlyMap<string, LockedNumbers>;
   readonly #reserved: ReadonlySet<string>;
   #top: Declared[] = [];
   #named = new Map<AnySchema, Declared>();
-  /** Messages without a name whose fields are being read, by schema. */
+  /** Unnamed messages whose fields are being created, by schema. */
   readonly #open = new Map<AnySchema, ProtoMessage>();
   readonly #wrappers: Wrapper[] = [];
-  /** The names and comments of the file whose messages are being read. */
+  /** Names and comments of the generated file whose messages are being created. */
   #types!: TypeTable;
 
-  /** @param reserved names of services, which types cannot have */
+  /** @param reserved names of services, which types must not have */
   constructor(name: string, locked: ReadonlyMap<string, LockedNumbers>, reserved: Iterable<string>) {
     this.#package = name;
     this.#locked = locked;
     this.#reserved = new Set(reserved);
   }
 
-  /** The types at the top level, in order of use. */
+  /** Types at the top level of the package, in order of first use. */
   get types(): readonly Declared[] {
     return this.#top;
   }
 
-  /** Runs `make`, and keeps the types that it declares only if it succeeds. */
+  /** Returns the result of `make`. If it throws, removes the types that it has declared. */
   attempt<Result>(make: () => Result): Result {
     const [top, named] = [[...this.#top], new Map(this.#named)];
     try {
@@ -88,9 +88,10 @@ export class PackageMessages {
   }
 
   /**
-   * Declares the message of a payload: the fields of an object, or a field `value` for another schema.
+   * Declares the message for a method's input or output. It has the fields of an object schema, or a field `value` for
+   * any other schema.
    *
-   * @param node undefined for a method without this payload
+   * @param node undefined if the method has no such message
    */
   payload(name: string, node: SchemaNode | "bytes" | undefined, types: TypeTable): ProtoMessage {
     this.#types = types;
@@ -111,12 +112,12 @@ export class PackageMessages {
     return message;
   }
 
-  /** Adds a type to the message around it, or to the top level. */
+  /** Adds a type to the message that contains it, or to the top level. Throws `NameClashError` if its name is taken. */
   #declared<Type extends Declared>(type: Type, owner: ProtoMessage | undefined, node: SchemaNode | undefined): Type {
     const siblings = owner?.nested ?? this.#top;
     const name = type.path.at(-1) ?? "";
     const scope = type.path.slice(0, -1);
-    // The values of an enum are names in the scope around it.
+    // The values of an enum are declared in the scope that contains the enum.
     const taken = new Map(siblings.flatMap((each) => namesIn(each).map((name) => [name, "another type"])));
     if (owner === undefined) for (const each of this.#reserved) taken.set(each, "a service");
     const clash = namesIn(type).find((each) => taken.has(each));
@@ -133,7 +134,7 @@ export class PackageMessages {
     return type;
   }
 
-  /** Returns the type of a field that may be absent or null if its schema allows it. */
+  /** Returns the type of a field, including whether it may be absent or null. */
   #field(value: Value, owner: ProtoMessage, words: Words): FieldType {
     const bare = { ...value, isOptional: false, isNullable: false };
     const absent = value.isOptional ? "undefined" : value.isNullable ? "null" : undefined;
@@ -180,7 +181,10 @@ export class PackageMessages {
     return { label: "repeated", type: pair, collection: "map" };
   }
 
-  /** Returns the type of a value in a list, map or oneof, which has no label of its own. */
+  /**
+   * Returns the type of a value in a list, map or oneof. If the value may be absent or is a collection, a message wraps
+   * it.
+   */
   #element(value: Value, owner: ProtoMessage, word: string): ProtoType {
     const isBare = !value.isOptional && !value.isNullable && !COLLECTIONS.has(value.node.kind);
     if (isBare) return this.#single(value, owner, word);
@@ -190,10 +194,10 @@ export class PackageMessages {
   }
 
   /**
-   * Returns a message around a value.
+   * Returns a message that wraps a value.
    *
-   * @param word first part of its name
-   * @param kind last part of its name: how it wraps the value
+   * @param word first part of the message's name
+   * @param kind last part of the message's name, which states how it wraps the value
    */
   #wrapper(
     { node }: Value,
@@ -202,7 +206,7 @@ export class PackageMessages {
     kind: Wrapper["kind"],
     entries: (message: ProtoMessage) => readonly Entry[],
   ): ProtoMessage {
-    // A list may consist of such lists.
+    // A recursive list contains the wrapper that is being created.
     const open = this.#wrappers.find((each) => each.node === node && each.kind === kind);
     if (open !== undefined) return open.message;
     const message = this.#declared(newMessage([...owner.path, word + kind]), owner, node);
@@ -242,7 +246,7 @@ export class PackageMessages {
     }
   }
 
-  /** Returns the message of a schema. A schema with a name is one message for all its uses. */
+  /** Returns the message for a schema. A schema with a name has one message for all its uses. */
   #message(node: SchemaNode, owner: ProtoMessage, word: string, fill: (message: ProtoMessage) => void): ProtoMessage {
     const { schema } = canonicalNode(node);
     const known = this.#named.get(schema) ?? this.#open.get(schema);
@@ -265,7 +269,10 @@ export class PackageMessages {
     return this.#reserved.has(name) ? `${name}Message` : name;
   }
 
-  /** @param without a field to leave out: the discriminator of a union */
+  /**
+   * Adds the fields of an object schema to a message.
+   * @param without key of a field to omit: the discriminator of a union
+   */
   #fill(message: ProtoMessage, node: SchemaNode, without?: string): void {
     const declared = fieldsOfObject(node);
     message.form = { kind: "fields", keys: declared.map(({ key }) => key), isStrict: isStrict(node) };
@@ -282,7 +289,7 @@ export class PackageMessages {
     this.#finish(message, entries);
   }
 
-  /** Fills the message of a discriminated union: one field for each value of the discriminator. */
+  /** Adds the fields of a discriminated union to a message: one for each value of the discriminator. */
   #arms(message: ProtoMessage, { key: tag, options }: NodeOf<"discriminated">): void {
     message.oneof = snakeCase(tag);
     const tags = new Map<string, TaggedField>();
@@ -317,7 +324,7 @@ export class PackageMessages {
     this.#finish(message, entries);
   }
 
-  /** Returns the type of a union: that of its options if they have the same, otherwise a message with a oneof. */
+  /** Returns the type of a union: the type of all options if it is the same, otherwise a message with a oneof. */
   #choice(value: Value, options: readonly Value[], owner: ProtoMessage, word: string): ProtoType {
     const common = commonType(options);
     if (common !== undefined) return common;
@@ -345,7 +352,7 @@ export class PackageMessages {
     });
   }
 
-  /** Returns the value of the field by which zod tells the options of a union apart. */
+  /** Returns the text of the discriminator for an option of a union; undefined if it has none. */
   #tagOf({ node }: Value, option: Value): string | undefined {
     if (node.kind !== "union" || node.discriminator === undefined || option.node.kind !== "object") return undefined;
     const tag = option.node.fields[node.discriminator];
@@ -390,7 +397,7 @@ export class PackageMessages {
       const deprecated = node?.meta.deprecated === true;
       return { ...field, key, name, jsonName, number: assigned.numbers.get(key) ?? 0, docs, deprecated, node };
     });
-    // A oneof and its fields have names of one scope.
+    // The names of a oneof and its fields must differ.
     if (message.fields.some(({ name }) => name === message.oneof)) message.oneof = `${message.oneof}_choice`;
   }
 }

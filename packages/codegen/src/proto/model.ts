@@ -2,19 +2,19 @@ import type { LockedNumbers } from "../lock/lock.js";
 import { pascalCase } from "../names.js";
 import type { SchemaNode } from "../schema/node.js";
 
-/** Scalar types of protobuf that schemas have. */
+/** Protobuf scalar types that schemas can be converted to. */
 export type ScalarName = "bool" | "bytes" | "double" | "float" | "int32" | "int64" | "string" | "uint32" | "uint64";
 
-/** Types of protobuf's library that schemas have. */
+/** Types of protobuf's own files that schemas can be converted to. */
 export type KnownName = "google.protobuf.NullValue" | "google.protobuf.Timestamp" | "google.protobuf.Value";
 
-/** A scalar type, and what the schema says of its values. */
+/** A scalar type, with details from the schema. */
 export interface ProtoScalar {
   readonly kind: "scalar";
   readonly name: ScalarName;
-  /** Whether values of 64 bits are bigints. */
+  /** True if 64-bit integers are bigints in JavaScript. */
   readonly isBig?: boolean;
-  /** The values of a literal. */
+  /** Allowed values, if the schema is a literal. */
   readonly values?: readonly unknown[] | undefined;
 }
 
@@ -36,7 +36,7 @@ export type FieldType =
 export interface SingleType {
   readonly label: "implicit" | "optional";
   readonly type: ProtoType;
-  /** The value that an absent field stands for; undefined if there is none. */
+  /** The value in JavaScript if the field is absent; undefined if the field cannot be absent. */
   readonly absent?: "undefined" | "null" | undefined;
 }
 
@@ -45,41 +45,44 @@ export function single(type: ProtoType): SingleType {
   return { label: "implicit", type };
 }
 
-/** What a message stands for in the schema. */
+/** How the fields of a message form a value of the schema. */
 export type MessageForm =
-  /** An object with its fields: `keys` are those that its schema declares, and it refuses others if it `isStrict`. */
+  /** An object. `keys` are the keys that its schema declares; if `isStrict`, it refuses others. */
   | { readonly kind: "fields"; readonly keys: readonly string[]; readonly isStrict: boolean }
-  /** A tuple; the last field may be the rest. */
+  /** A tuple: each field is an item. The last field may be the list of further items. */
   | { readonly kind: "tuple" }
-  /** The value of its only field. */
+  /** The value of the message's only field. */
   | { readonly kind: "value" }
-  /** One option of a union, or null and a value. */
+  /** The value of the field that is set: an option of a union, or null or a value. */
   | { readonly kind: "choice" }
-  /** One option of a discriminated union: by field, the value of its discriminator, which an arm's message omits. */
+  /**
+   * An option of a discriminated union. `tags` contains for each field the value of the discriminator, which the
+   * message of an option omits.
+   */
   | { readonly kind: "tagged"; readonly key: string; readonly tags: ReadonlyMap<string, TaggedField> }
-  /** A key and a value of a map, in a list. */
+  /** A pair of a key and a value, in the list that represents a map. */
   | { readonly kind: "pair" }
-  /** An entry of a field with the label "map": its key and its value may be absent. */
+  /** An entry of a protobuf `map` field, whose key and value may be absent. */
   | { readonly kind: "entry" };
 
-/** A field of a discriminated union. */
+/** A field that represents one option of a discriminated union. */
 export interface TaggedField {
   readonly value: unknown;
-  /** Whether its message omits the discriminator. */
+  /** True if the field's message omits the discriminator. */
   readonly isArm: boolean;
 }
 
 /** A field of a message. */
 export type ProtoField = FieldType & {
-  /** The key in the schema, by which the lock file has its number. */
+  /** Key in the schema, for which the lock file contains the field's number. */
   readonly key: string;
   readonly name: string;
-  /** Its name in JSON, if protobuf would derive another one from `name`. */
+  /** Name in JSON; undefined if it is the one that protobuf derives from `name`. */
   readonly jsonName: string | undefined;
   readonly number: number;
   readonly docs: string | undefined;
   readonly deprecated: boolean;
-  /** The schema of its value; undefined for the null of a nullish value. */
+  /** Schema of the field's value; undefined for the field that represents null. */
   readonly node: SchemaNode | undefined;
 };
 
@@ -89,17 +92,17 @@ export interface Removed {
   readonly names: readonly string[];
 }
 
-/** A message. Its fields are complete once the visit has ended, because messages may contain themselves. */
+/** A protobuf message. Its fields may be added after it is created, because messages may contain themselves. */
 export interface ProtoMessage {
   readonly kind: "message";
-  /** Its name, after those of the messages around it. */
+  /** Name of the message, after the names of the messages that contain it. */
   readonly path: readonly string[];
   docs: string | undefined;
   fields: readonly ProtoField[];
   form: MessageForm;
-  /** Name of the oneof to which all fields belong, if it is a union. */
+  /** Name of the oneof that contains all fields; undefined if the message is not a union. */
   oneof: string | undefined;
-  /** The numbers of its fields, for the lock file. */
+  /** Numbers of the fields, for the lock file. */
   numbers: LockedNumbers;
   removed: Removed;
   readonly nested: Declared[];
@@ -120,37 +123,37 @@ export function newMessage(path: readonly string[]): ProtoMessage {
   };
 }
 
-/** An enum. */
+/** A protobuf enum. */
 export interface ProtoEnum {
   readonly kind: "enum";
   readonly path: readonly string[];
   readonly docs: string | undefined;
-  /** The members, without the one of number 0 that stands for no value. */
+  /** The members, except a member with number 0 that stands for no value. */
   readonly values: readonly ProtoValue[];
-  /** Name of the member of number 0; undefined if `values` has one. */
+  /** Name of the member with number 0 that stands for no value; undefined if `values` contains number 0. */
   readonly zero: string | undefined;
-  /** The numbers of its members, for the lock file. */
+  /** Numbers of the members, for the lock file. */
   readonly numbers: LockedNumbers;
   readonly removed: Removed;
-  /** Whether the schema has the numbers, so that the lock file does not assign them. */
+  /** True if the schema defines the numbers, so that the lock file does not contain them. */
   readonly isNumbered: boolean;
 }
 
 /** A member of an enum. */
 export interface ProtoValue {
-  /** The value in the schema, as text. */
+  /** Value of the member in the schema, as text. */
   readonly key: string;
   readonly name: string;
   readonly number: number;
 }
 
-/** A type with a declaration. */
+/** A type that a `.proto` file declares. */
 export type Declared = ProtoMessage | ProtoEnum;
 
-/** A method of a service. */
+/** A method of a protobuf service. */
 export interface ProtoMethod {
   readonly name: string;
-  /** Its name in the schema. */
+  /** Name of the method in the schema. */
   readonly key: string;
   readonly docs: string | undefined;
   readonly input: ProtoMessage;
@@ -160,39 +163,42 @@ export interface ProtoMethod {
   readonly idempotency: "IDEMPOTENT" | "NO_SIDE_EFFECTS" | undefined;
 }
 
-/** A service. */
+/** A protobuf service. */
 export interface ProtoService {
-  /** Last part of its name. */
+  /** Last part of the service's name, without the package. */
   readonly name: string;
   readonly docs: string | undefined;
   readonly methods: readonly ProtoMethod[];
 }
 
-/** The services with the same first part of the name, with the types of their messages. */
+/** A protobuf package: services whose names begin with the same package name, and the types of their messages. */
 export interface ProtoPackage {
-  /** Empty for services whose names have no dot. */
+  /** Name of the package; empty for services whose names contain no dot. */
   readonly name: string;
   readonly services: readonly ProtoService[];
   readonly types: readonly Declared[];
 }
 
-/** Returns all members of an enum, the one of number 0 first. */
+/** Returns all members of an enum. The one with number 0 comes first. */
 export function membersOf({ values, zero }: ProtoEnum): Pick<ProtoValue, "name" | "number">[] {
   const members = [...(zero === undefined ? [] : [{ name: zero, number: 0 }]), ...values];
   return members.sort((a, b) => Number(b.number === 0) - Number(a.number === 0));
 }
 
-/** Returns the names that a type declares in the scope around it. */
+/** Returns the names that a type declares in the scope that contains it. */
 export function namesIn(type: Declared): string[] {
   return [type.path.at(-1) ?? "", ...(type.kind === "enum" ? membersOf(type).map(({ name }) => name) : [])];
 }
 
-/** Returns true for values that are messages on the wire: their fields may be absent without a label. */
+/**
+ * Returns true if values of a type are encoded as messages. A field of such a type may be absent without the label
+ * `optional`.
+ */
 export function isMessage(type: ProtoType): boolean {
   return type.kind === "message" || (type.kind === "known" && type.name !== "google.protobuf.NullValue");
 }
 
-/** Adds to `messages` the messages inside `message`. */
+/** Adds all messages to which the fields of `message` refer, directly or indirectly, to the set. */
 export function addInside({ fields }: ProtoMessage, messages: Set<ProtoMessage>): void {
   for (const { type } of fields) {
     if (type.kind !== "message" || messages.has(type)) continue;
@@ -201,38 +207,38 @@ export function addInside({ fields }: ProtoMessage, messages: Set<ProtoMessage>)
   }
 }
 
-/** Returns a type's name in its package. */
+/** Returns the name of a type in its package. */
 export function pathName({ path }: Declared): string {
   return path.join(".");
 }
 
-/** Returns a type's name with its package. */
+/** Returns the full name of a type, with its package. */
 export function fullName(packageName: string, path: readonly string[]): string {
   return [...(packageName === "" ? [] : [packageName]), ...path].join(".");
 }
 
-/** Splits a type's full name into its package, whose parts begin with small letters, and its path. */
+/** Splits the full name of a type into its package, whose parts begin with lower-case letters, and its path. */
 export function packageAndPath(name: string): [packageName: string, path: string] {
   const [, packageName = "", path = name] = /^((?:[^A-Z_.][^.]*\.)*)(.*)$/.exec(name) ?? [];
   return [packageName.slice(0, -1), path];
 }
 
-/** Returns the full name of the message of a method's payload. */
+/** Returns the full name of the message for a method's input or output. */
 export function payloadName(service: string, method: string, role: "Request" | "Response"): string {
   return fullName(packageNameOf(service), [`${lastPart(service)}${methodName(method)}${role}`]);
 }
 
-/** Returns the name of a method in protobuf: that of `getUser` is `GetUser`. */
+/** Returns the protobuf name of a method: `GetUser` for `getUser`. */
 export function methodName(method: string): string {
   return pascalCase(method.replaceAll("$", "_"));
 }
 
-/** Returns the name of a service in its package. */
+/** Returns the last part of a service's name, which is its name in the package. */
 export function lastPart(service: string): string {
   return service.slice(service.lastIndexOf(".") + 1);
 }
 
-/** Returns the package of a service. */
+/** Returns the name of the package that a service belongs to. */
 export function packageNameOf(service: string): string {
   return service.slice(0, Math.max(0, service.lastIndexOf(".")));
 }

@@ -11,16 +11,16 @@ function wordsOf(text: string): string[] {
 }
 
 /**
- * Returns `text` as the name of a field, such as `created_at`.
+ * Converts `text` to the name of a protobuf field, such as `created_at`.
  *
- * @param fallback its first word, if `text` has no letter or begins with a digit
+ * @param fallback first word of the name if `text` contains no letter or begins with a digit
  */
 export function snakeCase(text: string, fallback = "field"): string {
   const words = wordsOf(text);
   return (/^[a-z]/.test(words[0] ?? "") ? words : [fallback, ...words]).join("_");
 }
 
-/** Returns `text` as the name of an enum's member, such as `IN_PROGRESS`. */
+/** Converts `text` to the name of a protobuf enum member, such as `IN_PROGRESS`. */
 export function upperSnakeCase(text: string): string {
   return wordsOf(text).join("_").toUpperCase();
 }
@@ -30,21 +30,21 @@ export function defaultJsonName(name: string): string {
   return name.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Returns `text` as the name of a message, such as `LineItem`. */
+/** Converts `text` to the name of a protobuf message, such as `LineItem`. */
 export function typeName(text: string): string {
   return pascalCase(snakeCase(text));
 }
 
-/** Returns the name of the type of a list's elements. */
+/** Returns a type name for the elements of the list `key`: its singular, unless one of `siblings` has that name. */
 export function elementName(key: string, siblings: readonly string[]): string {
   const name = typeName(singular(camelCase(snakeCase(key))));
   return siblings.some((other) => other !== key && typeName(other) === name) ? `${typeName(key)}Item` : name;
 }
 
 /**
- * Returns different names for `keys`: those of `nameOf`, or with a number if an earlier key has the same.
+ * Returns distinct names for `keys`: the results of `nameOf`, with a number if an earlier key has the same.
  *
- * @param formOf returns the form of a name that must be different too
+ * @param formOf returns a derived form of a name that must be distinct, too
  */
 export function distinctNames(
   keys: readonly string[],

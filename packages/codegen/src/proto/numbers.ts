@@ -1,12 +1,12 @@
 import type { LockedNumbers } from "../lock/lock.js";
 import type { Removed } from "./model.js";
 
-/** Numbers of fields that protobuf reserves for itself. */
+/** First and last of the field numbers that protobuf reserves for itself. */
 export const RESERVED: { readonly first: number; readonly last: number } = { first: 19_000, last: 19_999 };
 
 /**
- * Returns the numbers of `keys`: those in the lock, and for new keys the ones after the highest that was ever used.
- * Keys that are gone are removed, and their numbers are not used again.
+ * Returns the numbers for `keys`: those in the lock file, and for new keys numbers after the highest one that was ever
+ * used. Keys that no longer exist are marked as removed, and their numbers are not reused.
  */
 export function numbersFor(
   keys: readonly string[],
@@ -26,13 +26,13 @@ export function numbersFor(
   return { kind, numbers, removed };
 }
 
-/** Returns all keys that a message or enum has or had, in the order of their first numbers. */
+/** Returns all keys that a message or enum has or has had, in the order of their first numbers. */
 export function keysByNumber({ numbers, removed }: LockedNumbers): string[] {
   const used = Array.from(numbers, ([key, number]) => [number, key] as const);
   return [...new Set([...removed, ...used].sort(([a], [b]) => a - b).map(([, key]) => key))];
 }
 
-/** Returns what a declaration reserves. Names that are used again are not reserved. */
+/** Returns the numbers and names that a declaration must reserve. Names that are used again are not reserved. */
 export function removedOf({ numbers, removed }: LockedNumbers, names: ReadonlyMap<string, string>): Removed {
   const gone = new Set([...removed.values()].filter((key) => !numbers.has(key)));
   return {

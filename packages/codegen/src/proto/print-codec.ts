@@ -23,9 +23,9 @@ import {
 import { functionName, initialOf, isRest, isSent, type Place, tagged, tagOf, wireOf } from "./print-field.js";
 
 /**
- * Returns the text of the file with the readers and writers of the services' messages.
+ * Returns the text of the file with the protobuf readers and writers of the services' messages.
  *
- * @param descriptors descriptors of files in base64, by package
+ * @param descriptors file descriptors in base64, by package
  */
 export function printProtobuf(
   { schemaFile, services }: FileModel,
@@ -43,12 +43,12 @@ export function printProtobuf(
   return joinParts([headerFor(basename(schemaFile)) + UNCHECKED, imports, ...printer.types(), ...files, ...constants]);
 }
 
-/** Returns the name of the constant with the descriptor of a package's file. */
+/** Returns the name of the constant with the file descriptor of a package. */
 function fileName(packageName: string): string {
   return camelCase(`${packageName.replaceAll(".", "_")}_file`);
 }
 
-/** Fields that take as much memory as a short list. */
+/** Number of fields that take as much memory as a short list. */
 const LIST_FIELDS = 16;
 
 type MapField = Extract<ProtoField, { readonly label: "map" }>;
@@ -57,9 +57,9 @@ class Printer {
   readonly #names = new Map<Declared, string>();
   readonly #taken = new Set<string>();
   readonly #queue: Declared[] = [];
-  /** The messages of the entries of maps, by field. */
+  /** For each protobuf `map` field, the message of its entries. */
   readonly #entries = new Map<MapField, ProtoMessage>();
-  /** The messages that are options of a union, or inside one. */
+  /** Messages that are options of a union, or nested in one. */
   readonly #inUnions = new Set<ProtoMessage>();
 
   service(name: string, prefix: string, { methods }: ProtoService): string {
@@ -83,7 +83,7 @@ class Printer {
     return `${comment}${assignment(constant, braced(fields, ",", true))}\n`;
   }
 
-  /** Prints the functions of the messages that are used, and the tables of their enums. */
+  /** Returns the reader and writer functions of all messages in use, and the tables of their enums. */
   types(): string[] {
     const functions: string[] = [];
     const enums: string[] = [];
@@ -116,7 +116,7 @@ class Printer {
     return `${camelCase(this.#name(type))}Enum`;
   }
 
-  /** Returns the expression for the function that reads or writes a value without its tag. */
+  /** Returns the expression for the function that reads or writes a value of a type, without its tag. */
   #function(verb: "read" | "write", type: ProtoType): string {
     if (type.kind === "message") return verb + this.#name(type);
     if (type.kind === "enum" && !type.isNumbered) return `${this.#enumName(type)}.${verb}`;
@@ -127,7 +127,7 @@ class Printer {
     return fields.map((field) => ({ field, name: `f${field.number}`, isInOneof: oneof !== undefined }));
   }
 
-  /** Returns the message of an entry of a map. */
+  /** Returns the message of the entries of a protobuf `map` field. */
   #entryOf(field: MapField, owner: ProtoMessage): ProtoMessage {
     const known = this.#entries.get(field);
     if (known !== undefined) return known;
@@ -191,7 +191,7 @@ class Printer {
     return wire === 2 ? [unpacked] : [line(2, `pb.readPacked(r, end, ${read}, ${name});`), unpacked];
   }
 
-  /** Returns the statements that return the value of a message. */
+  /** Returns the statements at the end of a reader, which return the value of the message. */
   #result({ form }: ProtoMessage, places: readonly Place[], isEntry: boolean): string[] {
     const value = (place: Place): string => this.#value(place, isEntry);
     switch (form.kind) {
@@ -237,7 +237,7 @@ class Printer {
     }
   }
 
-  /** Returns the expression for the value of a field. */
+  /** Returns the expression for the value of a field, after the message has been read. */
   #value({ field, name }: Place, isEntry: boolean): string {
     if (field.label === "repeated" || field.label === "map") {
       return field.collection === "array" ? name : `pb.to${pascalCase(field.collection)}(${name})`;
@@ -286,7 +286,7 @@ class Printer {
     return table + block(head, [...check, ...lines, "return p;"]);
   }
 
-  /** Returns the table of the functions that write the options of a union, and the function that writes it. */
+  /** Returns the writer of a union: a table of functions that write its options, and the function that selects one. */
   #choiceWriter(places: readonly Place[], message: ProtoMessage, head: string): string {
     const name = `optionsOf${this.#name(message)}`;
     const options = places.map((place) =>
@@ -296,7 +296,7 @@ class Printer {
     return table + block(head, [`return pb.writeOption(b, p, value, depth, ${name});`]);
   }
 
-  /** Returns the statements that write a field with its tag, unless its message leaves it out. */
+  /** Returns the statements that write a field and its tag, unless the field is not sent. */
   #writeField(place: Place, message: ProtoMessage): string[] {
     const { field, name } = place;
     if (field.label === "map" || field.label === "repeated") {
@@ -327,7 +327,7 @@ class Printer {
     return [...check, block(`if (${condition(name)})`, lines)];
   }
 
-  /** Returns the statements that write the tag of a field, and a value. */
+  /** Returns the statements that write the tag of a field and a value. */
   #write({ field }: Place, message: ProtoMessage, value: string, result: string): string[] {
     const { number, type } = field;
     const entry = field.label === "map" ? this.#entryOf(field, message) : undefined;

@@ -8,20 +8,23 @@ import {
   type SingleType,
 } from "./model.js";
 
-/** A field as the functions of its message handle it. */
+/** A field of a message, as reader and writer functions handle it. */
 export interface Place {
   readonly field: ProtoField;
-  /** Name of the variable with its value. */
+  /** Name of the variable that contains the field's value. */
   readonly name: string;
   readonly isInOneof: boolean;
 }
 
-/** Returns true for the field with the rest of a tuple. */
+/** Returns true for the field with the further items of a tuple. */
 export function isRest({ field }: Place): boolean {
   return field.label === "repeated" && field.key === "rest";
 }
 
-/** Returns the statements that write a tag, and what `write` writes at the position after it. */
+/**
+ * Returns the statements that write a field's tag, and then the value by the expression that `write` returns for a
+ * position.
+ */
 export function tagged(number: number, wire: number, result: string, write: (at: string) => string): string[] {
   const bytes: number[] = [];
   for (let rest = tagOf(number, wire); ; rest = Math.floor(rest / 128)) {
@@ -32,12 +35,12 @@ export function tagged(number: number, wire: number, result: string, write: (at:
   return [...stores, `${result}${write(`p + ${bytes.length}`)};`];
 }
 
-/** Returns the tag of a field: its number, and `wire`, how its value is encoded. */
+/** Returns the tag of a field: its number and its wire type. */
 export function tagOf(number: number, wire: number): number {
   return number * 8 + wire;
 }
 
-/** Returns how a value is encoded, as a tag has it. */
+/** Returns the wire type with which values of a type are encoded. */
 export function wireOf(type: ProtoType): number {
   if (type.kind !== "scalar") return isMessage(type) ? 2 : 0;
   return { string: 2, bytes: 2, double: 1, float: 5 }[type.name as string] ?? 0;
@@ -49,14 +52,14 @@ const KNOWN = {
   "google.protobuf.Value": "Any",
 } as const;
 
-/** Returns the end of the names of the functions that read and write a type. */
+/** Returns the end of the names of the runtime functions that read and write a type, such as "Timestamp". */
 export function functionName(type: Exclude<ProtoType, Declared>): string {
   if (type.kind === "known") return KNOWN[type.name];
   if (type.name === "int64" && type.isBig !== true) return "Int";
   return type.name.charAt(0).toUpperCase() + type.name.slice(1);
 }
 
-/** Returns the initial value of the variable of a field; undefined for none. */
+/** Returns the initial value of the variable for a field; undefined if it has none. */
 export function initialOf({ field, isInOneof }: Place, isEntry: boolean): string | undefined {
   if (field.label === "repeated" || field.label === "map") return "[]";
   const { type } = field;
@@ -77,7 +80,7 @@ function defaultOf({ name, isBig = false }: ProtoScalar): string {
   return isBig ? "0n" : "0";
 }
 
-/** Returns the condition under which a field is sent; undefined if it always is. */
+/** Returns a function that creates the condition under which a field is sent; undefined if it is always sent. */
 export function isSent(field: SingleType): ((name: string) => string) | undefined {
   const { type, absent } = field;
   if (absent !== undefined) return (name) => `${name} !== ${absent}`;

@@ -13,14 +13,14 @@ import {
   type Removed,
 } from "./model.js";
 
-/** Returns the path of a package's file in the folder of all packages. */
+/** Returns the path of a package's `.proto` file in the output directory. */
 export function protoFileOf(packageName: string): string {
   const parts = packageName === "" ? ["services"] : packageName.split(".");
   const name = parts.findLast((part) => !/^v\d/.test(part)) ?? "services";
   return [...(packageName === "" ? [] : parts), `${name}.proto`].join("/");
 }
 
-/** Prints a package as a file in proto3. */
+/** Returns the text of a package's `.proto` file, in proto3. */
 export function printProto(model: ProtoPackage, sources: readonly string[]): string {
   const { name, services, types } = model;
   const imports = importsOf(types);
@@ -40,7 +40,7 @@ const FILES: Readonly<Record<string, string>> = {
   "google.protobuf.Value": "google/protobuf/struct.proto",
 };
 
-/** Returns the files of protobuf's library that types use. */
+/** Returns the paths of protobuf's own files that contain the types used by `types`. */
 export function importsOf(types: readonly Declared[]): string[] {
   const files = (type: Declared): string[] =>
     type.kind === "enum"
@@ -54,7 +54,7 @@ export function importsOf(types: readonly Declared[]): string[] {
 
 class Printer {
   readonly #package: string;
-  /** Names of the types, methods and packages that a name may refer to, with their package. */
+  /** Full names of the types, methods and packages that a reference may resolve to. */
   readonly #names = new Set<string>();
 
   constructor({ name, services, types }: ProtoPackage) {
@@ -84,7 +84,7 @@ class Printer {
         ...(idempotency === undefined ? [`${head};`] : block(head, [`option idempotency_level = ${idempotency};`])),
       ];
     });
-    // The name is part of the path of calls, so it stays.
+    // The name of the service is part of the path of calls, so it cannot change to satisfy the lint rule.
     const ignored = name.endsWith("Service") ? [] : ["// buf:lint:ignore SERVICE_SUFFIX"];
     return [...comment(docs), ...ignored, ...block(`service ${name}`, lines)];
   }
@@ -118,17 +118,19 @@ class Printer {
     return [...comment(field.docs), `${text} ${field.name} = ${field.number}${more};`];
   }
 
-  /** Returns how a type is referred to in the message at the path `scope`. */
+  /** Returns the text by which the message at the path `scope` refers to a type. */
   #reference(type: ProtoType, scope: readonly string[]): string {
     if (type.kind === "scalar") return type.name;
     const target = type.kind === "known" ? type.name : fullName(this.#package, type.path);
-    // Nested types of the same message by their own name, others by their path.
+    // A type nested in the same or an enclosing message is referred to by its own name, other types by their path.
     const isNear = type.kind !== "known" && type.path.slice(0, -1).every((part, index) => scope[index] === part);
     const text = type.kind === "known" ? type.name : isNear ? (type.path.at(-1) ?? "") : type.path.join(".");
     return this.#resolved(text, scope) === target ? text : `.${target}`;
   }
 
-  /** Returns the full name that protobuf finds for `text`: its first part in the innermost scope decides. */
+  /**
+   * Returns the full name to which protobuf resolves `text`. The innermost scope that declares its first part decides.
+   */
   #resolved(text: string, scope: readonly string[]): string {
     const [first = ""] = text.split(".");
     const scopes = [...this.#package.split(".").filter(Boolean), ...scope];
@@ -164,14 +166,14 @@ function block(head: string, lines: readonly string[]): string[] {
 
 function comment(docs: string | undefined): string[] {
   if (docs === undefined) return [];
-  // Line comments may contain the end of a block comment.
+  // Line comments are used, because they may contain the end of a block comment.
   const lines = commentLines(docs.replace(/\s*@deprecated\s*$/, "").trim()).map((line) =>
     line.replaceAll("*\\/", "*/"),
   );
   return lines.join("") === "" ? [] : lines.map((line) => `// ${line}`.trimEnd());
 }
 
-/** Returns `text` as a string literal of protobuf, in ASCII. */
+/** Returns `text` as a protobuf string literal, in ASCII. */
 function literal(text: string): string {
   const bytes = [...new TextEncoder().encode(text)];
   const escaped = bytes.map((byte) =>

@@ -2,7 +2,7 @@ import type { CheckNode, SchemaNode } from "../schema/node.js";
 import type { ProtoScalar, ProtoType, ScalarName } from "./model.js";
 import type { Value } from "./value.js";
 
-/** A type that needs no declaration. */
+/** A protobuf type that needs no declaration. */
 export type SimpleType = Extract<ProtoType, { readonly name: string }>;
 
 const MAX_INT32 = 2 ** 31 - 1;
@@ -12,7 +12,7 @@ const SCALARS: Readonly<Record<string, ScalarName>> = {
   boolean: "bool",
   bytes: "bytes",
 };
-/** Types of literals, by the type of their values. */
+/** Scalar types of literals, by the JavaScript type of their values. */
 const LITERALS: Readonly<Record<string, ScalarName>> = {
   string: "string",
   number: "double",
@@ -29,7 +29,7 @@ export function scalar(name: ScalarName, isBig: boolean = false): ProtoScalar {
   return { kind: "scalar", name, isBig };
 }
 
-/** Returns the type of a value that needs no declaration; undefined for others. */
+/** Returns the protobuf type of a value; undefined if the type needs a declaration. */
 export function simpleType({ node, checks, values }: Value): SimpleType | undefined {
   if (values !== undefined) {
     const [type, ...others] = new Set(values.map((value) => typeof value));
@@ -44,7 +44,7 @@ export function simpleType({ node, checks, values }: Value): SimpleType | undefi
   return name && scalar(name);
 }
 
-/** Returns the type of all `options` if they have the same, and it needs no declaration. */
+/** Returns the common protobuf type of all `options`; undefined if they differ or need a declaration. */
 export function commonType(options: readonly Value[]): SimpleType | undefined {
   const types = options.map((option) => simpleType(option));
   const [first] = types;
@@ -52,7 +52,7 @@ export function commonType(options: readonly Value[]): SimpleType | undefined {
   return first.kind === "known" ? first : commonScalar(types.filter((type) => type?.kind === "scalar"));
 }
 
-/** Returns the type of values that are of one of `types`, which have the same name. */
+/** Combines scalar types with the same name into one that accepts the values of all of them. */
 export function commonScalar(types: readonly ProtoScalar[]): ProtoScalar {
   const [{ name } = scalar("string")] = types;
   const isLiteral = types.every(({ values }) => values !== undefined);
@@ -66,7 +66,7 @@ export function commonScalar(types: readonly ProtoScalar[]): ProtoScalar {
   };
 }
 
-/** Returns true if only texts match. */
+/** Returns true if only texts match the schema. */
 export function isTexts({ values = [] }: Value): boolean {
   return values.length > 0 && values.every((value) => typeof value === "string");
 }
@@ -75,14 +75,16 @@ function hasFormat(checks: readonly CheckNode[], format: string): boolean {
   return checks.some((check) => "format" in check && check.format === format);
 }
 
-/** Returns the type of a number. Only formats choose it: a bound that changes must not change the type. */
+/**
+ * Returns the scalar type of a number. It depends only on formats, so that a changed bound does not change the type.
+ */
 function numberName(checks: readonly CheckNode[]): ScalarName {
   if (hasFormat(checks, "float32")) return "float";
   for (const name of ["int32", "uint32"] as const) if (hasFormat(checks, name)) return name;
   return checks.some(({ kind }) => kind === "integer") ? "int64" : "double";
 }
 
-/** Returns the members of an enum of integers of 32 bits, by name; undefined for other enums. */
+/** Returns the members of an enum whose values are 32-bit integers, by name; undefined for other enums. */
 export function numericMembers(node: SchemaNode, values: readonly unknown[]): ReadonlyMap<string, number> | undefined {
   if (node.kind !== "literal" || node.entries === undefined) return undefined;
   if (!values.every((value) => Number.isInteger(value) && Math.abs(Number(value)) <= MAX_INT32)) return undefined;

@@ -8,12 +8,12 @@ import {
   type SchemaNode,
 } from "../schema/node.js";
 
-/** Reports that a method cannot be in the `.proto` file. */
+/** The error for a method that cannot be in the `.proto` file. */
 export class ProtoError extends Error {
-  /** The schema that is the reason, if there is one. */
+  /** The schema that causes the error; undefined if there is none. */
   readonly node: SchemaNode | undefined;
   readonly help: string;
-  /** Keys that lead to it in the message. */
+  /** Keys that lead to the schema in the message. */
   readonly path: string[] = [];
 
   constructor(node: SchemaNode | undefined, message: string, help: string) {
@@ -23,32 +23,32 @@ export class ProtoError extends Error {
   }
 }
 
-/** Reports that protobuf has no form for a schema. */
+/** The error for a schema that protobuf cannot represent. */
 export class UnmappableError extends ProtoError {
-  /** @param reason what it is, as in "a blob" */
+  /** @param reason description of the schema, such as "a blob" */
   constructor(node: SchemaNode, reason: string, help: string) {
     super(node, `Protobuf has no form for ${reason}`, help);
   }
 }
 
-/** Reports that a name has two meanings. */
+/** The error for a name that is used for two things. */
 export class NameClashError extends ProtoError {}
 
-/** What a schema sends, without the wrappers and functions around it. */
+/** The value that a sender encodes for a schema, without wrappers and functions around it. */
 export interface Value {
   readonly node: SchemaNode;
-  /** The checks on it. */
+  /** Checks that the sent value passes. */
   readonly checks: readonly CheckNode[];
-  /** The options of a union, without null and undefined. */
+  /** Options of a union, except null and undefined. */
   readonly options?: readonly Value[];
-  /** The values of a literal, or of a union of texts, without null and undefined. */
+  /** Values of a literal, or of a union of texts, except null and undefined. */
   readonly values?: readonly unknown[];
-  /** Whether it may be absent, or null. */
+  /** True if the value may be absent; `isNullable` is true if it may be null. */
   readonly isOptional: boolean;
   readonly isNullable: boolean;
 }
 
-/** Returns what the sender of `node` sends. Throws `UnmappableError` if it has no form. */
+/** Returns the value that a sender encodes for a schema. Throws `UnmappableError` if protobuf cannot represent it. */
 export function valueOf(node: SchemaNode): Value {
   if (isBlob(node.schema)) throw new UnmappableError(node, "a blob", "Stream bytes() instead.");
   switch (node.kind) {
@@ -71,7 +71,7 @@ export function valueOf(node: SchemaNode): Value {
     case "external":
       return valueOf(node.structure);
     case "pipe":
-      // Checks on the result of a function are not checks on what is sent.
+      // Checks after a function apply to its result, not to the value that is sent.
       return isFunction(node.from) ? { ...valueOf(node.to), checks: [] } : valueOf(node.from);
     case "union":
       if (isJson(node)) return { node: { ...node, kind: "any" }, checks: [], isOptional: false, isNullable: false };
@@ -92,7 +92,7 @@ export function valueOf(node: SchemaNode): Value {
   }
 }
 
-/** Returns true for `z.json()`. */
+/** Returns true if a union is the schema that `z.json()` creates. */
 function isJson({ schema, options }: NodeOf<"union">): boolean {
   const kinds = options.map(({ kind }) => kind).join(" ");
   const lists = options.flatMap((option) => ("element" in option ? [ownStructure(canonicalNode(option.element))] : []));
@@ -120,7 +120,7 @@ function choiceOf(node: SchemaNode, all: readonly Value[]): Value {
     : { node, checks: [], options, ...states };
 }
 
-/** Runs `make`; if the part at `key` has no form, its path begins with `key`. */
+/** Returns the result of `make`. If it throws a `ProtoError`, adds `key` to the beginning of the error's path. */
 export function at<Result>(key: string, make: () => Result): Result {
   try {
     return make();

@@ -1,6 +1,6 @@
 import type { CheckNode } from "./node.js";
 
-/** All bounds of a schema's checks. A bound on size is stored as a minimum or a maximum. */
+/** All bounds in a schema's checks. A required size is stored as a minimum and a maximum. */
 export interface Bounds {
   minimum?: number | bigint | Date;
   maximum?: number | bigint | Date;
@@ -18,7 +18,7 @@ const NAMES = {
   lessThan: "exclusiveMaximum",
 } as const;
 
-/** Combines the bounds in `checks`. */
+/** Returns the strictest bounds in `checks`. */
 export function boundsOf(checks: readonly CheckNode[]): Bounds {
   const bounds: Bounds = { patterns: [] };
   const narrow = (name: (typeof NAMES)[keyof typeof NAMES], bound: number | bigint | Date | undefined): void => {

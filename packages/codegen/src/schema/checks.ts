@@ -13,12 +13,12 @@ interface CheckDef {
   readonly [key: string]: unknown;
 }
 
-/** String formats that zod checks by code in addition to a pattern. */
+/** String formats that zod checks by a function in addition to a regular expression. */
 const BY_CODE: ReadonlySet<string> = new Set("url ipv6 cidrv6 base64 base64url jwt credit_card iban".split(" "));
 const MAX_FLOAT32 = 3.4028234663852886e38;
 const INT32 = 2 ** 31;
 
-/** Returns the checks of `schema`. The check that defines a `z.custom` schema is part of its type. */
+/** Returns the checks of `schema`. Omits the check that defines a `z.custom` schema, because it is part of the type. */
 export function checksOf(schema: AnySchema): CheckNode[] {
   const { type, checks = [] } = schema._zod.def;
   const own = hasTrait(schema, "$ZodCheck") ? [schema as unknown as zod.$ZodCheck] : [];
@@ -34,7 +34,7 @@ export function checksOf(schema: AnySchema): CheckNode[] {
   });
 }
 
-/** Returns the words that a `z.stringbool` accepts, as a check; undefined for other schemas. */
+/** Returns a check for the words that a `z.stringbool` accepts; undefined for other schemas. */
 export function wordsOf(schema: AnySchema): CheckNode | undefined {
   const { truthy, falsy, case: letters } = schema._zod.bag as Readonly<Record<string, unknown>>;
   if (!Array.isArray(truthy) || !Array.isArray(falsy)) return undefined;
@@ -43,11 +43,12 @@ export function wordsOf(schema: AnySchema): CheckNode | undefined {
   return { kind: "pattern", regex, format: "regex", opaque: true };
 }
 
-/** Source of the function that zod creates for a message that is given as text. */
+/** Matches the source of the function that zod creates for a message given as text. */
 const TEXT = /^\(\)\s*=>\s*\w+(?:\.error)?$/;
 
 /**
- * Returns the custom message of a schema or a check. A message created by a function is determined at run time.
+ * Returns the custom error message of a schema or check; undefined if it has none. If a function creates the message,
+ * it is called at run time.
  *
  * @param check index of the check; undefined for the schema itself
  */
@@ -94,14 +95,14 @@ function checkNodes(check: zod.$ZodCheck): CheckNode[] {
   }
 }
 
-/** Source of zod's functions that change a text. */
+/** Matches the source of zod's functions that change a text. */
 const OVERWRITE = /^\(?(\w+)\)?\s*=>\s*(?:\1\.(trim|toLowerCase|toUpperCase|normalize)|\w+\.(slugify))\(\w*\)$/;
 
-/** Returns the name of zod's function that `overwrite` is; undefined for other functions. */
+/** Returns the name of the zod function that `overwrite` calls, such as `trim`; undefined for other functions. */
 function nameOfOverwrite(overwrite: (text: string) => unknown): string | undefined {
   const [, , name, other = name] = OVERWRITE.exec(String(overwrite)) ?? [];
   if (name !== "normalize") return other;
-  // The form is not in the source. These characters have another form in each.
+  // The source does not contain the form of normalization. This text has a different result in each form.
   const text = "\u00c5\u0041\u030a\ufb01";
   return ["NFC", "NFD", "NFKC", "NFKD"].find((form) => text.normalize(form) === overwrite(text));
 }
@@ -144,8 +145,8 @@ function numberFormat(format = "number"): CheckNode[] {
 }
 
 /**
- * Returns zod's emoji pattern without alternatives: in some versions, two alternatives match the same characters, which
- * takes exponential time.
+ * Returns zod's regular expression for emoji without alternatives. In some versions, two alternatives match the same
+ * characters, which takes exponential time.
  */
 function emojis(pattern: RegExp): RegExp {
   return new RegExp(pattern.source.replace(/\((\\p\{\w+\})\|(\\p\{\w+\})\)/, "[$1$2]"), pattern.flags);
@@ -175,7 +176,7 @@ function stringFormat(check: zod.$ZodCheck, def: CheckDef): CheckNode {
     "fn" in def || (check._zod as { readonly traits?: Set<string> }).traits?.has("$ZodCustomStringFormat") === true;
   const options = optionsOf(def, check);
   const facts = { format, ...(options === undefined ? {} : { options }) };
-  // A pattern with these flags stores the position of its last match.
+  // A regular expression with one of these flags stores the position of its last match.
   const isPlain = regex !== undefined && !regex.global && !regex.sticky;
   if (isPlain && !isCustom && !BY_CODE.has(format)) {
     return { kind: "pattern", regex: format === "emoji" ? emojis(regex) : regex, ...facts };
@@ -183,12 +184,12 @@ function stringFormat(check: zod.$ZodCheck, def: CheckDef): CheckNode {
   return { kind: "format", ...(regex === undefined ? {} : { regex }), ...facts, opaque: true };
 }
 
-/** String formats whose patterns the author wrote. */
+/** String formats whose regular expression the schema's author has written. */
 const PATTERNS: ReadonlySet<string> = new Set(["regex", "lowercase", "uppercase"]);
-/** Options that a format may have. */
+/** Names of the options that a string format may have. */
 const OPTIONS = ["version", "precision", "alg", "delimiter", "protocol", "hostname", "offset", "local"] as const;
 
-/** Returns the options of a format; undefined if it has none. */
+/** Returns the options of a string format; undefined if it has none. */
 function optionsOf(def: CheckDef, of: zod.$ZodCheck): Readonly<Record<string, string>> | undefined {
   const { format = "", pattern } = def;
   if (PATTERNS.has(format)) return undefined;
@@ -203,7 +204,10 @@ function optionsOf(def: CheckDef, of: zod.$ZodCheck): Readonly<Record<string, st
   return Object.keys(options).length === 0 ? undefined : options;
 }
 
-/** Returns zod's own pattern for a format, which depends on the version of zod. */
+/**
+ * Returns zod's own regular expression for a string format, which depends on the version of zod; undefined if there is
+ * none.
+ */
 function usualPattern(def: CheckDef, of: zod.$ZodCheck): string | undefined {
   const { constr } = of._zod as { readonly constr?: unknown };
   const { pattern: _, checks: __, ...rest } = def;

@@ -1,8 +1,8 @@
 import { Session } from "node:inspector";
 
 /**
- * Returns true if a default value is constant. zod keeps a default, or the function that creates it, in the closure of
- * a getter, which only the inspector can read. If it cannot be read, it is treated as a function.
+ * Returns true if a default is a constant value. zod keeps a default value, or the function that creates it, in the
+ * closure of a getter, which only Node's inspector can read. If it cannot be read, returns false.
  */
 export function isConstantDefault(def: object): boolean {
   let answer = answers.get(def);
@@ -19,7 +19,7 @@ function findConstant(def: object): boolean {
   return type !== "function" && type !== undefined;
 }
 
-/** Returns true if `value` can be written as an expression. */
+/** Returns true if `value` can be written as a JavaScript expression. */
 export function isPrintable(value: unknown): boolean {
   if (typeof value !== "object") return typeof value !== "function" && typeof value !== "symbol";
   if (value === null || value instanceof Date) return true;
@@ -33,12 +33,14 @@ export function isPrintable(value: unknown): boolean {
 
 const HANDLE = "__quicrpcInspected";
 
-/** Returns true if `run`, a check made by `superRefine`, calls an asynchronous function. */
+/** Returns true if `run`, a check created by `superRefine`, calls an asynchronous function. */
 export function callsAsync(run: unknown): boolean {
   return closureVariable(run, "fn")?.className === "AsyncFunction";
 }
 
-/** Returns the variable `name` of the innermost scope of the function `run` that has it. */
+/**
+ * Returns the variable `name` from the innermost scope of the function `run` that declares it; undefined if none does.
+ */
 function closureVariable(run: unknown, name: string): RemoteObject | undefined {
   const session = new Session();
   const globals = globalThis as Record<string, unknown>;
@@ -81,7 +83,7 @@ function propertiesOf(session: Session, object: unknown): { own: RemoteProperty[
   };
 }
 
-/** Returns the inspector's response, which arrives before `post` returns because the session is in the same thread. */
+/** Returns the inspector's response. It arrives before `post` returns, because the session is in the same thread. */
 function ask(session: Session, method: string, params: object): Record<string, unknown> | undefined {
   let answer: Record<string, unknown> | undefined;
   session.post(method, params, (_error, result) => {

@@ -3,19 +3,19 @@ import type { SchemaRoot } from "../source/schema-root.js";
 import type { AnySchema, SchemaMeta } from "../types/zod.js";
 import { isPrintable } from "./constant.js";
 
-/** The path to a schema at run time: an export of the schema module, and keys that lead from it. */
+/** Path to a schema at run time: an export of a schema module, and the keys that lead from it to the schema. */
 export interface SchemaPath {
   readonly root: SchemaRoot;
   readonly keys: readonly (string | number)[];
 }
 
-/** A custom message: a text, or a function of the schema or of its check with that index. */
+/** A custom error message: a text, or the message function of a schema (or of its check with the index `check`). */
 export type Told = { readonly text: string } | { readonly check: number | undefined };
 
-/** A condition on a value, corresponding to one of zod's checks. */
+/** A condition that a value must meet, which corresponds to a check in zod. */
 export type CheckNode = Condition & {
   readonly told?: Told;
-  /** True if only zod can run it. */
+  /** True if only zod can run the check. */
   readonly opaque?: true;
 };
 
@@ -24,7 +24,7 @@ type Condition =
   | {
       readonly kind: "atLeast" | "atMost" | "moreThan" | "lessThan";
       readonly bound: number | bigint | Date;
-      /** Name of the range that it bounds, such as `int64`. */
+      /** Name of the number format that the bound belongs to, such as `int64`. */
       readonly format?: string;
     }
   | { readonly kind: "integer"; readonly format: string; readonly least?: number; readonly most?: number }
@@ -37,42 +37,48 @@ type Condition =
       readonly format: string;
       readonly options?: Readonly<Record<string, string>>;
     }
-  /** A format that no regular expression describes completely. */
+  /** A string format that a regular expression cannot describe completely. */
   | {
       readonly kind: "format";
       readonly format: string;
       readonly regex?: RegExp;
       readonly options?: Readonly<Record<string, string>>;
     }
-  /** Changes the value. `by` is the name of zod's function, such as `trim`; undefined for a function of the user. */
+  /**
+   * A function that changes the value. `by` is the name of the zod function, such as `trim`; undefined for a user's
+   * function.
+   */
   | { readonly kind: "overwrite"; readonly by?: string | undefined }
-  /** A schema that a property of the value must match. */
+  /** A schema that one property of the value must match. */
   | { readonly kind: "property"; readonly name: string; readonly schema: AnySchema }
-  /** A function of the user, such as in `refine`. */
+  /** A user's function, such as in `refine`. */
   | { readonly kind: "custom" };
 
 /**
- * A schema, read from zod: the model from which types, codecs, JSON Schemas and snapshots are made. A zod schema is one
- * node for all its uses, so that a recursive schema leads back to its own node.
+ * The generator's model of a zod schema. Types, codecs, JSON Schemas and snapshots are made from it. All uses of a zod
+ * schema share one node, so a recursive schema leads back to its own node.
  */
 export type SchemaNode = NodeFacts & NodeBody;
 
-/** Properties of every node. */
+/** Properties that every schema node has. */
 interface NodeFacts {
-  /** The zod schema itself. It is used as a key; only the reader accesses its content. */
+  /** The zod schema. Used as a key; only the schema reader accesses its content. */
   readonly schema: AnySchema;
-  /** zod's name of the type, which distinguishes `enum` from `literal` and `unknown` from `any`. */
+  /** zod's name of the schema's type. It distinguishes `enum` from `literal`, and `unknown` from `any`. */
   readonly type: string;
-  /** Its path at run time, if the reader knows the path of its root. */
+  /** Path to the schema at run time; undefined if it is not known. */
   readonly at: SchemaPath | undefined;
-  /** Custom message for a value of the wrong type. */
+  /** Custom error message for a value of the wrong type. */
   readonly told?: Told;
-  /** Whether the input may be absent ("optional"), or is then replaced ("defaulted"). */
+  /**
+   * "optional" if the input may be absent, "defaulted" if an absent input is replaced; undefined if the input is
+   * required.
+   */
   readonly optin: "optional" | "defaulted" | undefined;
   readonly optout: "optional" | undefined;
-  /** Description and metadata of this copy of the schema. */
+  /** Description and metadata of the schema itself, not of the schema that it is a copy of. */
   readonly meta: SchemaMeta;
-  /** The schema that a check, `.describe()` or `.meta()` copied. */
+  /** The schema of which a check, `.describe()` or `.meta()` has made this copy; undefined for an original. */
   readonly origin: SchemaNode | undefined;
 }
 
@@ -83,27 +89,27 @@ interface InsideNodes {
 
 export type NodeBody =
   | Structure<InsideNodes>
-  /** Checks on the result of `inner`, at least one of which zod has to run. `inner` may have the first of them, too. */
+  /** A schema with checks of which zod must run at least one. `inner` may already contain the first of these checks. */
   | { readonly kind: "refined"; readonly inner: SchemaNode; readonly checks: readonly CheckNode[] }
   /**
-   * A schema that zod runs as a whole; `structure` is what is known of it. If it `coerces`, it accepts anything and
-   * converts it to `structure`.
+   * A schema that zod runs as a whole; `structure` is what the generator knows about it. If `coerces` is true, it
+   * accepts any value and converts it to `structure`.
    */
   | { readonly kind: "external"; readonly structure: SchemaNode; readonly coerces: boolean }
-  /** Schemas whose details only zod knows: `z.custom`, the function of a transform, and types that cannot be sent. */
+  /** A schema whose details only zod knows: `z.custom`, the function of a transform, or a type that cannot be sent. */
   | { readonly kind: "custom" | "transform" | "other" }
-  /** A boolean: whether the value matches `inner`. */
+  /** A schema whose result is a boolean: whether the value matches `inner`. */
   | { readonly kind: "success"; readonly inner: SchemaNode }
-  /** A node that is still being read, for recursive schemas. */
+  /** A node that is still being created. Recursive schemas refer to it meanwhile. */
   | { readonly kind: "open" };
 
-/** A node of one kind. */
+/** Type of the nodes with one kind. */
 export type NodeOf<Kind> = Extract<SchemaNode, { readonly kind: Kind }>;
 
-/** The place of a node inside another: the property, with its name or index. */
+/** Position of a node inside another: the property that contains it, and its name or index there. */
 export type Place = PlaceOf<SchemaNode>;
 
-/** Returns the places directly inside `node`, including those of keys. */
+/** Returns the positions of the nodes directly inside `node`, including nodes of keys. */
 export function placesOf(node: SchemaNode): Place[] {
   if (node.kind === "external") return [{ slot: "structure", part: node.structure }];
   if (node.kind === "record") {
@@ -114,14 +120,14 @@ export function placesOf(node: SchemaNode): Place[] {
   return (node.parts ?? []).flatMap((part, at) => (typeof part === "string" ? [] : [{ slot: "parts", at, part }]));
 }
 
-/** Returns the nodes directly inside `node`, including keys. */
+/** Returns the nodes directly inside `node`, including nodes of keys. */
 export function partsOf(node: SchemaNode): SchemaNode[] {
   return placesOf(node).map(({ part }) => part);
 }
 
 /**
- * Returns a function that finds a fact about a node, once for each node. A node has the fact `open` while its own is
- * being found, because schemas may be recursive.
+ * Returns a function that returns `find(node)` and caches the result. While `find` is running for a node, the result
+ * for the same node is `open`, because schemas may be recursive.
  */
 export function factOf<Fact, Node extends SchemaNode = SchemaNode>(
   find: (node: Node) => Fact,
@@ -138,9 +144,9 @@ export function factOf<Fact, Node extends SchemaNode = SchemaNode>(
 }
 
 /**
- * Returns a function that returns true if a node, or one inside it, passes `test`.
+ * Returns a function that returns true if a node, or one nested in it, passes `test`.
  *
- * @param parts returns the nodes inside a node that are tested as well: all of them by default
+ * @param parts returns the nested nodes to test. Default: all
  */
 export function reaching(
   test: (node: SchemaNode) => boolean,
@@ -157,13 +163,13 @@ export function reaching(
         return true;
       }
     }
-    // All nodes inside these were visited too.
+    // The search has visited all nodes nested in these, too.
     for (const each of met) known.set(each, false);
     return false;
   };
 }
 
-/** Returns a function that returns the parts of nodes of these kinds, and none for others. */
+/** Returns a function that returns the nodes inside a node if the node's kind is in `kinds`, otherwise none. */
 export function partsInside(kinds: ReadonlySet<string>): (node: SchemaNode) => readonly SchemaNode[] {
   return (node) => (kinds.has(node.kind) ? partsOf(node) : []);
 }
@@ -183,12 +189,12 @@ export interface FieldNode {
   readonly node: SchemaNode;
 }
 
-/** Returns how an object treats undeclared keys. */
+/** Returns how an object treats undeclared keys. "loose" means that it keeps them unchanged. */
 export function othersOf({ others }: NodeOf<"object">): "strip" | "strict" | "loose" | SchemaNode {
   return typeof others === "object" && others.kind === "any" ? "loose" : others;
 }
 
-/** Returns the options of a discriminated union, each with its discriminator values. */
+/** Returns the options of a discriminated union, each with the discriminator values that select it. */
 export function optionsOf({ options }: NodeOf<"discriminated">): { values: unknown[]; node: SchemaNode }[] {
   const grouped = new Map<SchemaNode, unknown[]>();
   for (const [value, node] of options) {
@@ -211,19 +217,22 @@ export function takesAnyKey({ keys }: NodeOf<"record">): boolean {
   return (exactly ?? among) === undefined && (fit === undefined || (fit.kind === "string" && fit.checks.length === 0));
 }
 
-/** Returns the default or fallback of `node`, if it is constant and can be printed. */
+/**
+ * Returns the default or fallback of a schema, if it is constant and can be written as an expression; undefined
+ * otherwise.
+ */
 export function constantOf(node: NodeOf<"default" | "prefault" | "caught">): { readonly value: unknown } | undefined {
   if (node.isConstant !== true) return undefined;
   const value = (node.value as () => unknown)();
   return isPrintable(value) ? { value } : undefined;
 }
 
-/** Returns the schema from which checks, descriptions and metadata made copies. */
+/** Returns the original schema of which checks, descriptions and metadata have made copies. */
 export function canonicalNode(node: SchemaNode): SchemaNode {
   return node.origin === undefined ? node : canonicalNode(node.origin);
 }
 
-/** Returns the structure of a schema without the checks and functions that zod runs around it. */
+/** Returns the schema without the checks and functions that zod runs around it. */
 export function ownStructure(node: SchemaNode): SchemaNode {
   if (node.kind === "external") return ownStructure(node.structure);
   const isSame = node.kind === "refined" && (node.inner.schema === node.schema || node.checks.length === 0);
@@ -237,18 +246,18 @@ export function checksOf(node: SchemaNode): readonly CheckNode[] {
   return "checks" in node ? node.checks : [];
 }
 
-/** Returns the nodes of the schemas directly inside that of `node`, even if `node` consists of several nodes. */
+/** Returns the nodes of the schemas directly inside a zod schema, even if several nodes represent that schema. */
 export function innerNodes(node: SchemaNode): SchemaNode[] {
   const inside = node.kind === "external" ? node.structure : node.kind === "refined" ? node.inner : undefined;
   return inside !== undefined && inside.schema === node.schema ? innerNodes(inside) : partsOf(node);
 }
 
-/** Returns the node inside wrappers of these kinds. */
+/** Returns the node inside all wrappers whose kind is in `kinds`. */
 export function unwrapped(node: SchemaNode, kinds: ReadonlySet<string>): SchemaNode {
   return kinds.has(node.kind) && "inner" in node ? unwrapped(node.inner, kinds) : node;
 }
 
-/** Returns true if a node is the function of a transform, whose input and output only zod knows. */
+/** Returns true if a node is the function of a transform. Only zod knows its input and output. */
 export function isFunction(node: SchemaNode): boolean {
   return node.kind === "external" && node.structure.kind === "transform";
 }

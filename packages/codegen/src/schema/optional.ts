@@ -1,14 +1,14 @@
 import type { Direction } from "../types/zod.js";
 import { partsInside, partsOf, reaching, type SchemaNode } from "./node.js";
 
-/** Kinds whose values are values of a part, or one of a few that have nothing to do with absence. */
+/** Kinds of schemas that accept undefined only if a nested schema does. */
 const TRANSPARENT: ReadonlySet<string> = new Set(
   "nullable frozen caught refined external union discriminated".split(" "),
 );
 
 /**
- * Returns true if a field with this schema may be left out, according to zod's types. `optin` and `optout` are not
- * used, because they differ from the types in some cases, such as `catch`.
+ * Returns true if a field with this schema may be omitted according to zod's types. Does not use `optin` and `optout`,
+ * which differ from the types in some cases, such as `catch`.
  */
 export function isOptional(node: SchemaNode, direction: Direction, depth = 0): boolean {
   if (depth > 50) return false;
@@ -24,7 +24,7 @@ export function isOptional(node: SchemaNode, direction: Direction, depth = 0): b
 
 const ABSENT: ReadonlySet<string> = new Set("optional exactOptional undefined default prefault".split(" "));
 
-/** Returns true if the type of this schema may include `undefined`, so that removing it changes the type. */
+/** Returns true if the type of a schema may include `undefined`, so that removing `undefined` changes the type. */
 export const mayBeUndefined: (node: SchemaNode) => boolean = reaching(
   (node) => ABSENT.has(node.kind) || (node.kind === "literal" && node.values.includes(undefined)),
   partsInside(new Set([...TRANSPARENT, "pipe"])),

@@ -5,25 +5,27 @@ import { checksOf, toldOf, wordsOf } from "./checks.js";
 import { isConstantDefault, isPrintable } from "./constant.js";
 import type { CheckNode, NodeBody, SchemaNode, SchemaPath } from "./node.js";
 
-/** Kinds of schemas that can have a custom message for a value of the wrong type. */
+/** Kinds of schemas that may have a custom error message for a value of the wrong type. */
 const TOLD: ReadonlySet<string> = new Set(
   "string number bigint date boolean null literal template object array tuple record map set union discriminated undefined never nonOptional bytes".split(
     " ",
   ),
 );
 
-/** Which copies of a schema get their own nodes: only those made by checks, or also those made by descriptions. */
+/**
+ * Which copies of a schema have nodes of their own: only copies made by checks, or also copies made by descriptions.
+ */
 type Copies = "checked" | "described";
 
-/** Reads zod schemas. Each becomes one node for all its uses. */
+/** Converts zod schemas to nodes. All uses of a schema share one node. */
 export class SchemaReader {
   readonly #nodes = new WeakMap<AnySchema, SchemaNode>();
   readonly #exported: ReadonlyMap<unknown, SchemaRoot>;
   readonly #copies: Copies;
 
   /**
-   * @param exported schemas that the module exports, which allow shorter paths
-   * @param copies "described" for visitors that print the description of each use of a schema
+   * @param exported schemas that the module exports, to which paths can be shorter
+   * @param copies "described" for readers that need the description at each use of a schema
    */
   constructor(exported: ReadonlyMap<unknown, SchemaRoot> = new Map(), copies: Copies = "checked") {
     this.#exported = exported;
@@ -31,8 +33,8 @@ export class SchemaReader {
   }
 
   /**
-   * Returns the node of `schema`, which is at the path `found`. Also accepts values that are not schemas, because not
-   * all were checked yet.
+   * Returns the node of the zod schema `schema`, whose path is `found`. Also accepts values that are not schemas,
+   * because some are not validated yet.
    */
   node(schema: AnySchema, found?: SchemaPath): SchemaNode {
     if (!isZodSchema(schema)) return notASchema(schema);
@@ -59,7 +61,7 @@ export class SchemaReader {
       schema,
       type: defOf(schema).type,
       at,
-      // Read on demand, because a lazy schema may not exist yet.
+      // A getter, because the schema inside a lazy one may not exist yet.
       get optin() {
         return schema._zod.optin;
       },
@@ -93,13 +95,13 @@ export class SchemaReader {
     }
     if (checks.length === 0 || (hasChecks && !checks.some(({ opaque }) => opaque))) return body;
     if (!hasChecks) return refine(body);
-    // Bounds are checked before the elements.
+    // zod checks sizes before the elements.
     const other = checks.findIndex(({ kind }) => !kind.endsWith("Size"));
     const bounds = other < 0 ? checks : checks.slice(0, other);
     return refine({ ...body, checks: "element" in body ? bounds : [] });
   }
 
-  /** Reads the structure of `schema` without its checks, and whether zod has to run it. */
+  /** Returns the structure of a zod schema without its checks, and whether zod must run it. */
   #structure(
     schema: AnySchema,
     at: SchemaPath | undefined,
@@ -213,7 +215,7 @@ export class SchemaReader {
         ];
       }
       case "lazy":
-        // A schema with checks, or a description.
+        // The schema has checks or a description.
         return known({
           kind: "refined",
           inner: this.node(lazyTarget(schema) as AnySchema, below(at, "_zod", "innerType")),
@@ -244,12 +246,12 @@ export class SchemaReader {
 
 let nodes = new SchemaReader(undefined, "described");
 
-/** Returns the node of `schema`, for visitors that need no path. Throws what a getter of the schema throws. */
+/** Returns the node of a zod schema, without a path. Throws the exception of a getter in the schema. */
 export function nodeOf(schema: AnySchema): SchemaNode {
   try {
     return nodes.node(schema);
   } catch (error) {
-    // Nodes around what failed are not complete.
+    // After an exception, the nodes around the failed one are incomplete.
     nodes = new SchemaReader(undefined, "described");
     throw error;
   }
@@ -272,14 +274,14 @@ function below(at: SchemaPath | undefined, ...keys: (string | number)[]): Schema
   return at && { root: at.root, keys: [...at.keys, ...keys] };
 }
 
-/** Returns the schema that `.describe()` or `.meta()` copied, or `schema` itself. */
+/** Returns the schema that `.describe()` or `.meta()` has copied; `schema` itself if it is not such a copy. */
 function withoutMeta(schema: AnySchema): AnySchema {
   const { parent } = schema._zod as { readonly parent?: unknown };
   if (!isZodSchema(parent)) return schema;
   return defOf(parent) === defOf(schema) ? withoutMeta(parent) : schema;
 }
 
-/** Returns true if a schema was made by `z.instanceof`, whose class determines what it accepts. */
+/** Returns true if `z.instanceof` has created a schema. Its class determines which values it accepts. */
 function isClass(schema: AnySchema): boolean {
   return (schema._zod.bag as { readonly Class?: unknown }).Class !== undefined;
 }

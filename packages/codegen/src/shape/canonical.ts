@@ -2,15 +2,20 @@ import { createHash } from "node:crypto";
 import { MAX_DEPTH } from "@quicrpc/core/generated";
 import { isPartial, keysOf, type Shape, type ShapeTypes, typeName } from "./shape.js";
 
-/** Levels of a shape that its text describes. They end recursive types. */
+/** Maximum nesting levels in the text of a shape; recursive types end there. */
 const LEVELS = MAX_DEPTH;
-/** Longer texts are replaced by their hashes. A shape with a type that is used twice at each level would have a text of exponential length. */
+/**
+ * Maximum characters of a type's text; a longer one is replaced by its hash. Otherwise a shape in which each level uses
+ * a type twice would have a text of exponential length.
+ */
 const MAX_TEXT = 1000;
 
-/** Converts shapes to text that is equal for shapes that are equal on the wire, whatever the names of their types are. */
+/**
+ * Converts shapes to texts that are equal if the shapes have the same wire format, regardless of the names of types.
+ */
 export class CanonicalText {
   readonly #types: ShapeTypes;
-  /** Texts of types, by name and number of levels. */
+  /** Texts of named types, by name and number of levels. */
   readonly #texts = new Map<string, string>();
 
   constructor(types: ShapeTypes) {
@@ -67,7 +72,7 @@ function sorted(texts: readonly string[], separator: string): string {
   return `(${texts.toSorted(compareText).join(separator)})`;
 }
 
-/** Compares by code units, independently of the locale. */
+/** Compares texts by UTF-16 code units, independently of the locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,22 +1,22 @@
 import type { CheckNode } from "../schema/node.js";
 import type { Checks } from "./shape.js";
 
-/** Formats whose pattern the author wrote, unlike named formats. */
+/** Formats whose regular expression the author has written, in contrast to named formats. */
 const PATTERNS: ReadonlySet<string> = new Set(["regex", "lowercase", "uppercase"]);
-/** Options with which a format accepts more values; other options restrict it. */
+/** Options that make a format accept more values. Other options restrict it. */
 export const WIDENING: ReadonlySet<string> = new Set(["offset", "local"]);
-/** Options with which a format accepts different values. */
+/** Options that make a format accept different values. */
 export const CHANGING: ReadonlySet<string> = new Set(["delimiter", "pattern"]);
 
 type Options = NonNullable<Checks["options"]>;
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** Summarizes `checks`, keeping the strictest bound of each kind; undefined if there are none. */
+/** Returns a summary of `checks` with the strictest bound of each kind; undefined if there are none. */
 export function summaryOf(checks: readonly CheckNode[]): Checks | undefined {
   const summary: Mutable<Checks> = {};
   for (const [index, check] of checks.entries()) {
     if (check.kind === "overwrite") {
-      // Later checks apply to the result of such a function.
+      // Checks after this function apply to its result.
       const changed = summaryOf(checks.slice(index + 1));
       if (changed !== undefined) summary.changed = check.by === undefined ? changed : { by: check.by, ...changed };
       break;
@@ -26,7 +26,7 @@ export function summaryOf(checks: readonly CheckNode[]): Checks | undefined {
   return Object.keys(summary).length === 0 ? undefined : summary;
 }
 
-/** Combines the checks of both. */
+/** Returns the summary of two sets of checks that both apply. */
 export function mergeChecks(a: Checks | undefined, b: Checks): Checks {
   if (a === undefined) return b;
   const merged: Mutable<Checks> = { ...a };
@@ -46,7 +46,7 @@ const BOUNDS = { atLeast: "min", moreThan: "above", atMost: "max", lessThan: "be
 
 function addCheck(checks: Mutable<Checks>, check: CheckNode): void {
   if ("size" in check) {
-    // No length is less than 0.
+    // A minimum length of 0 is no restriction.
     if (check.kind !== "maxSize") bound(checks, "min", check.size || undefined);
     if (check.kind !== "minSize") bound(checks, "max", check.size);
   } else if ("bound" in check) {
@@ -72,23 +72,23 @@ function addPattern(checks: Mutable<Checks>, regex: RegExp): void {
   checks.patterns = [...(checks.patterns ?? []), String(regex)].sort();
 }
 
-/** Joins two values, if they differ. */
+/** Combines two formats or two steps that both apply: joined by "and" if they differ. */
 function joined(a: number | string | undefined, b: number | string): number | string {
   if (a === undefined) return b;
   return [...new Set([...demandsIn(a), String(b)])].sort().join(" and ");
 }
 
-/** Splits formats or steps that `joined` has joined. */
+/** Splits formats or steps that `joined` has combined. */
 export function demandsIn(demands: number | string | undefined): string[] {
   return demands === undefined ? [] : String(demands).split(" and ");
 }
 
-/** Returns the options of a format under keys that are unique among all formats. */
+/** Returns the options of a format under the keys `format.name`, which are unique among all formats. */
 function keyed(format: string, options: Options): Options {
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [`${format}.${name}`, value]));
 }
 
-/** Splits an option's key into format and name. Names of custom formats may contain dots. */
+/** Splits the key of an option into the format and the option's name. Names of custom formats may contain dots. */
 export function optionOfKey(key: string): [format: string, name: string] {
   const dot = key.lastIndexOf(".");
   return [key.slice(0, dot), key.slice(dot + 1)];
@@ -99,7 +99,7 @@ function bothOptions(a: Options = {}, b: Options): Options {
   return { ...a, ...Object.fromEntries(both) };
 }
 
-/** Adds a bound, if it is stricter than the one that is there. */
+/** Adds a bound, unless `checks` contains a stricter one. */
 function bound(checks: Mutable<Checks>, key: "min" | "max" | "above" | "below", value: unknown): void {
   if (value === undefined) return;
   const next = typeof value === "string" ? value : scalar(value);
@@ -108,12 +108,12 @@ function bound(checks: Mutable<Checks>, key: "min" | "max" | "above" | "below", 
   if (present === undefined || (isUpper ? isLess(next, present) : isLess(present, next))) checks[key] = next;
 }
 
-/** Returns true if a bound is less than another. Bounds of bigints are text. */
+/** Returns true if the bound `a` is less than `b`. Bounds of bigints are texts. */
 function isLess(a: number | string, b: number | string): boolean {
   return typeof a === "string" && typeof b === "string" ? BigInt(a) < BigInt(b) : Number(a) < Number(b);
 }
 
-/** Converts a bound to JSON: dates to milliseconds, bigints to decimal digits. */
+/** Converts a bound to its JSON value: dates to milliseconds, bigints to decimal digits. */
 function scalar(value: unknown): number | string {
   if (value instanceof Date) return value.getTime();
   return typeof value === "bigint" ? String(value) : Number(value);

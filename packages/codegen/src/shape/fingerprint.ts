@@ -3,9 +3,9 @@ import { type CanonicalText, compareText } from "./canonical.js";
 import type { MethodSnapshot } from "./shape.js";
 
 /**
- * Returns a 32-bit hash that differs if two versions of a method differ on the wire: in kind, delivery, types, fields,
- * optional parts or declared errors. Names of methods and types, comments, checks (lengths, bounds, formats) and the
- * order of fields and options do not affect it.
+ * Returns a 32-bit hash that differs if two versions of a method have different wire formats: in kind, delivery, types,
+ * fields, optional parts or declared errors. Names of methods and types, comments, checks (lengths, bounds, formats)
+ * and the order of fields and options do not affect it.
  */
 export function fingerprintOf(method: MethodSnapshot, text: CanonicalText): number {
   const errors = Object.entries(method.errors ?? {})
@@ -22,7 +22,7 @@ export function fingerprintOf(method: MethodSnapshot, text: CanonicalText): numb
   );
 }
 
-/** Formats a fingerprint as in the lock file: eight hexadecimal digits. */
+/** Formats a fingerprint as eight hexadecimal digits, as in the lock file. */
 export function formatFingerprint(fingerprint: number): string {
   return fingerprint.toString(16).padStart(8, "0");
 }

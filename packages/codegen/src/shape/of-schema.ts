@@ -17,22 +17,22 @@ import type { AnySchema, Direction } from "../types/zod.js";
 import { mergeChecks, summaryOf } from "./checks.js";
 import type { Checks, LiteralValue, Shape } from "./shape.js";
 
-/** Returns the name of a schema whose shape is stored separately; undefined if the shape is inlined. */
+/** Returns the name under which a schema's shape is stored; undefined if the shape is inlined at each use. */
 export type ShapeName = (schema: AnySchema, direction: Direction) => string | undefined;
 
-/** Kinds whose shapes can have checks. For other kinds, the checks apply to each alternative. */
+/** Kinds of shapes that can have checks. For other kinds, the checks are stored with each alternative. */
 const WITH_CHECKS: ReadonlySet<string> = new Set(
   "object array set record map string number bigint boolean date null undefined never any".split(" "),
 );
 
-/** Kinds without parts that can have checks. */
+/** Kinds of shapes without nested shapes that can have checks. */
 const SCALARS: ReadonlySet<string> = new Set(["string", "number", "bigint", "date"]);
 
-/** Builds shapes, and collects those that have names. */
+/** Creates shapes from schemas, and collects the ones with names. */
 export class ShapeBuilder {
   readonly types: Record<string, Shape> = {};
   readonly #name: ShapeName;
-  /** Nodes whose text is being built, for recursive schemas. */
+  /** Nodes whose text is being created; a recursive schema leads to one of them. */
   readonly #open: Set<SchemaNode>;
 
   constructor(name: ShapeName, open: Set<SchemaNode> = new Set()) {
@@ -40,7 +40,10 @@ export class ShapeBuilder {
     this.#open = open;
   }
 
-  /** Returns the shape of `node`: on the wire for `input`, as the receiver gets it for `output`. */
+  /**
+   * Returns the shape of `node`: of the value on the wire for "input", of the value that the receiver gets for
+   * "output".
+   */
   shape(node: SchemaNode, direction: Direction): Shape {
     const target = canonicalNode(node);
     const name = this.#name(target.schema, direction);
@@ -91,12 +94,12 @@ export class ShapeBuilder {
         return { kind: node.kind, element: of(node.element) };
       case "tuple": {
         const required = node.items.findLastIndex((item) => !isOptional(item, direction)) + 1;
-        // A shape is sent as JSON, which lacks undefined.
+        // `rest` is omitted if there is none, because shapes are stored as JSON, which lacks undefined.
         return { kind: "tuple", items: node.items.map(of), required, ...(node.rest && { rest: of(node.rest) }) };
       }
       case "record": {
         if (node.loose === true) {
-          // Keys that do not match are passed on with any value.
+          // The record keeps entries whose keys do not match, with any value.
           const others = [this.#textOf([keyOf(node), node.element], direction)];
           return { kind: "record", keys: {}, element: { kind: "any" }, checks: { others } };
         }
@@ -130,14 +133,14 @@ export class ShapeBuilder {
         return withChecks(of(node.inner), { lenient: true });
       case "success":
         return direction === "input" ? of(node.inner) : { kind: "boolean" };
-      // It may be absent, but not undefined.
+      // The property may be absent, but not undefined.
       case "exactOptional":
       case "frozen":
-      // A schema that is determined at its use, with checks of its own.
+      // The inner schema has checks of its own, so its shape is determined at this use.
       case "refined":
         return of(node.inner);
       case "pipe":
-        // Only the function of z.preprocess knows what it accepts; the schema after it is the best approximation.
+        // Only the function of `z.preprocess` knows what it accepts; the schema after it is the best approximation.
         return of(node.to);
       case "template":
         return { kind: "string", checks: { patterns: [String(node.regex)] } };
@@ -155,7 +158,7 @@ export class ShapeBuilder {
     }
   }
 
-  /** Returns the shape of a value that is accepted as `from` and, after functions in between, must match `to`. */
+  /** Returns the shape of a value that must match `from` and, after functions in between, `to`. */
   #pipe({ from, to }: NodeOf<"pipe">, isCodec: boolean): Shape {
     const shape = this.shape(from, "input");
     if (isFunction(to)) return shape;
@@ -166,7 +169,7 @@ export class ShapeBuilder {
     return withChecks(shape, { others: [`then ${this.#textOf([to], "input")}`] });
   }
 
-  /** Returns a text that differs whenever the shapes of `nodes`, or of their parts, differ. */
+  /** Returns a text that is equal only if the shapes of `nodes`, including nested ones, are equal. */
   #textOf(nodes: readonly SchemaNode[], direction: Direction): string {
     const [first] = nodes;
     if (first === undefined || this.#open.has(first)) return "itself";
@@ -213,7 +216,10 @@ function isExternal(node: SchemaNode): boolean {
   return node.kind === "external" || (node.kind === "refined" && isExternal(node.inner));
 }
 
-/** Returns the shape of a value that is coerced to `kind`. Everything can become a string or a boolean, but not a number. */
+/**
+ * Returns the shape of a value that a schema coerces to `kind`. Every value can be coerced to a string or boolean, but
+ * not to a number.
+ */
 function coerced(kind: string, checks: Checks | undefined): Shape {
   const isSure = kind === "string" || kind === "boolean";
   const demands = {
@@ -223,7 +229,7 @@ function coerced(kind: string, checks: Checks | undefined): Shape {
   return Object.keys(demands).length === 0 ? { kind: "any" } : { kind: "any", checks: demands };
 }
 
-/** Returns the union of `options`, without nested unions and duplicates. */
+/** Returns the union of `options`, with nested unions flattened and duplicates removed. */
 function union(options: readonly Shape[]): Shape {
   const flat = options.flatMap((option) => (option.kind === "union" ? option.options : [option]));
   if (flat.some((each) => each.kind === "any" && each.checks === undefined)) return { kind: "any" };

@@ -1,6 +1,9 @@
 import type { ItemCursor, Structure } from "@quicrpc/core/generated";
 
-/** A literal value: JSON, or a value that JSON lacks. The numbers that JSON lacks are NaN, -0 and the infinities. */
+/**
+ * A literal value: a JSON value, or an object that represents a bigint or a number which JSON lacks (NaN, -0 or an
+ * infinity).
+ */
 export type LiteralValue =
   | string
   | number
@@ -9,40 +12,46 @@ export type LiteralValue =
   | { readonly bigint: string }
   | { readonly number: "NaN" | "-0" | "Infinity" | "-Infinity" };
 
-/** Returns the value that represents a literal in a JSON file. */
+/** Converts a literal to the value by which it is compared and printed. */
 export function valueOfLiteral(value: LiteralValue): string | number | bigint | boolean | null {
   if (typeof value !== "object" || value === null) return value;
   return "bigint" in value ? BigInt(value.bigint) : Number(value.number);
 }
 
-/** Conditions on a value besides its type: lengths, bounds, formats. */
+/** Conditions on a value in addition to its type, such as lengths, bounds and formats. */
 export interface Checks {
-  /** Bound of a number, of a date in milliseconds, of a string's length or of a collection's size. */
+  /**
+   * Minimum of a number, of a date in milliseconds, of a string's length or of a collection's size; `max` is the
+   * maximum.
+   */
   readonly min?: number | string;
   readonly max?: number | string;
-  /** Exclusive bounds. */
+  /** Exclusive minimum; `below` is the exclusive maximum. */
   readonly above?: number | string;
   readonly below?: number | string;
   readonly multipleOf?: number | string;
-  /** A format such as `integer`, `email` or `uuid`; several are joined by "and". */
+  /** Format such as `integer`, `email` or `uuid`; several formats are joined by "and". */
   readonly format?: string;
   /** Options of the formats, such as `time.precision` or `uuid.version`. */
   readonly options?: Readonly<Record<string, string>>;
   /** Regular expressions that a string must match. */
   readonly patterns?: readonly string[];
-  /** Number of user functions that check the value, such as in `refine`. */
+  /** Number of user's functions that check the value, such as in `refine`. */
   readonly custom?: number;
-  /** True if the receiver accepts anything, as with `catch`. */
+  /** True if the receiver accepts every value, as with `catch`. */
   readonly lenient?: true;
-  /** Checks after `trim` or another function has changed the value. */
+  /** Checks that apply after a function such as `trim` has changed the value. */
   readonly changed?: Checks;
-  /** Among the checks of a changed value: the name of the function of zod that has changed it. */
+  /** Inside `changed`: name of the zod function that has changed the value. */
   readonly by?: string;
-  /** Conditions that are compared as text: the shape that a converted value or a property must match, or the alternatives that the value may match. */
+  /**
+   * Conditions that are only compared as texts: the shape that a converted value or a property must match, or the
+   * alternatives of a value.
+   */
   readonly others?: readonly string[];
 }
 
-/** Kinds of the model that remain on the wire: wrappers, defaults and functions are resolved. */
+/** Kinds of schema nodes that shapes have. Shapes contain no wrappers, defaults and functions. */
 type WireKind =
   | "any"
   | "never"
@@ -70,37 +79,39 @@ type WithoutChecks<Body> = Body extends unknown ? Omit<Body, "checks"> : never;
 
 interface ShapeFacts {
   readonly checks?: Checks;
-  /** True for the field of an object that may be left out. */
+  /** True if the field may be omitted from the object. */
   readonly optional?: true;
 }
 
 /**
- * A message's form on the wire: a part of the model that can be stored in a file and compared with a later one. The
- * same schema has the same shape in every version of zod.
+ * The form of a message on the wire, which can be stored in a file and compared with a later version. A schema has the
+ * same shape in every version of zod.
  */
 export type Shape = ShapeFacts &
   (
     | Stored<WireKind>
     | { readonly kind: "literal"; readonly values: readonly LiteralValue[] }
-    /** `others` states how other keys are handled, unless the receiver drops them. */
+    /** An object. `others` states how undeclared keys are treated; if it is absent, the receiver drops them. */
     | (Omit<Stored<"object">, "others"> & { readonly others?: "strict" | Shape })
-    /** The items up to `required` must be present; further ones match `rest`. */
+    /** A tuple. The first `required` items must be present; items after the declared ones match `rest`. */
     | (Omit<Stored<"tuple">, "rest"> & { readonly required: number; readonly rest?: Shape })
-    /** A value that only the schema's own code knows, and chunks of bytes that are not messages. */
+    /**
+     * A value whose form only the schema's own code knows ("opaque"), or chunks of bytes that are not messages ("raw").
+     */
     | { readonly kind: "opaque" | "raw" }
-    /** A named type of the service. At a use with checks, `checks` replaces the type's own checks, or `more` adds to them. */
+    /** A reference to a named type of the service. `checks` replaces the checks of the type, `more` adds to them. */
     | { readonly kind: "ref"; readonly name: string; readonly more?: Checks }
   );
 
-/** A shape of one kind. */
+/** Type of the shapes with one kind. */
 export type ShapeOf<Kind> = Extract<Shape, { readonly kind: Kind }>;
 
-/** Returns the name of a shape's type: its kind or, for typed arrays, their class. */
+/** Returns the name of a shape's type: its kind, or the class of a typed array. */
 export function typeName(shape: { readonly kind: string; readonly view?: string | undefined }): string {
   return shape.view ?? shape.kind;
 }
 
-/** A record or a map. */
+/** The shape of a record or a map. */
 export type TableShape = ShapeOf<"record"> | ShapeOf<"map">;
 
 /** Returns the shape of the keys of a record or a map. */
@@ -108,15 +119,15 @@ export function keysOf(table: TableShape): Shape {
   return table.kind === "map" ? table.key : (table.keys.fit ?? { kind: "string" });
 }
 
-/** Returns true for a record that need not have all keys of a finite set. */
+/** Returns true for a record that may lack some keys of a finite set. */
 export function isPartial(table: TableShape): boolean {
   return table.kind === "record" && table.partial === true;
 }
 
-/** Named shapes, to which `ref` refers. */
+/** Named shapes, to which shapes of the kind "ref" refer. */
 export type ShapeTypes = Readonly<Record<string, Shape>>;
 
-/** A method as a peer sees it. */
+/** Everything about a method that a peer depends on. */
 export interface MethodSnapshot {
   readonly id: number;
   readonly kind: string;
@@ -124,13 +135,16 @@ export interface MethodSnapshot {
   readonly readOnly?: true;
   readonly once?: true;
   readonly delivery?: string;
-  /** The cursor fields of the items. */
+  /** Fields of an item that are its cursor. */
   readonly cursor?: ItemCursor;
-  /** The caller's message, or one item if it streams. */
+  /** Shape of the message from the caller, or of one item if the caller streams. */
   readonly input?: Shape;
-  /** The callee's message, or one item if it streams. */
+  /** Shape of the message from the callee, or of one item if the callee streams. */
   readonly output?: Shape;
-  /** The value that a caller receives, if it differs from the value sent: defaults and conversions are applied by the receiver. */
+  /**
+   * Shape of the value that a caller receives, if it differs from `output` because the receiver applies defaults and
+   * conversions.
+   */
   readonly result?: Shape;
   readonly errors?: Readonly<Record<string, ErrorSnapshot>>;
 }
@@ -141,30 +155,35 @@ export interface ErrorSnapshot {
   readonly details?: Shape;
 }
 
-/** A message or an enum of protobuf: the number of each part, and the type of a field, such as `optional int64`. */
+/**
+ * A protobuf message or enum: the number of each field or value, and the type of each field, such as `optional int64`.
+ */
 export interface ProtoShape {
   readonly fields?: Readonly<Record<string, readonly [number: number, type: string]>>;
   readonly values?: Readonly<Record<string, number>>;
 }
 
-/** A service as a peer sees it. */
+/** Everything about a service that a peer depends on. */
 export interface ServiceSnapshot {
-  /** The `SHAPE_FORMAT` of the version that made its shapes. The first versions did not write it. */
+  /** Value of `SHAPE_FORMAT` in the version that created the shapes; undefined in snapshots of the first versions. */
   readonly format?: number;
   readonly id: number;
   readonly methods: Readonly<Record<string, MethodSnapshot>>;
   readonly types: ShapeTypes;
-  /** Its messages and enums in protobuf, if there are `.proto` files, by their name in the package. */
+  /** Protobuf messages and enums of the service, by name in the package; undefined if there are no `.proto` files. */
   readonly proto?: Readonly<Record<string, ProtoShape>>;
 }
 
-/** Increased whenever shapes change, such as by a new check. Shapes before format 3 have other names for their kinds. */
+/**
+ * Number that is increased when the shapes of unchanged schemas change, for example by a new check. Before format 3,
+ * kinds of shapes had other names.
+ */
 export const SHAPE_FORMAT: number = 3;
 
-/** Version of the file with snapshots, whose parts it names. */
+/** Version of the snapshot file, in which its fields have their current names. */
 export const SNAPSHOT_VERSION = 2;
 
-/** All services of a project at one time. */
+/** Snapshot of all services of a project, to be compared with another version. */
 export interface SchemaSnapshot {
   readonly version: typeof SNAPSHOT_VERSION;
   readonly services: Readonly<Record<string, ServiceSnapshot>>;

@@ -15,7 +15,7 @@ import {
   SHAPE_FORMAT,
 } from "./shape.js";
 
-/** Returns the parts of a service that are compared with other versions. */
+/** Returns the snapshot of a service, which is compared with other versions. */
 export function snapshotOf(
   id: number,
   methods: readonly FoundMethod[],
@@ -77,7 +77,10 @@ function sameText(a: Shape | undefined, b: Shape): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Formats a snapshot file: sorted, with one line for each method and type, so that one change changes one line. */
+/**
+ * Returns the text of a snapshot file. It is sorted and has one line for each method and type, so that one change
+ * affects one line.
+ */
 export function formatSnapshot(snapshot: SchemaSnapshot): string {
   const services = sorted(snapshot.services).map(([name, { format, id, methods, types, proto }]) =>
     [
@@ -102,7 +105,7 @@ function sorted<Value>(table: Readonly<Record<string, Value>>): [string, Value][
   return Object.entries(table).sort(([a], [b]) => compareText(a, b));
 }
 
-/** Parses a snapshot file. Throws `SyntaxError` if it is malformed. */
+/** Parses the text of a snapshot file. Throws `SyntaxError` if it is malformed. */
 export function parseSnapshot(text: string): SchemaSnapshot {
   const value = JSON.parse(text) as Partial<SchemaSnapshot> | null;
   if (typeof value !== "object" || value === null || typeof value.services !== "object") {

@@ -6,14 +6,17 @@ import { type Brand, brandsOf } from "./brands.js";
 import { literalProperties, returned } from "./object-literal.js";
 import { jsDocOf, type SchemaSource, unwrapExpression } from "./source-file.js";
 
-/** Information from the source: where each schema is written, the constant that contains it, and the comments of its fields. */
+/**
+ * Information from the source of schema modules: the syntax node of each schema, the constant that contains it, and the
+ * comments of its fields.
+ */
 export interface Annotations {
   readonly nodes: Map<unknown, SourceNode>;
   readonly constants: Map<unknown, string>;
-  /** Comments of these constants. */
+  /** Comments of constants that contain schemas, by schema. */
   readonly constantDocs: Map<unknown, string>;
   readonly fieldDocs: Map<AnySchema, Map<string, string>>;
-  /** Brands of the parts of a schema, by slot; `WHOLE` is the slot of a whole message. */
+  /** Brands of the schemas nested in a schema, by slot. `WHOLE` is the slot of a message as a whole. */
   readonly brands: Map<object, Map<string, readonly Brand[]>>;
 }
 
@@ -21,7 +24,7 @@ export function emptyAnnotations(): Annotations {
   return { nodes: new Map(), constants: new Map(), constantDocs: new Map(), fieldDocs: new Map(), brands: new Map() };
 }
 
-/** zod's functions and methods that wrap a schema in another one of this type. */
+/** Names of zod's functions and methods that wrap a schema in another one, with the type of the wrapper. */
 const WRAPPERS: Readonly<Record<string, string>> = {
   array: "array",
   set: "set",
@@ -38,8 +41,8 @@ const WRAPPERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Visits an expression together with the schema that it created, and records what the source says about each part. If
- * the two do not correspond (for example, if a function created the schema), the visit stops there.
+ * Visits an expression together with the schema that it has created, and records what the source says about each nested
+ * schema. Stops if the two do not correspond, for example because a function has created the schema.
  */
 export function annotate(
   source: SchemaSource,
@@ -59,7 +62,8 @@ export function annotate(
     noteDocs(target, schema, into);
     into.nodes.delete(schema);
     annotate(source, target, schema, into);
-    // Mistakes in a constant are reported there; the schema as a whole, at its use.
+    // Mistakes inside a constant are reported at the constant, and mistakes about the schema as a whole where it is
+    // used.
     return;
   }
   if (!ts.isCallExpression(written)) return;
@@ -83,7 +87,7 @@ export function annotate(
     annotateChild(source, receiver, schema, from, into);
     annotateChild(source, first, schema, to, into);
   } else if (onSchema) {
-    // A check, a description or a brand: the schema itself, or a copy.
+    // The method has added a check, a description or a brand: it has returned the schema itself or a copy.
     const original = schema._zod.parent;
     annotateCopy(source, receiver, original ?? schema, schema, into);
     if (name === "extend" || name === "safeExtend") annotateFields(source, first, schema, into);
@@ -106,7 +110,7 @@ export function annotate(
   }
 }
 
-/** Returns the places directly inside `schema`. */
+/** Returns the positions of the schemas directly inside `schema`. */
 function placesIn(schema: AnySchema): Place[] {
   const node = nodeOf(schema);
   return node.type === "lazy" && node.kind === "refined"
@@ -114,7 +118,7 @@ function placesIn(schema: AnySchema): Place[] {
     : placesOf(ownStructure(node));
 }
 
-/** Visits the expression of a part of `parent`, and records its brands. */
+/** Visits the expression of a schema nested in `parent`, and records its brands. */
 function annotateChild(
   source: SchemaSource,
   expression: Expression | undefined,
@@ -131,14 +135,14 @@ function noteBrands(brands: readonly Brand[], parent: AnySchema, child: Place, i
   if (brands.length === 0) return;
   const { schema, type } = child.part;
   const [inner] = type === "optional" || type === "nonoptional" ? placesIn(schema) : [];
-  // The source shows the field of an object from which .partial() or .required() made this one.
+  // `.partial()` or `.required()` has made this field from the one that the source shows.
   if (inner !== undefined) return noteBrands(brands, schema, inner, into);
   const owner = canonical(parent);
   const slots = into.brands.get(owner) ?? new Map<string, readonly Brand[]>();
   into.brands.set(owner, slots.set(child.at === undefined ? child.slot : `${child.slot}.${child.at}`, brands));
 }
 
-/** Records the comment of the constant with this initializer as the comment of `schema`. */
+/** Records the comment of the constant that is initialized with `initializer` as the comment of `schema`. */
 export function noteDocs(initializer: Expression, schema: unknown, into: Annotations): void {
   const docs = jsDocOf(ts.findAncestor(initializer.parent, ts.isVariableDeclaration));
   if (docs !== undefined && !into.constantDocs.has(schema)) into.constantDocs.set(schema, docs);
@@ -154,8 +158,8 @@ function annotateCopy(
   if (receiver === undefined) return;
   const { type } = nodeOf(copy);
   if (original === copy) {
-    // `.brand()` returns the schema itself; `.extend()` and `.strict()` return one without a parent. In both cases the
-    // receiver contains the fields.
+    // `.brand()` returns the schema itself; `.extend()` and `.strict()` return a schema without a parent. In both
+    // cases, the expression before the dot contains the fields.
     if (ts.isIdentifier(receiver)) {
       const target = source.resolve(receiver);
       if (target !== undefined && type === "object") annotateBase(source, target, copy, into);
@@ -167,7 +171,10 @@ function annotateCopy(
   annotate(source, receiver, original, into);
 }
 
-/** Records the fields of `schema` that are written in `expression`. The schema was derived from the one that `expression` created. */
+/**
+ * Records the fields of `schema` that are written in `expression`. `schema` was derived from the schema that
+ * `expression` has created.
+ */
 function annotateBase(source: SchemaSource, expression: Expression, schema: AnySchema, into: Annotations): void {
   const written = unwrapExpression(expression);
   if (!ts.isCallExpression(written)) return;
@@ -199,9 +206,12 @@ function annotateFields(
   }
 }
 
-/** Returns true if an identifier is `z` in `z.object`, and not a schema: it is not a constant of the project. */
+/**
+ * Returns true if an identifier is a namespace, such as `z` in `z.object`, and not a schema: no constant of the project
+ * has its name.
+ */
 function isNamespace(source: SchemaSource, receiver: Expression): boolean {
   if (ts.isIdentifier(receiver)) return source.resolve(receiver) === undefined;
-  // z.iso.date(), z.coerce.number()
+  // Such as `z.iso.date()` or `z.coerce.number()`.
   return ts.isPropertyAccessExpression(receiver) && isNamespace(source, unwrapExpression(receiver.expression));
 }

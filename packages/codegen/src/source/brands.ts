@@ -4,13 +4,16 @@ import { type Expression, ts } from "./compiler.js";
 import { literalProperties } from "./object-literal.js";
 import { type SchemaSource, unwrapExpression } from "./source-file.js";
 
-/** A `.brand<…>()`: its names as a type, and whether it marks the input or the output type. */
+/** A brand added by `.brand<…>()`: its names as a type, and whether it applies to the input or the output type. */
 export interface Brand {
   readonly names: string;
   readonly side: "in" | "out" | "inout";
 }
 
-/** Methods that return a different schema. Others return the same schema, or a copy with the same type. */
+/**
+ * Names of zod methods that return a different schema. Other methods return the same schema, or a copy with the same
+ * type.
+ */
 const DERIVING: ReadonlySet<string> = new Set(
   (
     "array optional exactOptional nullable nullish default prefault catch nonoptional readonly pipe transform or and " +
@@ -19,7 +22,10 @@ const DERIVING: ReadonlySet<string> = new Set(
 );
 const MAX_HOPS = 50;
 
-/** Returns the brands of the schema that `expression` creates. zod stores them only in its type. */
+/**
+ * Returns the brands of the schema that `expression` creates. They are read from the source, because zod keeps them
+ * only in the schema's type.
+ */
 export function brandsOf(source: SchemaSource, expression: Expression | undefined): Brand[] {
   const brands: Brand[] = [];
   let current = expression;
@@ -48,7 +54,9 @@ function brandOf({ typeArguments, arguments: given }: compiler.CallExpression): 
   return names === undefined ? undefined : { names, side: dir === '"in"' ? "in" : dir === '"inout"' ? "inout" : "out" };
 }
 
-/** Returns a type of literals as text; undefined for a type that is meaningful only in its own module. */
+/**
+ * Returns the text of a type that consists of literals; undefined for a type that has a meaning only in its own module.
+ */
 function typeNames(type: compiler.TypeNode): string | undefined {
   if (ts.isLiteralTypeNode(type)) return literalText(type.literal);
   if (!ts.isUnionTypeNode(type)) return undefined;
@@ -61,7 +69,7 @@ function literalText(node: compiler.Node): string | undefined {
   return ts.isNumericLiteral(node) ? node.text : undefined;
 }
 
-/** Returns the expression of a field, for `Order.shape.id`. */
+/** Returns the expression of the field that an expression such as `Order.shape.id` refers to. */
 function fieldOf(source: SchemaSource, expression: Expression): Expression | undefined {
   if (!ts.isPropertyAccessExpression(expression)) return undefined;
   const { name, expression: shape } = expression;

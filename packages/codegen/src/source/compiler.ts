@@ -1,14 +1,14 @@
 import { createRequire } from "node:module";
 import type { ts as compiler } from "ts-morph";
 
-// `require` loads ts-morph in 250 ms. `import` takes 100 ms more, because Node first searches its text for export
-// names.
+// `require` loads ts-morph in 250 ms. `import` takes 100 ms longer, because Node searches its text for names of
+// exports.
 const require = createRequire(import.meta.url);
 
 /** The TypeScript compiler that ts-morph exports. */
 export const ts: typeof compiler = (require("ts-morph") as { readonly ts: typeof compiler }).ts;
 
-/** A piece of a parsed module. */
+/** A syntax node of a parsed module. */
 export type SourceNode = compiler.Node;
 /** An expression of a parsed module. */
 export type Expression = compiler.Expression;

@@ -1,28 +1,28 @@
 import { type Expression, type SourceFile, ts } from "./compiler.js";
 import type { ts as compiler } from "ts-morph";
 
-/** The names that a module declares, imports and re-exports. */
+/** Names that a module declares, imports and re-exports. */
 interface ModuleNames {
-  /** Its variables, except those in patterns. */
+  /** Variables that the module declares, except those in destructuring patterns. */
   readonly variables: ReadonlyMap<string, compiler.VariableDeclaration>;
-  /** For each imported name: its module, and its name there. */
+  /** Imported names; for each one the module, and the name in that module. */
   readonly imports: ReadonlyMap<string, { readonly from: string; readonly name: string }>;
   readonly defaultExport: Expression | undefined;
-  /** Its `export { … }` and `export … from` declarations, in order. */
+  /** The module's `export { … }` and `export … from` declarations, in order. */
   readonly passedOn: readonly PassedOn[];
 }
 
-/** An `export { … }`, or `export … from`. */
+/** An `export { … }` or `export … from` declaration. */
 interface PassedOn {
-  /** Undefined if it exports declarations of the module itself. */
+  /** Module from which names are re-exported; undefined if the declaration exports names of its own module. */
   readonly from: string | undefined;
-  /** Declared names by exported names; undefined if it exports everything from `from`. */
+  /** Local names, by exported name; undefined if all names of `from` are exported. */
   readonly names: ReadonlyMap<string, string> | undefined;
 }
 
 const known = new WeakMap<SourceFile, ModuleNames>();
 
-/** Returns the names of a module. They are cached. */
+/** Returns the names of a module, from a cache if possible. */
 export function moduleNamesOf(file: SourceFile): ModuleNames {
   const names = known.get(file) ?? findNames(file);
   known.set(file, names);
@@ -43,7 +43,7 @@ function findNames(file: SourceFile): ModuleNames {
       for (const [local, name] of importedNames(statement)) imports.set(local, { from: specifierOf(statement), name });
     } else if (ts.isExportDeclaration(statement)) {
       const { exportClause } = statement;
-      // `export * as name` creates an object, whose parts are not searched.
+      // `export * as name` exports one object, whose properties are not searched.
       if (exportClause !== undefined && !ts.isNamedExports(exportClause)) continue;
       const names = exportClause?.elements.map(({ name, propertyName }): [string, string] => [
         name.text,
@@ -58,7 +58,7 @@ function findNames(file: SourceFile): ModuleNames {
   return { variables, imports, defaultExport, passedOn };
 }
 
-/** Returns the names that an import declares, with their names in the other module. */
+/** Returns the names that an import declares, each with its name in the other module. */
 function importedNames({ importClause }: compiler.ImportDeclaration): [local: string, name: string][] {
   const { name, namedBindings } = importClause ?? {};
   const named = namedBindings !== undefined && ts.isNamedImports(namedBindings) ? namedBindings.elements : [];

@@ -1,14 +1,17 @@
 import { type Expression, type SourceNode, ts } from "./compiler.js";
 import { type SchemaSource, unwrapExpression } from "./source-file.js";
 
-/** A property of an object literal: its node, for locations, and its value. */
+/** A property of an object literal: its syntax node, for locations, and its value. */
 export interface LiteralProperty {
   readonly name: string;
   readonly node: SourceNode;
   readonly value: Expression | undefined;
 }
 
-/** Returns the properties of an object literal in order, including spreads of constants. Duplicates are kept. */
+/**
+ * Returns the properties of an object literal in order, including those of constants that are spread into it.
+ * Duplicates are kept.
+ */
 export function literalProperties(source: SchemaSource, expression: Expression | undefined): LiteralProperty[] {
   if (expression === undefined) return [];
   const unwrapped = unwrapExpression(expression);
@@ -28,7 +31,7 @@ export function literalProperties(source: SchemaSource, expression: Expression |
   });
 }
 
-/** Returns the table of methods to which `Service.methods` refers. */
+/** Returns the object literal with methods to which an expression such as `Service.methods` refers. */
 function methodsOf(source: SchemaSource, expression: Expression): Expression | undefined {
   if (!ts.isPropertyAccessExpression(expression) || expression.name.text !== "methods") return undefined;
   const call = source.resolve(expression.expression);
@@ -36,7 +39,7 @@ function methodsOf(source: SchemaSource, expression: Expression): Expression | u
   return methods !== undefined && ts.isIdentifier(methods) ? source.resolve(methods) : methods;
 }
 
-/** Returns the expression that a function or getter returns, if there is only one. */
+/** Returns the expression that a function or getter returns; undefined if it has several return statements. */
 export function returned(node: SourceNode): Expression | undefined {
   if (!ts.isArrowFunction(node) && !ts.isFunctionExpression(node) && !ts.isGetAccessorDeclaration(node)) {
     return undefined;

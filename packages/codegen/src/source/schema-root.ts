@@ -1,4 +1,4 @@
-/** A module's export that leads to a schema. */
+/** An export of a module that is a schema or contains one. */
 export interface SchemaRoot {
   /** Absolute path of the module. */
   readonly file: string;

@@ -4,31 +4,31 @@ import { type Expression, type SourceFile, type SourceNode, ts } from "./compile
 import { moduleNamesOf } from "./module-names.js";
 import type { TsConfigs } from "../tsconfig.js";
 
-/** The source of a schema module. It is read only for comments and positions, and is not type-checked. */
+/** The parsed source of a schema module. It is used only for comments and positions, and is not type-checked. */
 export interface SchemaSource {
   /** Absolute path of the module. */
   readonly path: string;
-  /** Names of its variables, in order of declaration. */
+  /** Names of the module's variables, in the order of declaration. */
   readonly variables: readonly string[];
-  /** Returns the expression to which an export of the module refers, following re-exports. */
+  /** Returns the expression that an export of the module refers to, following re-exports. */
   exported(name: string): Expression | undefined;
-  /** Returns the expression to which an identifier refers, following imports. */
+  /** Returns the expression that an identifier refers to, following imports. */
   resolve(identifier: Expression): Expression | undefined;
 }
 
-/** Parses modules, each once, and resolves imports as the compiler does: paths, workspaces, packages. */
+/** Parses each module once, and resolves imports as the TypeScript compiler does: paths, workspaces and packages. */
 export class SourceReader {
   readonly #configs: TsConfigs;
   readonly #files = new Map<string, SourceFile>();
   readonly #resolved = new Map<string, string | undefined>();
-  /** Expressions to which the names of a module refer, as far as they were requested. */
+  /** Cached expressions to which the names in a module refer. */
   readonly #locals = new WeakMap<SourceFile, Map<string, Expression | undefined>>();
 
   constructor(configs: TsConfigs) {
     this.#configs = configs;
   }
 
-  /** Parses a module whose text was already read. */
+  /** Parses a module, given its text. */
   readonly parse = (path: string, text: string): SourceFile => {
     const known = this.#files.get(path);
     if (known?.text === text) return known;
@@ -102,7 +102,10 @@ export class SourceReader {
     return found === undefined ? undefined : this.#read(found);
   }
 
-  /** Returns the path of a module's source; undefined if only its declarations exist, as for most packages. */
+  /**
+   * Returns the path of an imported module's source; undefined if only its type declarations exist, as for most
+   * packages.
+   */
   #find(from: string, specifier: string): string | undefined {
     if (specifier.startsWith(".")) {
       const path = resolve(dirname(from), specifier);

@@ -1,20 +1,23 @@
 import type { Definition, JsonSchema } from "./keywords.js";
 
-/** Returns the schema of a choice between `options`. Options that are only a type become one list of types. */
+/**
+ * Returns a JSON Schema with the alternatives `options`. Alternatives that consist only of a type become one list of
+ * types.
+ */
 export function unionOf(keyword: "anyOf" | "oneOf", options: readonly JsonSchema[]): JsonSchema {
   const isBare = ({ type, ...rest }: JsonSchema): boolean => type !== undefined && Object.keys(rest).length === 0;
-  // A list of types means "any of them". That differs from "exactly one of them", because an integer is also a number.
+  // A list of types means "any of them", not "exactly one of them", because an integer is also a number.
   if (keyword === "oneOf" || options.length === 0 || !options.every(isBare)) return { [keyword]: options };
   const types = [...new Set(options.flatMap(({ type }) => type))];
   return { type: types.length === 1 ? types[0] : types };
 }
 
 const FOLDABLE: ReadonlySet<string> = new Set(["type", "properties", "required", "additionalProperties"]);
-/** Keywords for readers, which the fields of an intersection do without. */
+/** JSON Schema keywords for human readers, which are dropped from the fields of an intersection. */
 const FOR_READERS: ReadonlySet<string> = new Set(["title", "description", "examples", "deprecated", "readOnly"]);
 
 /**
- * Returns a schema of what matches all of `schemas`. If all are objects, it is one object, because a strict object
+ * Returns a JSON Schema for values that match all of `schemas`. Objects are merged into one, because a strict object
  * would refuse the fields of the others.
  */
 export function foldedIntersection(schemas: readonly JsonSchema[], definition: Definition): JsonSchema {
@@ -29,8 +32,8 @@ export function foldedIntersection(schemas: readonly JsonSchema[], definition: D
 }
 
 /**
- * Returns the object that `schemas` describe together; undefined if one of them is not an object, or has further
- * keywords. Named objects remain references, unless one is strict.
+ * Merges the JSON Schemas of objects into one. Returns undefined if one of them is not an object, or has further
+ * keywords. Named objects stay references, unless one is strict.
  */
 function folded(schemas: readonly JsonSchema[], definition: Definition): JsonSchema | undefined {
   const resolved = schemas.map((schema) => definition(schema) ?? schema);
@@ -66,7 +69,7 @@ function ruleFor(name: string, object: JsonSchema): JsonSchema | undefined {
   return Object.hasOwn(properties, name) ? properties[name] : undeclared(object);
 }
 
-/** Returns the schema of an object's undeclared fields. */
+/** Returns the JSON Schema of an object's undeclared fields; undefined if they are not allowed. */
 function undeclared({ additionalProperties: others }: JsonSchema): JsonSchema | undefined {
   return typeof others === "object" && others !== null && Object.keys(others).length > 0
     ? (others as JsonSchema)

@@ -26,13 +26,13 @@ import {
   TYPE_KEY,
 } from "./keywords.js";
 
-/** Returns the name of a schema in the source; undefined for one without a name. */
+/** Returns the name that a schema has in the source; undefined if it has none. */
 type TitleOf = (schema: AnySchema) => string | undefined;
 
-/** Whether a message is accepted or sent by a server. */
+/** "input" for a message that a server accepts, "output" for one that it sends. */
 type Role = "input" | "output";
 
-/** Makes the JSON Schemas of messages. Those of parts without references are made once for all messages. */
+/** Creates the JSON Schemas of messages. Nested schemas without references are converted once for all messages. */
 export class JsonSchemas {
   readonly #titleOf: TitleOf;
   readonly #known: Readonly<Record<Role, Map<SchemaNode, JsonSchema>>> = { input: new Map(), output: new Map() };
@@ -41,7 +41,7 @@ export class JsonSchemas {
     this.#titleOf = titleOf;
   }
 
-  /** Returns the JSON Schema of the message for `schema`, with representations of the types that JSON lacks. */
+  /** Returns the JSON Schema of a message. Types that JSON lacks are marked by the keyword `TYPE_KEY`. */
   of(schema: AnySchema, role: Role = "input"): JsonSchema {
     return new Document(nodeOf(schema), this.#titleOf, role, this.#known[role]).print();
   }
@@ -49,7 +49,7 @@ export class JsonSchemas {
 
 const DEFINITIONS = "#/$defs/";
 
-/** A JSON Schema whose definitions are the schemas that are used repeatedly or are recursive. */
+/** Creates the JSON Schema of one message. Schemas that are recursive or used repeatedly become definitions. */
 class Document {
   readonly #root: SchemaNode;
   readonly #titleOf: TitleOf;
@@ -57,7 +57,7 @@ class Document {
   readonly #defined: ReadonlySet<SchemaNode>;
   readonly #names = new Map<SchemaNode, string>();
   readonly #definitions: Record<string, JsonSchema> = {};
-  /** The schemas of nodes without references, which other documents contain as well. */
+  /** JSON Schemas of nodes without references, which are shared with other messages. */
   readonly #known: Map<SchemaNode, JsonSchema>;
   readonly #referring = new Map<SchemaNode, boolean>();
 
@@ -92,7 +92,7 @@ class Document {
     return { $ref: DEFINITIONS + name };
   }
 
-  /** Returns true if the schema of `node` is or contains a reference. Each cycle of nodes has one. */
+  /** Returns true if the JSON Schema of `node` is or contains a reference. Every recursive schema contains one. */
   #hasReferences(node: SchemaNode): boolean {
     if (this.#defined.has(node)) return true;
     const known = this.#referring.get(node) ?? writtenParts(node).some((part) => this.#hasReferences(part));
@@ -100,14 +100,17 @@ class Document {
     return known;
   }
 
-  /** Returns the definition to which `schema` refers; undefined if it is not a reference, or its definition is not written yet. */
+  /**
+   * Returns the definition that a JSON Schema refers to; undefined if it is not a reference, or the definition is not
+   * created yet.
+   */
   readonly #definition = ({ $ref }: JsonSchema): JsonSchema | undefined =>
     typeof $ref === "string" ? this.#definitions[$ref.slice(DEFINITIONS.length)] : undefined;
 
   #freeName(node: SchemaNode): string {
     const { id, title = this.#titleOf(node.schema) } = node.meta;
     const text = [id, title].find((each) => typeof each === "string" && each !== "") as string | undefined;
-    // References need no escapes then.
+    // With only these characters, references to the definition need no escapes.
     const known = text?.replaceAll(/[^\p{L}\p{N}_.-]/gu, "_");
     for (let n = known === undefined ? 0 : 1; ; n++) {
       const name = known === undefined ? `__schema${n}` : n === 1 ? known : `${known}${n}`;
@@ -115,7 +118,7 @@ class Document {
     }
   }
 
-  /** Returns the full schema of `node`, with its author's description. */
+  /** Returns the full JSON Schema of `node`, with the author's description. */
   #written(node: SchemaNode): JsonSchema {
     const { id, ...meta } = node.meta as Readonly<Record<string, unknown>>;
     if (isBlob(node.schema)) {
@@ -126,7 +129,7 @@ class Document {
     const schema: Record<string, unknown> = { ...keywords };
     const isTransformed = isTransforming(node);
     for (const [key, value] of Object.entries(meta)) {
-      // Examples and defaults describe the result of a transform.
+      // Examples and defaults of a transform describe its result, not the value that is sent.
       if (!isTransformed || (key !== "examples" && key !== "default")) schema[key] = jsonOf(value);
     }
     if (isTransformed) delete schema["default"];
@@ -189,7 +192,7 @@ class Document {
       case "pipe":
         return of(isFunction(node.from) ? node.to : node.from);
       case "external":
-        // The receiver converts such a value, so its sender may send anything.
+        // The receiver coerces the value, so the sender may send any value.
         return node.coerces && this.#role === "output" ? {} : own(node.structure);
       case "optional":
       case "exactOptional":
@@ -235,10 +238,11 @@ class Document {
     };
   }
 
-  /** Returns the keywords of checks some of which zod has to run. */
+  /** Returns the JSON Schema keywords for a schema with checks that zod has to run. */
   #refinement({ inner, checks }: NodeOf<"refined">): JsonSchema {
     const change = checks.findIndex(({ kind }) => kind === "overwrite");
-    // Later checks are of the changed value. What `trim` shortens meets the least length too.
+    // Checks after a function apply to the changed value. A value before `trim` is at least as long, so a minimum
+    // length still applies to it.
     const isLonger = checks.every((check) => check.kind !== "overwrite" || check.by === "trim");
     const sent = checks.filter(({ kind }, at) => change === -1 || at < change || (isLonger && kind === "minSize"));
     if (sent.length === 0) return {};
@@ -258,7 +262,9 @@ class Document {
   }
 }
 
-/** The schemas of kinds without parts and checks. Other kinds, such as `any`, accept anything. */
+/**
+ * JSON Schemas of the kinds of schemas without nested schemas and checks. Kinds that are not listed accept any value.
+ */
 const FIXED: Readonly<Record<string, JsonSchema>> = {
   bigint: { type: "integer", [TYPE_KEY]: "bigint" },
   date: { type: "string", format: "date-time", [TYPE_KEY]: "date" },
@@ -268,7 +274,7 @@ const FIXED: Readonly<Record<string, JsonSchema>> = {
   never: { not: {} },
 };
 
-/** Returns the schemas in `root` that become definitions. */
+/** Returns the schemas nested in `root` that become definitions. */
 function definedNodes(root: SchemaNode): Set<SchemaNode> {
   const defined = new Set<SchemaNode>();
   const seen = new Set<SchemaNode>();
@@ -288,17 +294,20 @@ function definedNodes(root: SchemaNode): Set<SchemaNode> {
   return defined;
 }
 
-/** Returns the parts of `node` that its JSON Schema contains. */
+/** Returns the nodes inside `node` that its JSON Schema contains. */
 const writtenParts: (node: SchemaNode) => readonly SchemaNode[] = factOf((node) => {
   if (isBlob(node.schema) || node.kind === "template" || node.kind === "success") return [];
   if (node.kind === "pipe") return [isFunction(node.from) ? node.to : node.from];
   return partsOf(node).flatMap((part) => (part.schema === node.schema ? writtenParts(part) : [part]));
 }, []);
 
-/** Kinds of schemas that may have several parts. */
+/** Kinds of schemas that may contain several schemas. */
 const BRANCHING: ReadonlySet<string> = new Set("object union discriminated tuple intersection record map".split(" "));
 
-/** Returns the nesting depth of schemas with several parts. Only from two levels on does writing each twice double the size. */
+/**
+ * Returns the number of nested levels with several schemas. From two levels on, repeating a schema at each use instead
+ * of referring to it would double the size at each level.
+ */
 const levelsOf: (node: SchemaNode) => number = factOf(
   (node) => Math.max(0, ...writtenParts(node).map(levelsOf)) + (BRANCHING.has(ownStructure(node).kind) ? 1 : 0),
   0,
@@ -306,12 +315,14 @@ const levelsOf: (node: SchemaNode) => number = factOf(
 
 /** Returns true if a field or item is required. */
 function isRequired(node: SchemaNode): boolean {
-  // Only the function knows whether it accepts an absent value.
+  // Only the function of a transform knows whether it accepts an absent value.
   if (node.kind === "pipe" && isFunction(node.from)) return isRequired(node.to);
   return node.optin === undefined || (node.optout === undefined && refusesUndefined(node));
 }
 
-/** Returns true if a schema refuses `undefined`, even though a field with it may be left out by its type. */
+/**
+ * Returns true if a schema refuses `undefined`, although a field with this schema may be omitted according to its type.
+ */
 function refusesUndefined(node: SchemaNode): boolean {
   const structure = ownStructure(node);
   if (structure.kind === "pipe") return refusesUndefined(structure.from);
@@ -325,13 +336,13 @@ const MAY_TAKE_UNDEFINED: ReadonlySet<string> = new Set(
   "any undefined optional default prefault caught custom transform success other".split(" "),
 );
 
-/** Returns true if values of `node` with equal JSON are the same member of a set. */
+/** Returns true if two values of `node` with the same JSON are always the same member of a set. */
 function isScalar(node: SchemaNode): boolean {
   if (node.kind === "refined") return isScalar(node.inner);
   return ["string", "number", "bigint", "boolean", "literal", "template"].includes(node.kind);
 }
 
-/** Returns true if a function changes values of a node, or of a part of it. */
+/** Returns true if a function changes the values of a schema or of one nested in it. */
 const isTransforming = reaching(
   (node) => node.kind === "external" && ["transform", "pipe"].includes(node.structure.kind),
 );

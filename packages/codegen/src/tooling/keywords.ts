@@ -4,26 +4,26 @@ import type { CheckNode } from "../schema/node.js";
 /** A JSON Schema (draft 2020-12) of a message. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Returns the schema to which a schema refers; undefined if it is not a reference to a known one. */
+/** Returns the definition that a JSON Schema refers to; undefined if it is not a reference to a known definition. */
 export type Definition = (schema: JsonSchema) => JsonSchema | undefined;
 
 /**
- * The key that marks types which JSON lacks: `date` (written as RFC 3339), `bigint` (an integer; a literal in text),
- * `bytes` (base64), `map` (pairs), `set` (a list) and `blob` (bytes that travel next to the message).
+ * JSON Schema keyword that marks types which JSON lacks: `date` (RFC 3339), `bigint` (an integer; a literal as text),
+ * `bytes` (base64), `map` (a list of pairs), `set` (a list) and `blob` (bytes next to the message).
  */
 export const TYPE_KEY: string = "x-quicrpc-type";
 
-/** JSON Schema's names for zod's formats. */
+/** Names of JSON Schema formats, by zod's names. */
 export const FORMATS: Readonly<Record<string, string>> = {
   guid: "uuid",
   url: "uri",
   datetime: "date-time",
   json_string: "json-string",
 };
-/** Formats that JSON Schema lacks: they are described by their pattern only, or not at all. */
+/** zod formats without a JSON Schema format. They are described by a pattern, or not at all. */
 const WITHOUT_NAME: ReadonlySet<string> = new Set(["regex", "time", "lowercase", "uppercase"]);
 
-/** Returns the keywords for checks on text. */
+/** Returns the JSON Schema keywords for checks on text. */
 export function stringKeywords(checks: readonly CheckNode[]): JsonSchema {
   const { minItems: minLength, maxItems: maxLength } = sizeKeywords(checks);
   const formats = checks.filter((check) => check.kind === "pattern" || check.kind === "format");
@@ -42,11 +42,14 @@ export function stringKeywords(checks: readonly CheckNode[]): JsonSchema {
   };
 }
 
-/** Returns the pattern of a check, if text must match it. Formats that zod checks by code accept text that their pattern refuses. */
+/**
+ * Returns the regular expression of a check, if every accepted text matches it. Formats that zod checks by a function
+ * may accept texts that do not match.
+ */
 function patternOf(check: CheckNode): string[] {
   if (!("regex" in check) || check.regex === undefined) return [];
   if (check.kind === "format" && check.format !== "regex") return [];
-  // Patterns of JSON Schema have no flags, and are read as with the flag `u`.
+  // Regular expressions in JSON Schema have no flags, and are interpreted as with the flag `u`.
   return /[imsvy]/.test(check.regex.flags) || !isUnicodePattern(check.regex.source) ? [] : [check.regex.source];
 }
 
@@ -58,7 +61,7 @@ function isUnicodePattern(source: string): boolean {
   }
 }
 
-/** Returns the keywords for checks on a number. */
+/** Returns the JSON Schema keywords for checks on a number. */
 export function numberKeywords(checks: readonly CheckNode[]): JsonSchema {
   const isInteger = checks.some((check) => check.kind === "integer");
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = boundsOf(checks);
@@ -75,12 +78,12 @@ export function numberKeywords(checks: readonly CheckNode[]): JsonSchema {
   };
 }
 
-/** Returns a bound, or nothing if every safe integer meets it. */
+/** Returns the JSON Schema keyword for a bound; an empty object if every safe integer meets the bound. */
 function finite(keyword: string, bound: number): JsonSchema {
   return Number.isFinite(bound) && Math.abs(bound) !== Number.MAX_SAFE_INTEGER ? { [keyword]: bound } : {};
 }
 
-/** Returns the keywords for the number of items. */
+/** Returns the JSON Schema keywords for checks on the number of items. */
 export function sizeKeywords(checks: readonly CheckNode[]): { readonly minItems?: number; readonly maxItems?: number } {
   const { minimum, maximum } = boundsOf(checks);
   return {
@@ -89,7 +92,7 @@ export function sizeKeywords(checks: readonly CheckNode[]): { readonly minItems?
   };
 }
 
-/** Returns the keywords for a choice of `values`. Bigints, which JSON lacks, are written as decimal digits. */
+/** Returns the JSON Schema keywords for one of `values`. Bigints become decimal digits, because JSON lacks them. */
 export function literalKeywords(values: readonly unknown[]): JsonSchema {
   if (values.length === 0) return { not: {} };
   const bigints = values.filter((value) => typeof value === "bigint").map(String);
@@ -109,7 +112,10 @@ export function literalKeywords(values: readonly unknown[]): JsonSchema {
 const NUMBER = "^-?\\d+(?:\\.\\d+)?$";
 const INTEGER = "^-?\\d+$";
 
-/** Returns the schema of an object's keys, which are strings: numbers become their digits. */
+/**
+ * Returns the JSON Schema for an object's keys, given that of the keys' values. Keys are strings, so a number becomes
+ * its digits.
+ */
 export function keyNames(names: JsonSchema, definition: Definition): JsonSchema {
   const target = definition(names);
   if (target !== undefined) {

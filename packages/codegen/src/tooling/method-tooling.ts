@@ -5,7 +5,7 @@ import { isZodSchema } from "../types/zod.js";
 import type { JsonSchemas } from "./json-schema.js";
 import type { JsonSchema } from "./keywords.js";
 
-/** Returns the description of a method for tools. */
+/** Returns the description of a method for tools: its documentation and the JSON Schemas of its messages. */
 export function toolingOf(
   method: FoundMethod,
   { input, output, errors }: MethodShape,

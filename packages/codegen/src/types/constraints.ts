@@ -5,13 +5,13 @@ import type { Checks } from "../shape/shape.js";
 import { FORMATS } from "../tooling/keywords.js";
 import type { Direction } from "./zod.js";
 
-/** Number formats that every JavaScript number has. */
+/** Number formats that accept every finite JavaScript number. */
 const IDLE_FORMATS: ReadonlySet<string> = new Set(["number", "float64"]);
 const MAX_DEFAULT = 60;
 
 /**
- * Returns the checks of a field as JSDoc tags, with the names of JSON Schema. Generators of forms and JSON Schemas read
- * them, and editors display them.
+ * Returns a field's checks as JSDoc tags, with the names of JSON Schema keywords. Form generators and JSON Schema
+ * generators read such tags, and editors display them.
  */
 export function constraintTags(field: SchemaNode, direction: Direction): string[] {
   const { node, initial } = unwrapped(field);
@@ -19,7 +19,7 @@ export function constraintTags(field: SchemaNode, direction: Direction): string[
   return initial === undefined || direction === "output" ? tags : [...tags, `@default ${initial}`];
 }
 
-/** Returns the schema without `optional` and other wrappers, and the JSON of its default. */
+/** Returns the schema inside `optional` and other wrappers, and the default as JSON. */
 function unwrapped(field: SchemaNode): { readonly node: SchemaNode; readonly initial: string | undefined } {
   let node = field;
   let initial: string | undefined;
@@ -40,7 +40,10 @@ function defaultText(node: NodeOf<"default" | "prefault">): string | undefined {
   return text !== undefined && text.length <= MAX_DEFAULT ? text : undefined;
 }
 
-/** @param prefix first part of the tags' names, such as `items.` */
+/**
+ * Returns the JSDoc tags for the checks of a schema.
+ * @param prefix first part of the tags' names, such as `items.`
+ */
 function tagsOf(node: SchemaNode, prefix: string): string[] {
   const structure = ownStructure(node);
   const checks = summaryOf(checksOf(node)) ?? {};
@@ -89,13 +92,13 @@ function numberFormat(format: string | undefined): [name: string, value: string]
   return [format === "integer" ? ["asType", "integer"] : ["format", format]];
 }
 
-/** Converts the bounds of a date from milliseconds to date strings. */
+/** Converts the bounds of a date from milliseconds to ISO strings. */
 function dates({ min, max, above, below }: Checks): Checks {
   const given = Object.entries({ min, max, above, below }).filter(([, each]) => each !== undefined);
   return Object.fromEntries(given.map(([name, each]) => [name, new Date(Number(each)).toISOString()]));
 }
 
-/** Returns a regular expression without slashes and flags. */
+/** Returns the source of a regular expression, without slashes and flags. */
 function patternText(pattern: string): string {
   return pattern.slice(1, pattern.lastIndexOf("/"));
 }

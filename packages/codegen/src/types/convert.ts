@@ -31,22 +31,25 @@ import {
 import { isOptional, mayBeUndefined } from "../schema/optional.js";
 import type { AnySchema, Direction } from "./zod.js";
 
-/** The parts of a file's model that converting schemas to types needs. */
+/** The parts of a file's model that are needed to convert schemas to TypeScript types. */
 export interface ConversionContext {
-  /** Types that were already converted. */
+  /** Types of schemas that were already converted, for both directions. */
   readonly known: Readonly<Record<Direction, Map<SchemaNode, TypeNode>>>;
-  /** Returns the named type of a schema; undefined if it has none. */
+  /** Returns the named type of a schema; undefined if its type has no name. */
   named(schema: SchemaNode): NamedType | undefined;
-  /** Returns how to refer to a schema in a type expression: an export, and the access to a part of it. */
+  /**
+   * Returns a path to a schema for a type expression: an export, and the property accesses that lead from it to the
+   * schema.
+   */
   expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string };
   fieldDocs(object: SchemaNode, field: string, schema: SchemaNode, direction: Direction): string | undefined;
-  /** Returns the brands of a part of a schema. */
+  /** Returns the brands of the schema in a slot of `parent`. */
   brands(parent: SchemaNode, slot: string): readonly Brand[];
-  /** Returns true if any part of it has a brand. */
+  /** Returns true if any schema directly inside `parent` has a brand. */
   isBranded(parent: SchemaNode): boolean;
 }
 
-/** Returns the type of `node`: its name, if it has one. */
+/** Returns the type of a schema: a reference by name, if the type has one. */
 export function typeOf(node: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
   const known = context.known[direction].get(node);
   if (known !== undefined) return known;
@@ -69,7 +72,7 @@ export function branded(type: TypeNode, brands: readonly Brand[], direction: Dir
   return made.length === 0 ? type : intersection(type, ...made);
 }
 
-/** Returns the type of `node` written out. Its parts are referred to by name if they have one. */
+/** Returns the type of a schema written out. Nested types with names are references. */
 export function definitionOf(node: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
   const of = (part: SchemaNode, slot: string): TypeNode =>
     branded(typeOf(part, direction, context), context.brands(node, slot), direction);
@@ -82,7 +85,7 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
     case "null":
     case "never":
       return text(node.kind);
-    // zod has two names for it.
+    // zod has the types `any` and `unknown` for this kind.
     case "any":
     case "undefined":
       return text(node.type);
@@ -111,7 +114,7 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
     case "set":
       return generic("Set", of(node.element, "element"));
     case "literal":
-      // In a TypeScript enum, keys and values differ, and members have types of their own.
+      // The members of a TypeScript enum have types of their own, which differ from their values.
       return isPlainEnum(node.entries) ? union(node.values.map(literal)) : schemaType(node, "output", context);
     case "union":
       return union(node.options.map((option, index) => of(option, `options.${index}`)));
@@ -140,11 +143,11 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
       if (node.inner.schema === node.schema) return definitionOf(node.inner, direction, context);
       return node.type === "lazy" ? of(node.inner, "lazy") : typeOf(node.inner, direction, context);
     case "external":
-      // A coerced schema accepts anything.
+      // A schema with coercion accepts any value.
       return direction === "input" && node.coerces ? text("unknown") : definitionOf(node.structure, direction, context);
     case "pipe": {
       const part = direction === "input" ? node.from : node.to;
-      // Only zod's types know what a function accepts and returns.
+      // Only zod's types state what a function accepts and returns.
       if (isFunction(part)) return schemaType(node, direction, context);
       return of(part, direction === "input" ? "from" : "to");
     }
@@ -161,7 +164,7 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
   }
 }
 
-/** Returns true if `node`, a canonical one, contains itself without an object type in between that could be an interface. */
+/** Returns true if a schema contains itself without an object in between, whose interface could refer to itself. */
 function isCircular(node: SchemaNode): boolean {
   const inside = new Set(innerNodes(node).map(canonicalNode));
   for (const part of inside)
@@ -169,7 +172,11 @@ function isCircular(node: SchemaNode): boolean {
   return inside.has(node);
 }
 
-/** @param circular whether it contains itself: TypeScript resolves arguments of `Record` immediately, and types of properties later */
+/**
+ * Returns the type of a record.
+ * @param circular true if the record contains itself. TypeScript resolves the arguments of `Record` immediately, but
+ * the types of properties later
+ */
 function recordType(key: TypeNode, value: TypeNode, partial: boolean, circular: boolean): TypeNode {
   if (circular && !partial && key.text === "string") return object([], value);
   if (circular)
@@ -196,14 +203,14 @@ function objectType(node: NodeOf<"object">, direction: Direction, context: Conve
   return object(fields, index);
 }
 
-/** Returns the type as zod infers it, for schemas whose type only the compiler can determine. */
+/** Returns the type by `z.input` or `z.output`, for schemas whose type only the compiler can determine. */
 function schemaType({ schema }: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
   const { root, access } = context.expression(schema);
   return { print: (names) => names.schema(direction, root, access), opaque: "inferred" };
 }
 
 function literal(value: unknown): TypeNode {
-  // TypeScript has no literal types for infinities and NaN.
+  // TypeScript has no literal types for the infinities and NaN.
   if (typeof value === "number" && !Number.isFinite(value)) return text("number");
   return text(typeof value === "bigint" ? `${value}n` : typeof value === "string" ? quoted(value) : String(value));
 }
@@ -212,7 +219,10 @@ function templatePart(part: string | SchemaNode, of: (part: SchemaNode) => TypeN
   return typeof part === "string" ? templateText(part) : `\${${templateType(part, of).print(plainNames)}}`;
 }
 
-/** Returns the type of a part of a template literal. An optional part may be empty, where TypeScript would write "undefined". */
+/**
+ * Returns the type of a part of a template literal. If the part is optional, it may be empty; TypeScript would write
+ * "undefined".
+ */
 function templateType(part: SchemaNode, of: (part: SchemaNode) => TypeNode): TypeNode {
   if (part.kind === "optional" || part.kind === "exactOptional")
     return union([templateType(part.inner, of), text('""')]);

@@ -9,10 +9,13 @@ import { documentation } from "./naming.js";
 import { type Declaration, type NamedType, plainNames, referenceName, type TypeNode } from "./node.js";
 import { type AnySchema, canonical, type Direction, isZodSchema } from "./zod.js";
 
-/** Returns how to refer to a schema in a type expression: an export, and the access to a part of it. */
+/**
+ * Returns a path to a schema for a type expression: an export, and the property accesses that lead from it to the
+ * schema.
+ */
 export type ExpressionOf = (schema: AnySchema) => { readonly root: SchemaRoot; readonly access: string };
 
-/** The named types of a generated file, and of the module that it shares with others. */
+/** The named types of a generated file, and those of the shared module that it uses. */
 export class TypeTable {
   readonly #named: ReadonlyMap<AnySchema, NamedType>;
   readonly #shared: TypeTable | undefined;
@@ -46,17 +49,17 @@ export class TypeTable {
     this.#markDiffering();
   }
 
-  /** The types declared so far, in order. */
+  /** Declarations of types so far, in order. */
   get declarations(): readonly Declaration[] {
     return [...this.#declarations.values()];
   }
 
-  /** Names of the shared types that were used, in order. */
+  /** Names of the used types of the shared module, in order. */
   get passedOn(): readonly string[] {
     return [...this.#passedOn];
   }
 
-  /** Returns the named type of `schema`, a canonical one; undefined if it is written out. */
+  /** Returns the named type of a canonical schema; undefined if its type is written out at each use. */
   named(schema: AnySchema): NamedType | undefined {
     return this.#named.get(schema) ?? this.#shared?.named(schema);
   }
@@ -80,10 +83,10 @@ export class TypeTable {
     return this.#docs(node) ?? this.#fieldDocs.get(object.schema)?.get(field);
   }
 
-  /** Returns true if a part of `node` has a brand. */
+  /** Returns true if a schema nested in `node` has a brand. */
   readonly hasBrands: (node: SchemaNode) => boolean = reaching((node) => this.#context.isBranded(node));
 
-  /** Declares the types that a payload needs. */
+  /** Declares all types that a message needs. */
   declare(payload: unknown): void {
     if (!isZodSchema(payload)) return;
     const schema = canonical(payload);
@@ -118,8 +121,8 @@ export class TypeTable {
   }
 
   /**
-   * Returns the description of a field, or of the schema inside its wrappers (`optional`, `nullable` and so on);
-   * undefined if its type has the same one.
+   * Returns the description of a field, or of the schema inside its wrappers (`optional`, `nullable` and so on).
+   * Returns undefined if the field's type has the same description.
    */
   #docs(node: SchemaNode): string | undefined {
     const own = documentation(node.meta);
@@ -128,11 +131,14 @@ export class TypeTable {
     return "inner" in structure && structure.kind !== "refined" ? this.#docs(structure.inner) : undefined;
   }
 
-  /** Finds the types whose input and output differ: first by themselves, then because of types to which they refer. */
+  /**
+   * Marks the named types whose input and output types differ, either themselves or because of types that they refer
+   * to.
+   */
   #markDiffering(): void {
     const differing = new Set<NamedType>();
     for (const [schema, target] of this.#named) {
-      // No type of this table is marked yet, so references to them are equal in both directions.
+      // No named type is marked yet, so references to named types are equal in both directions.
       const [input, output] = (["input", "output"] as const).map((each) =>
         this.#definitionOf(schema, each).print(plainNames),
       );

@@ -19,22 +19,22 @@ import {
   typeNameOf,
 } from "./zod.js";
 
-/** The start of a visit of schemas: a payload of a method, or an export. */
+/** A schema at which the visit of a graph starts: a message of a method, or an export. */
 export interface GraphRoot {
   readonly schema: unknown;
-  /** First part of a name that is made from the path, as in `ArithMultiplyInput`. */
+  /** Words for the beginning of names that are made from a schema's position, such as `ArithMultiplyInput`. */
   readonly label: readonly string[];
-  /** First part of field paths: `input` or `output`. */
+  /** First part of the paths of fields: `input` or `output`. */
   readonly path: string;
   readonly found: SchemaPath;
-  /** Location for diagnostics if the source of a part is unknown. */
+  /** Syntax node for diagnostics about nested schemas whose source is unknown. */
   readonly node: SourceNode | undefined;
 }
 
-/** Facts about a schema of a file. */
+/** Information about a schema that a file uses. */
 export interface GraphEntry {
   readonly schema: AnySchema;
-  /** The schema at its first use: `schema` itself, or a described copy. */
+  /** The schema object at its first use: `schema` itself, or a copy with a description. */
   readonly met: AnySchema;
   readonly label: readonly string[];
   readonly isRoot: boolean;
@@ -42,10 +42,10 @@ export interface GraphEntry {
   recursive: boolean;
 }
 
-/** Called for each schema that cannot be sent. */
+/** Called with each schema that cannot be sent. */
 export type ReportUnsupported = (problem: Unsupported, path: string, node: SourceNode | undefined) => void;
 
-/** The schemas that the methods of a file use, in the order of their first use. */
+/** All schemas that the methods of a file use, in the order of their first use. */
 export class SchemaGraph {
   readonly entries: Map<AnySchema, GraphEntry> = new Map();
   readonly #expressions = new Map<AnySchema, { root: SchemaRoot; access: string }>();
@@ -53,18 +53,18 @@ export class SchemaGraph {
   readonly #exported: ReadonlyMap<unknown, SchemaRoot>;
   readonly #reader: SchemaReader;
 
-  /** @param exported the schemas that the module exports, which allow shorter type expressions */
+  /** @param exported schemas that the module exports, for which type expressions can be shorter */
   constructor(exported: ReadonlyMap<unknown, SchemaRoot> = new Map()) {
     this.#exported = exported;
     this.#reader = new SchemaReader(exported, "described");
   }
 
-  /** Adds the schemas reachable from `root`. Those that cannot be sent are reported. */
+  /** Adds the schema at `root` and all schemas nested in it. Reports those that cannot be sent. */
   add(root: GraphRoot, annotations: Annotations, report: ReportUnsupported): void {
     this.#visit(root.schema, { ...root, isRoot: true }, annotations, report);
   }
 
-  /** Returns how to refer to `schema` in a type expression. */
+  /** Returns a path to `schema` for a type expression: an export, and the property accesses that lead from it. */
   expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string } {
     const found = this.#expressions.get(schema);
     if (found === undefined) throw new Error("A schema was printed that no method reaches.");
@@ -95,13 +95,13 @@ export class SchemaGraph {
       if (this.#open.has(schema)) known.recursive = true;
       return;
     }
-    // Core declares the types of blobs.
+    // The types of blobs are declared in core.
     if (isBlob(schema)) return;
     const problem = unsupported(schema);
     if (problem !== undefined) return report(problem, at.path, node);
     this.entries.set(schema, { schema, met: value, label: at.label, isRoot: at.isRoot, uses: 1, recursive: false });
     this.#open.add(schema);
-    // Parts of a named schema are named after it, wherever they are used first.
+    // Names of schemas nested in a named schema begin with its name, wherever they are used first.
     const given = typeNameOf(metaOf(value).id ?? constant?.name ?? annotations.constants.get(value));
     const base = given === undefined ? at.label : [given];
     const structure = ownStructure(this.#reader.node(schema, found));
@@ -129,7 +129,7 @@ export class SchemaGraph {
   }
 }
 
-/** Returns the step from `node` to one of its places in a field path; empty if it adds none. */
+/** Returns the text that a position adds to the path of a field, such as ".name" or "[]"; empty if it adds none. */
 function segmentOf({ slot, at }: Place, { kind }: SchemaNode): string {
   if (slot === "fields") return String(at);
   if (slot === "items") return `[${at}]`;
@@ -139,7 +139,7 @@ function segmentOf({ slot, at }: Place, { kind }: SchemaNode): string {
   return slot === "others" ? "{}" : "";
 }
 
-/** Returns the text that distinguishes an option of a discriminated union. */
+/** Returns the discriminator value of an option of a union, by which the option is named; undefined if it has none. */
 function tagOf({ part }: Place, node: SchemaNode): string[] | undefined {
   const option = ownStructure(part);
   const key = discriminatorOf(node);
@@ -150,16 +150,16 @@ function tagOf({ part }: Place, node: SchemaNode): string[] | undefined {
   return typeof value === "string" ? [value] : undefined;
 }
 
-/** Returns the name of the field that distinguishes the options of a union, also of one that zod itself tests. */
+/** Returns the name of the discriminator of a union, even if zod itself parses the union; undefined if it has none. */
 function discriminatorOf(node: SchemaNode): string | undefined {
   if (node.kind === "discriminated") return node.key;
   return node.kind === "union" ? node.discriminator : undefined;
 }
 
 /**
- * Returns the named parts of the type of `node` in `direction`.
+ * Returns the named types that the type of `node` refers to, in `direction`.
  *
- * @param isNamed returns true for schemas with a named type
+ * @param isNamed returns true for schemas whose types have names
  */
 export function reachable(
   node: SchemaNode,
@@ -169,7 +169,7 @@ export function reachable(
   seen: Set<SchemaNode> = new Set(),
 ): Set<SchemaNode> {
   const structure = ownStructure(canonicalNode(node));
-  // Only the receiver knows whether a value matches.
+  // The sender's type is `unknown`, because only the receiver determines whether a value matches.
   if (structure.kind === "success" && direction === "output") return into;
   for (const { slot, part } of placesOf(structure)) {
     if (slot === (direction === "input" ? "to" : "from")) continue;

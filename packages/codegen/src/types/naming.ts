@@ -5,13 +5,13 @@ import type { GraphEntry } from "./graph.js";
 import type { NamedType } from "./node.js";
 import { type AnySchema, canonical, isZodSchema, metaOf, type SchemaMeta, typeNameOf } from "./zod.js";
 
-/** Kinds of types that get a name if their schema has one, or is used repeatedly. */
+/** Kinds of schemas whose types get a name if the author has named the schema, or it is used repeatedly. */
 const NAMEABLE: ReadonlySet<string> = new Set("union intersection tuple enum record array map set".split(" "));
-/** Kinds that also get a name if a whole payload is of that kind. */
+/** Kinds of schemas whose types also get a name if a whole message has this kind. */
 const NAMED_AS_PAYLOAD: ReadonlySet<string> = new Set(["union", "intersection", "tuple"]);
 const MAX_INLINE_ENUM = 4;
 
-/** Assigns names to types, by schema. */
+/** Assigns names to the types of schemas, and returns them by schema. */
 export function nameTypes(
   entries: ReadonlyMap<AnySchema, GraphEntry>,
   constants: ReadonlyMap<unknown, string>,
@@ -39,7 +39,7 @@ export function nameTypes(
   return named;
 }
 
-/** Returns the text of metadata: its description, and whether it is deprecated. */
+/** Returns the comment for a schema from its metadata: the description, and a tag if it is deprecated. */
 export function documentation({ description, deprecated }: SchemaMeta): string | undefined {
   const lines = [
     ...(typeof description === "string" && description !== "" ? [description] : []),
@@ -59,7 +59,10 @@ function needsName(entry: GraphEntry, given: string | undefined): boolean {
   return NAMED_AS_PAYLOAD.has(node.type) && (entry.isRoot || entry.uses > 1);
 }
 
-/** Returns names given by the author: `.meta({ id })`, then constants, then `.meta({ title })`. */
+/**
+ * Returns the names that the author has given to schemas: by `.meta({ id })`, otherwise by a constant, otherwise by
+ * `.meta({ title })`.
+ */
 function givenNames(
   entries: ReadonlyMap<AnySchema, GraphEntry>,
   constants: ReadonlyMap<unknown, string>,
@@ -81,10 +84,10 @@ function givenNames(
   return names;
 }
 
-/** In a label: a single element of the collection named so far. */
+/** Word in a label that stands for a single element of the collection named before it. */
 const ONE = "[]";
 
-/** Labels of parts that have neither name nor number. */
+/** Words for positions in a schema that have neither a name nor a number. */
 const LABELS: Readonly<Record<string, string>> = {
   others: "Value",
   rest: "Rest",
@@ -93,7 +96,7 @@ const LABELS: Readonly<Record<string, string>> = {
   right: "Right",
 };
 
-/** Returns the words with which the part at a place of `node` is named; none for the only part. */
+/** Returns the words that a position in `node` adds to a name; none if there is only one position. */
 export function labelOf({ slot, at }: Place, node: SchemaNode): string[] {
   if (slot === "element") return [node.kind === "array" || node.kind === "set" ? ONE : "Value"];
   if (slot === "fields") return [pascalCase(String(at))];

@@ -2,23 +2,26 @@ import { keyText } from "../print/text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import type { Direction } from "./zod.js";
 
-/** How types declared elsewhere are written. A file's printer records the imports that they need. */
+/**
+ * Names of types that are declared elsewhere. Each generated file has its own implementation, which records the
+ * imports.
+ */
 export interface TypeNames {
-  /** Returns `z.input` or `z.output` of a part of an exported constant. */
+  /** Returns `z.input` or `z.output` of the schema at the path `access` in an exported constant. */
   schema(helper: Direction, root: SchemaRoot, access: string): string;
-  /** Returns the type of a brand with these names. */
+  /** Returns the type of a brand, given its names. */
   brand(names: string): string;
-  /** Returns the link to an export of a schema module, for a comment; undefined if comments have no links. */
+  /** Returns a link to an export of a schema module, for a comment; undefined if the file's comments have no links. */
   link?(root: SchemaRoot): string | undefined;
-  /** Returns the name of a declared type. */
+  /** Returns the name by which the file refers to a declared type. */
   named(target: NamedType, direction: Direction): string;
-  /** Returns a name of `@quicrpc/core/generated`, or of a global type. */
+  /** Returns the name by which the file refers to an export of `@quicrpc/core/generated`, or to a global type. */
   core(name: string): string;
-  /** Replacement for the keyword `any`, which linters may report. */
+  /** Name to print instead of the keyword `any`, which linters may report. */
   readonly any?: string | undefined;
 }
 
-/** Writes types by their declared names. */
+/** Prints types with the names under which they are declared, without imports. */
 export const plainNames: TypeNames = {
   schema: (helper, { name }, access) => `z.${helper}<${schemaExpression(name, access)}>`,
   brand: (names) => `z.$brand<${names}>`,
@@ -26,27 +29,30 @@ export const plainNames: TypeNames = {
   core: (name) => name,
 };
 
-/** A TypeScript type, which each file prints with its own names. */
+/** A TypeScript type. Each file prints it with its own names. */
 export interface TypeNode {
-  /** Returns its text, on one line. */
+  /** Returns the text of the type, on one line. */
   readonly print: (names: TypeNames) => string;
-  /** Its text, if that is the same in every file. */
+  /** Text of the type, if it is the same in every file. */
   readonly text?: string;
-  /** The options of a union. */
+  /** Options, if the type is a union. */
   readonly options?: readonly TypeNode[];
-  /** The fields of an object type. */
+  /** Fields, if the type is an object type. */
   readonly object?: ObjectType;
-  /** Set if the type's structure is not visible: it is written by its name, or as zod infers it. */
+  /**
+   * How the type is written if its structure is not visible: by its name ("named"), or by `z.input` or `z.output`
+   * ("inferred").
+   */
   readonly opaque?: "named" | "inferred";
-  /** The operator around its parts, next to which other operators may need parentheses. */
+  /** Operator that joins the parts of the type. Next to other operators, the type needs parentheses. */
   readonly operator?: "|" | "&" | "readonly";
-  /** Returns the type whose parts are not to be changed, unless that is `Readonly` of it. */
+  /** Returns the type with readonly parts; undefined if `Readonly` of the type is the same. */
   readonly frozen?: () => TypeNode;
 }
 
 interface ObjectType {
   readonly fields: readonly FieldNode[];
-  /** The type of all other keys. */
+  /** Type of all keys that are not fields; undefined if there are none. */
   readonly index: TypeNode | undefined;
 }
 
@@ -58,13 +64,13 @@ export interface FieldNode {
   readonly docs: string | undefined;
 }
 
-/** A type with a name, or with two names if the input and output types differ. */
+/** A type with a name; with two names if its input and output types differ. */
 export interface NamedType {
   readonly name: string;
   readonly docs: string | undefined;
-  /** True if it is declared in the module that several files share. */
+  /** True if the type is declared in the shared module. */
   readonly isShared: boolean;
-  /** True if the author gave the name; otherwise it was made from the place of the first use. */
+  /** True if the author has given the name; false if it was made from the position of the first use. */
   readonly isGiven: boolean;
   differs: boolean;
 }
@@ -72,7 +78,7 @@ export interface NamedType {
 /** An interface or type alias of a generated file. */
 export interface Declaration {
   readonly name: string;
-  /** The export of a schema module that contains the schema; undefined if there is none. */
+  /** The export of a schema module that contains the schema; undefined if the schema is not exported. */
   readonly root: SchemaRoot | undefined;
   readonly docs: string | undefined;
   readonly type: TypeNode;
@@ -83,7 +89,7 @@ export function referenceName(target: NamedType, direction: Direction): string {
   return direction === "output" && target.differs ? `${target.name}Parsed` : target.name;
 }
 
-/** Returns `typeof` an exported constant, followed by the access to one of its parts. */
+/** Returns `typeof` an exported constant, followed by the property accesses that lead to a schema in it. */
 export function schemaExpression(root: string, access: string): string {
   return `(typeof ${root})${access}`;
 }
@@ -127,7 +133,10 @@ function list(print: TypeNode["print"]): TypeNode {
   return { print, frozen: () => frozen };
 }
 
-/** Returns the union of `options`, without nested unions and duplicates; `any` and `unknown` absorb the rest. */
+/**
+ * Returns the union of `options`, with nested unions flattened and duplicates removed. If an option is `any` or
+ * `unknown`, returns that.
+ */
 export function union(options: readonly TypeNode[]): TypeNode {
   const flat = options.flatMap((option) => option.options ?? [option]);
   for (const wide of ["any", "unknown"]) if (flat.some((each) => each.text === wide)) return text(wide);
@@ -164,18 +173,21 @@ export function object(fields: readonly FieldNode[], index: TypeNode | undefined
   };
 }
 
-/** Returns the text of a part of a type, in parentheses if it has the operator `inner` or, without that, any. */
+/**
+ * Returns the text of a type as an operand. It is in parentheses if it has the operator `inner` or, without that
+ * argument, any operator.
+ */
 function operand(type: TypeNode, names: TypeNames, inner: TypeNode["operator"] = type.operator): string {
   const printed = type.print(names);
   return inner !== undefined && type.operator === inner ? `(${printed})` : printed;
 }
 
-/** Returns `type` as one whose parts are not to be changed. */
+/** Returns `type` with readonly parts. */
 export function readonlyType(type: TypeNode): TypeNode {
   return type.frozen?.() ?? generic("Readonly", type);
 }
 
-/** Returns true if an object type may have both these fields and the index signature. */
+/** Returns true if the types of all fields match the index signature, so that an object type can have both. */
 export function fitsIndex(fields: readonly FieldNode[], index: TypeNode): boolean {
   const others = index.print(plainNames);
   if (others === "unknown" || others === "any") return true;

@@ -3,7 +3,7 @@ import { callsAsync, isConstantDefault } from "../schema/constant.js";
 import type { DiagnosticCode } from "../diagnostics.js";
 import { type AnySchema, canonical, defOf, isZod3Schema, isZodSchema } from "./zod.js";
 
-/** The reason why a schema cannot be (part of) a message, and the remedy. */
+/** Reason why a schema cannot be a message or part of one, and the remedy. */
 export interface Unsupported {
   readonly code: DiagnosticCode;
   readonly message: string;
@@ -20,7 +20,7 @@ const REPLACEMENTS: Readonly<Record<string, readonly [what: string, help: string
   ],
 };
 
-/** Explains why `schema` itself cannot be sent, whatever its parts are; undefined if it can. */
+/** Returns the reason why `schema` cannot be sent, regardless of nested schemas; undefined if it can. */
 export function unsupported(schema: AnySchema): Unsupported | undefined {
   const def = defOf(schema);
   const replacement = REPLACEMENTS[def.type];
@@ -49,7 +49,10 @@ export function unsupported(schema: AnySchema): Unsupported | undefined {
   return undefined;
 }
 
-/** Explains why a function of `schema` cannot be run, if it is asynchronous: messages are validated synchronously. */
+/**
+ * Returns the reason why a function of `schema` cannot be run: it is asynchronous, but messages are validated
+ * synchronously. Returns undefined if there is none.
+ */
 export function asynchronous(schema: AnySchema): Unsupported | undefined {
   const def = defOf(schema);
   const { fn, catchValue, transform, reverseTransform } = def as unknown as Readonly<Record<string, unknown>>;
@@ -64,7 +67,7 @@ export function asynchronous(schema: AnySchema): Unsupported | undefined {
   ];
   const isAsynchronous =
     functions.some(isAsync) ||
-    // To inspect a function takes milliseconds: only these checks call a function of the author.
+    // Inspecting a function takes milliseconds, so only checks that call a user's function are inspected.
     checks.some(({ def, check }) => def.check === "custom" && def.fn === undefined && callsAsync(check));
   if (!isAsynchronous) {
     return parts.map(asynchronous).find((each) => each !== undefined);
@@ -84,7 +87,7 @@ function isAsync(value: unknown): boolean {
   return /^\[object Async(?:Generator)?Function\]$/.test(Object.prototype.toString.call(value));
 }
 
-/** Classes of typed arrays, which are sent as bytes. */
+/** Names of typed array classes, whose values are sent as bytes. */
 const TYPED_ARRAYS: ReadonlySet<string> = new Set(
   (
     "Uint8Array Int8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array Float32Array Float64Array " +
@@ -93,8 +96,9 @@ const TYPED_ARRAYS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Returns the name of the class of bytes that a custom schema accepts, such as `Float64Array`; undefined if it accepts
- * other values. A schema without a class accepts bytes if it accepts a Uint8Array, but not every object.
+ * Returns the name of the typed array class that a custom schema accepts, such as `Float64Array`; undefined if it
+ * accepts other values. A schema without a class counts as one for bytes if it accepts a Uint8Array, but not every
+ * object.
  */
 export function bytesClass(schema: AnySchema): string | undefined {
   const name = classOf(schema)?.name;
@@ -103,7 +107,10 @@ export function bytesClass(schema: AnySchema): string | undefined {
   return takesBytes ? "Uint8Array" : undefined;
 }
 
-/** Explains why options of a union cannot be told apart: bytes of two classes, which are the same on the wire. */
+/**
+ * Returns the reason why the options of a union cannot be distinguished: they accept bytes of two classes, which are
+ * the same on the wire.
+ */
 export function confusedBytes(views: string): Unsupported {
   return unsupportedType(
     `This union has ${views} in the same place: both are bytes on the wire, and the receiver cannot tell which.`,
@@ -111,7 +118,7 @@ export function confusedBytes(views: string): Unsupported {
   );
 }
 
-/** Explains why `value`, found in the place of a schema, is not a schema. */
+/** Returns the reason why `value` is not a schema, although a schema is expected. */
 export function notASchema(value: unknown, isRoot: boolean): Unsupported {
   if (typeof value === "object" && value !== null) {
     if (isStreamSchema(value as Payload)) {
@@ -156,7 +163,7 @@ function unsupportedType(message: string, help: string): Unsupported {
 }
 
 function classOf(schema: AnySchema): { readonly name: string } | undefined {
-  // Copies made by checks and descriptions lack it.
+  // Copies of a schema made by checks and descriptions lack this property.
   const { Class } = canonical(schema)._zod.bag as { Class?: unknown };
   return typeof Class === "function" ? Class : undefined;
 }

@@ -1,21 +1,21 @@
 import type * as zod from "zod/v4/core";
 import { isIdentifier, pascalCase } from "../names.js";
 
-/** A schema of zod 4 or zod/mini, as its internals describe it. */
+/** A schema of zod 4 or zod/mini. */
 export type AnySchema = zod.$ZodType;
 
-/** The definition of a schema, discriminated by `type`. */
+/** Definition of a schema in zod's internals. Its `type` is the discriminator. */
 export type SchemaDef = zod.$ZodTypes["_zod"]["def"];
 
-/** Selects one of a schema's types: what it accepts ("input"), or its result ("output"). */
+/** Selects one of a schema's types: the accepted one ("input") or that of the result ("output"). */
 export type Direction = "input" | "output";
 
-/** Returns true if `value` is a zod 4 schema, of this copy of zod or another. */
+/** Returns true if `value` is a zod 4 schema, from any copy of zod. */
 export function isZodSchema(value: unknown): value is AnySchema {
   return typeof value === "object" && value !== null && "_zod" in value;
 }
 
-/** Returns true if `value` is a schema of zod 3, which has different internals. */
+/** Returns true if `value` is a schema of zod 3, whose internals differ. */
 export function isZod3Schema(value: unknown): boolean {
   return typeof value === "object" && value !== null && !("_zod" in value) && "_def" in value && "safeParse" in value;
 }
@@ -36,14 +36,16 @@ export interface SchemaMeta {
   readonly deprecated?: unknown;
 }
 
-/** Returns the description and metadata that `.describe()` and `.meta()` gave `schema` itself. */
+/** Returns the description and metadata that `.describe()` and `.meta()` have added to `schema` itself. */
 export function metaOf(schema: AnySchema): SchemaMeta {
   // zod keeps one registry per process, for all copies of zod.
   const { __zod_globalRegistry: registry } = globalThis as { __zod_globalRegistry?: typeof zod.globalRegistry };
   return registry?.get(schema) ?? {};
 }
 
-/** Converts the author's name of a schema to a type name; undefined if it cannot be one. */
+/**
+ * Converts the name that an author has given to a schema to a type name; returns undefined if it contains no valid one.
+ */
 export function typeNameOf(name: unknown): string | undefined {
   if (typeof name !== "string") return undefined;
   const type = pascalCase(name.replace(/[_-]?schema$/i, ""));
@@ -51,8 +53,8 @@ export function typeNameOf(name: unknown): string | undefined {
 }
 
 /**
- * Returns the schema that represents all schemas of the same type: without `lazy`, and without copies made by
- * `.describe()`, `.meta()` and checks.
+ * Returns the schema that represents all schemas of the same type: the one inside `lazy`, and the original of copies
+ * made by `.describe()`, `.meta()` and checks.
  */
 export function canonical(schema: AnySchema): AnySchema {
   let current = schema;
@@ -67,7 +69,7 @@ export function canonical(schema: AnySchema): AnySchema {
 
 const shapes = new WeakMap<SchemaDef, ReadonlyMap<string, unknown>>();
 
-/** Returns the fields of an object schema. Getters run once, so that a field is always the same schema. */
+/** Returns the fields of an object schema. Calls each getter only once, so that a field is always the same schema. */
 export function shapeOf(schema: AnySchema): ReadonlyMap<string, unknown> {
   const def = defOf(schema);
   if (def.type !== "object") return new Map();

@@ -13,7 +13,7 @@ import type { Requester } from "./blobs/uploads.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpServiceOptions } from "./http-options.js";
 
-/** Caller for handlers over HTTP, which cannot call their client back. */
+/** Caller that handlers over HTTP receive: every call on it fails, because a server cannot call a client over HTTP. */
 export const nobody: TypedCaller = createCaller(() => {
   throw new RpcError("unimplemented", "the caller came over HTTP and cannot be called back");
 });
@@ -34,15 +34,18 @@ export function requestAddressOf(
   return host?.addressOf(request) ?? peer;
 }
 
-/** The caller of a request. */
+/** Identity of the client that has sent a request. */
 export interface RequestCaller {
-  /** Client whose share of all calls it uses: its principal, otherwise its network; undefined if neither is known. */
+  /**
+   * Key under which the client's calls are counted: its principal, otherwise its network; undefined if neither is
+   * known.
+   */
   readonly client: string | undefined;
-  /** Returns the requester of its resources. Throws if its principal cannot be determined. */
+  /** Returns the owner of the uploads and downloads in the request. Throws if its principal cannot be determined. */
   readonly requester: () => Requester;
 }
 
-/** Returns the caller of a request that `authenticate` has accepted. */
+/** Returns the identity of the client of a request that `authenticate` has accepted. */
 export function callerOf(
   settings: CallerSettings,
   exchange: HttpExchange,
@@ -52,7 +55,7 @@ export function callerOf(
   const { options } = settings;
   const principalBy = options.principal ?? options.once?.principal;
   const address = requestAddressOf(exchange, options);
-  // A prefix that keeps addresses apart from principals, which may have any name.
+  // The prefix distinguishes addresses from principals, whose names are arbitrary.
   const byAddress = `quicrpc http ${sourceOf(address ?? "")}`;
   const client = address && byAddress;
   if (principalBy === undefined && typeof connection !== "string")
@@ -63,7 +66,7 @@ export function callerOf(
     const counted = principal === "" ? byAddress : principal;
     return { client: counted, requester: () => ({ principal, counted }) };
   } catch (error) {
-    // If the principal cannot be determined, calls that need one fail.
+    // If the principal cannot be determined, only calls that need one fail.
     const requester = (): never => {
       throw error;
     };
@@ -71,7 +74,7 @@ export function callerOf(
   }
 }
 
-/** Returns a context for a request that is not a call. */
+/** Returns the context of a request that is not a call, for interceptors. */
 export function contextOf(
   { limits, once, onError }: CallerSettings,
   { headers }: HttpExchange,

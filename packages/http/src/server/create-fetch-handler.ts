@@ -29,33 +29,34 @@ const HTTP_SERVICE_OPTIONS: OptionNames<HttpServiceOptions> = {
   uploads: true,
 };
 
-/** Facts about a request that a `Request` does not contain. */
+/** Information about a request that a `Request` does not contain. */
 export interface RequestInfo {
-  /** The client's address, for errors and for `authenticate`. */
+  /** Address of the client, for errors and for `authenticate`. */
   readonly address?: string | undefined;
 }
 
-/** Serves services to `fetch` requests. */
+/** Answers `fetch` requests by calling services. */
 export interface FetchHandler {
   /** Answers one request. Never rejects. */
   (request: Request, info?: RequestInfo): Promise<Response>;
-  /** Whether calls are accepted: false once a drain has begun. */
+  /** True while calls are accepted; false once `drain` has been called. */
   readonly ready: boolean;
   /**
-   * Stops accepting calls. Resolves when those in progress have ended; after `timeoutMs` (default: `limits.maxDrainMs`)
-   * they fail with `unavailable`.
+   * Stops accepting calls. Resolves when the calls in progress have ended. After `timeoutMs` milliseconds (default:
+   * `limits.maxDrainMs`), those that remain fail with `unavailable`.
    */
   readonly drain: (options?: { readonly timeoutMs?: number }) => Promise<void>;
 }
 
-/** A service behind a handler. */
+/** The service that a handler passes requests to. */
 type Service = Pick<HttpService<unknown>, "handle" | "owns">;
 
 const services = new WeakMap<FetchHandler, Service>();
 
 /**
- * Makes a function of a `Request` that serves `routers` over HTTP, by the Connect protocol, and resolves to a `Response`. It never
- * rejects: an error is an answer. Throws `TypeError` for an unknown option, and when two routers collide.
+ * Creates a function that serves `routers` over HTTP by the Connect protocol: it takes a `Request` and resolves to a
+ * `Response`. It never rejects; errors are responses. Throws `TypeError` for an unknown option, and if two routers
+ * collide.
  *
  * @example
  * const handler = createFetchHandler({ routers: [createArithRouter(handlers)] });

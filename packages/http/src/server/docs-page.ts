@@ -4,19 +4,17 @@ import type { HttpExtension } from "./extension.js";
 
 /** Options of `docsPage`. */
 export interface DocsPageOptions {
-  /**
-   * Returns the script of RapiDoc from its package. It is served from here, so the page loads nothing from other hosts.
-   */
+  /** Returns the text of RapiDoc's script. The server delivers it, so that the page loads nothing from other hosts. */
   readonly script: () => Promise<string>;
-  /** Path of the page. Default: "/docs". */
+  /** Path of the page on the server. Default: "/docs". */
   readonly path?: string;
-  /** The heading of the page. Default "Services". */
+  /** Heading of the page. Default: "Services". */
   readonly title?: string;
 }
 
 /**
- * Allows only scripts of this server, and none inside the page; the renderer styles itself. Requests go to this server
- * only.
+ * Content security policy of the page. It allows only scripts from this server and none inside the page; requests only
+ * to this server; and inline styles, which RapiDoc needs.
  */
 const POLICY = [
   "default-src 'none'",
@@ -30,8 +28,8 @@ const POLICY = [
 ].join("; ");
 
 /**
- * Serves a page that displays `/openapi.json` and makes calls: for `extensions` of `createFetchHandler`, together with
- * `openApi`. Clients that may read the document may open the page.
+ * Creates an extension for `createFetchHandler` that serves a page. The page displays `/openapi.json`, for which the
+ * option `openApi` is needed, and can make calls. Clients that may read the document may open the page.
  */
 export function docsPage(options: DocsPageOptions): HttpExtension {
   checkOptions("docsPage()", options, { path: true, script: true, title: true });
@@ -56,7 +54,7 @@ export function docsPage(options: DocsPageOptions): HttpExtension {
   };
 }
 
-/** The query of the page's script. */
+/** Query of the URL at which the page's script is served. */
 const SCRIPT = "?renderer";
 
 function answer(type: string, body: string): Response {

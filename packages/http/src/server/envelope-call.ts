@@ -6,7 +6,7 @@ import { CODINGS } from "./http-call.js";
 import { InputReader } from "./input-reader.js";
 import { HttpStreamedCall } from "./streamed-call.js";
 
-/** A call whose messages, in both directions, are in envelopes. */
+/** A call whose request and response messages are in envelopes. */
 export abstract class EnvelopeCall<Ending> extends HttpStreamedCall<Ending> {
   private reader: InputReader | undefined = undefined;
   protected readonly compression: ContentCoding | undefined = this.coding;
@@ -38,7 +38,7 @@ export abstract class EnvelopeCall<Ending> extends HttpStreamedCall<Ending> {
   }
 
   protected ending(error: RpcError | undefined): Ending {
-    // Throws if the trailers are too large.
+    // `last` throws if the trailers are too large.
     this.context?.answerHeads?.last(error);
     return this.withMetadata(() => this.endOf(error, this.trailersOf(error)));
   }
@@ -51,7 +51,7 @@ export abstract class EnvelopeCall<Ending> extends HttpStreamedCall<Ending> {
     );
   }
 
-  /** Encodes the end of the call. Throws `RpcError` for trailers that cannot be sent. */
+  /** Encodes the end of the response. Throws `RpcError` if a value of the trailers cannot be sent. */
   protected abstract endOf(error: RpcError | undefined, trailers: Metadata): Ending;
 
   protected sendMessage(message: Uint8Array): void {

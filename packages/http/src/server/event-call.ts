@@ -2,19 +2,19 @@ import type { RpcError } from "@quicrpc/core";
 import { jsonBytes } from "../protocol/error-json.js";
 import { HttpStreamedCall } from "./streamed-call.js";
 
-/** The content type of server-sent events. */
+/** Content type of server-sent events (HTML §9.2). */
 export const EVENT_STREAM = "text/event-stream";
-/** The header fields of every such response. */
+/** Header fields of every response with server-sent events. */
 export const EVENTS_FIELDS: Readonly<Record<string, string>> = {
   "content-type": EVENT_STREAM,
   "cache-control": "no-store",
 };
-/** The id of a stream's last event: a browser sends it when it would reconnect, and the response ends the stream. */
+/** Id of the last event of a stream. A browser sends it when it reconnects, and the server then tells it to stop. */
 export const LAST_EVENT_ID = "end";
 
 /**
- * A server stream as server-sent events: each item is a message with its JSON. An event `end` comes last, or an event
- * `error` with the error's JSON.
+ * Sends a server stream as server-sent events: each item is an event with its JSON. The last event is `end`, or `error`
+ * with the error's JSON.
  */
 export class EventCall extends HttpStreamedCall {
   protected sendResult(): void {
@@ -42,7 +42,7 @@ export class EventCall extends HttpStreamedCall {
 
   protected endingOf(error: RpcError): Uint8Array {
     const json = jsonBytes(this.errorJson(error));
-    // The end has no id, so a browser that reconnects continues after the last item.
+    // Without an id, a browser that reconnects continues after the last item.
     const goesOn = error.code === "unavailable" && this.positions !== undefined;
     return goesOn ? eventOf(encoder.encode("event: error\ndata: "), json) : lastEvent("error", json);
   }
@@ -54,8 +54,8 @@ export class EventCall extends HttpStreamedCall {
 }
 
 /**
- * Returns whether a browser that receives `id` for an event sends it back (HTML, server-sent events, §9.2.6), and it is
- * not the id of the end.
+ * Returns true if a browser that receives `id` as an event's id sends it back when it reconnects (HTML §9.2.6), and it
+ * is not `LAST_EVENT_ID`.
  */
 function isEventId(id: string): boolean {
   return id !== LAST_EVENT_ID && !/[\0\r\n]/.test(id);
@@ -65,7 +65,7 @@ function lastEvent(event: string, json: Uint8Array): Uint8Array {
   return eventOf(encoder.encode(`event: ${event}\nid: ${LAST_EVENT_ID}\ndata: `), json);
 }
 
-/** Formats an event. JSON contains no line breaks. */
+/** Returns the text of an event as bytes. The JSON must contain no line breaks. */
 function eventOf(start: Uint8Array, json: Uint8Array): Uint8Array {
   const event = new Uint8Array(start.length + json.length + 2);
   event.set(start);

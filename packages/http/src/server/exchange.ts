@@ -5,92 +5,93 @@ import type { RequestBytes } from "./request-bytes.js";
 /** The status and header fields of a response. */
 export interface AnswerHead {
   readonly status: number;
-  /** Fields of the protocol, by lower-case name. */
+  /** Header fields of the protocol, by lower-case name. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Metadata, and other fields with any name or value that HTTP allows. */
+  /** Metadata, and other header fields with any name or value that HTTP allows. */
   readonly metadata?: Headers | undefined;
-  /** Whether trailers will follow the body. Only for exchanges that support them. */
+  /** True if trailers follow the body. Only for requests with `supportsTrailers`. */
   readonly trailers?: boolean;
 }
 
-/** The body of a response that is sent in pieces. */
+/** Sends the body of a response in pieces. */
 export interface AnswerBody {
-  /** Whether the client can receive more at present. */
+  /** False while the client has not read enough of the data already sent. */
   readonly ready: boolean;
   write(bytes: Uint8Array): void;
-  /** Calls `resume` once when `ready`, or when the client has disconnected. */
+  /** Calls `resume` once, when `ready` is true or the client has disconnected. */
   whenReady(resume: () => void): void;
-  /** @param trailers only if the head announced them */
+  /**
+   * Ends the body.
+   * @param trailers sent after the body; only if the response head has announced trailers
+   */
   end(trailers?: Headers): void;
 }
 
 /**
- * One HTTP request and its response, for any kind of server. It is answered once, by `respond` or by `open`; both do
- * nothing if the client has disconnected.
+ * One HTTP request and its response, independent of the kind of server. It is answered once, by `respond` or by `open`,
+ * which have no effect if the client has disconnected.
  */
 export interface HttpExchange {
   readonly method: string;
-  /** Path and query. */
+  /** Path and query of the request. */
   readonly target: string;
-  /** The host and port that the client addressed. */
+  /** Host and port that the client addressed; undefined if unknown. */
   readonly authority: string | undefined;
-  /** Whether the response may have trailers. Default: false. */
+  /** True if the response can have trailers. Default: false. */
   readonly supportsTrailers?: boolean;
-  /** Whether it arrived over TLS. */
+  /** True if the request arrived over TLS. */
   readonly isSecure: boolean;
-  /** Whether it is known to have arrived at a loopback address, as at a development server. */
+  /** True if the request is known to have arrived at a loopback address, as in a development server. */
   readonly isLoopback: boolean;
-  /** The platform's request. */
+  /** The request object of the platform, such as a `Request`. */
   readonly request: unknown;
-  /** The client's address, if the server reports it. */
+  /** Address of the client; undefined if the server does not report it. */
   readonly peer: string | undefined;
-  /** Returns the value of a header field, by its lower-case name. */
+  /** Returns the value of the header field with this lower-case name. */
   header(name: string): string | undefined;
-  /** All header fields. */
+  /** All header fields of the request. */
   readonly headers: Headers;
   readonly body: ByteBody | null;
-  /** Charged for unread bytes of the body, if this side buffers them. */
+  /** Memory budget charged for unread bytes of the request's body, if this object buffers them. */
   unread: Pick<RequestBytes, "change"> | undefined;
   /**
-   * Resolves when a body that arrived together with the head may be available to `arrivedBody`. Undefined if that
-   * cannot be known, or is not worth another attempt.
+   * Returns a promise after which `arrivedBody` should be tried, for a body that may have arrived together with the
+   * head. Returns undefined if trying (again) is not worthwhile.
    */
   arrival?(): Promise<void> | undefined;
-  /** Takes the body if all of it has arrived; otherwise returns undefined. */
+  /** Returns the body if all of it has arrived; undefined otherwise. */
   arrivedBody?(): Uint8Array | undefined;
   /**
-   * Reads the body to its end. Rejects with the exception of `hold`, which receives the size of each piece, with
-   * `resource_exhausted` for more than `maxBytes`, and if the client has disconnected.
+   * Reads the whole body. Rejects with the exception of `hold`, which is called with the size of each piece; with
+   * `resource_exhausted` if the body has more than `maxBytes` bytes; and if the client has disconnected.
    */
   readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array>;
-  /** Releases the body: a read in progress fails with the error, and bytes that still arrive are dropped. */
+  /** Stops reading the body: a read in progress fails with the error, and bytes that still arrive are dropped. */
   dropBody(error: RpcError): void;
-  /** Sends an interim response (1xx), if the platform supports it. */
+  /** Sends an interim response (status 1xx). Undefined if the platform does not support it. */
   inform?(status: number, fields: Readonly<Record<string, string>>): void;
-  /** Answers with a complete body. */
+  /** Sends a response with a complete body. */
   respond(head: AnswerHead, body?: Uint8Array | string): void;
-  /** Answers with a body in pieces. For a HEAD request the pieces would not be read: use `respond`. */
+  /** Begins a response whose body is sent in pieces. Not for HEAD requests, whose responses have no body. */
   open(head: AnswerHead): AnswerBody;
-  /** Fields that are added to every response; undefined for none. */
+  /** Header fields that are added to every response to this request; undefined for none. */
   added: Readonly<Record<string, string>> | undefined;
-  /** Whether the client has disconnected. */
+  /** True if the client has disconnected. */
   readonly isGone: boolean;
-  /** Called once when the client disconnects before its response was complete. */
+  /** Called once if the client disconnects before the response is complete. */
   onGone: (() => void) | undefined;
-  /** Called once when the whole response was handed over, or the client has disconnected. */
+  /** Called once when the platform has taken the whole response, or the client has disconnected. */
   onEnd: (() => void) | undefined;
-  /** Ends the request without the rest of its response. */
+  /** Ends the request without sending the rest of the response. */
   cutOff(error: RpcError): void;
 }
 
-/**
- * Returns whether a request is a GET or a HEAD. Both have the same response fields, because caches may store either.
- */
+/** Returns true if a request is a GET or a HEAD. Both get the same response fields, because caches may store either. */
 export function isGet({ method }: Pick<HttpExchange, "method">): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** Returns the fields of a response, including those of every response to the request. */
+/** Returns the header fields of a response, including those in `added`. */
 export function fieldsWith(
   fields: Readonly<Record<string, string>>,
   added: Readonly<Record<string, string>> | undefined,
@@ -100,7 +101,10 @@ export function fieldsWith(
   return { ...fields, ...added, ...(vary !== "" && { vary }) };
 }
 
-/** Splits a target in absolute form, which names the server too (RFC 9112 §3.2.2); undefined for any other. */
+/**
+ * Splits an absolute-form request target (RFC 9112 §3.2.2) into host and port, and path and query; undefined for other
+ * forms.
+ */
 export function splitAbsolute(target: string): { readonly authority: string; readonly target: string } | undefined {
   if (target.startsWith("/")) return undefined;
   const [, authority, rest = ""] = /^https?:\/\/([^/?#]+)([^#]*)/i.exec(target) ?? [];

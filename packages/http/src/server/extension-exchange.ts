@@ -5,12 +5,12 @@ import type { HttpExchange } from "./exchange.js";
 import type { ExtensionRequest } from "./extension.js";
 import type { RequestBytes } from "./request-bytes.js";
 
-/** Returns whether a `Request` can be made for it: the platform does not allow some methods. */
+/** Returns true if a `Request` can be created for a request: the platform does not allow some methods. */
 export function canBeRequest({ method }: HttpExchange): boolean {
   return !/^(?:connect|trace|track)$/i.test(method);
 }
 
-/** A request as passed to an extension, charged to its client until it is answered. */
+/** The complete request that an extension receives. It is charged to the client's memory until it is answered. */
 export class WholeRequest implements ExtensionRequest {
   readonly request: Request;
   readonly call: ExtensionRequest["call"];
@@ -21,7 +21,8 @@ export class WholeRequest implements ExtensionRequest {
 
   constructor(exchange: HttpExchange, body: Uint8Array, budget: MemoryBudget, call: ExtensionRequest["call"]) {
     const { method, headers, target, authority } = exchange;
-    // The URL's path and query are exact; the scheme is unknown here, and the host is what the client states.
+    // The path and query of this URL are exact. The scheme is unknown, so it is always http; the host is the one that
+    // the client has sent.
     const named = `http://${authority}`;
     const url = new URL(target, URL.canParse(named) ? named : "http://localhost");
     this.request = new Request(url, { method, headers, signal: this.gone.signal });
@@ -37,12 +38,12 @@ export class WholeRequest implements ExtensionRequest {
     return value;
   }
 
-  /** Called when the client has disconnected, or was evicted. */
+  /** Called when the client has disconnected, or the request is ended to free memory. */
   abort(reason: RpcError): void {
     this.gone.abort(reason);
   }
 
-  /** Called when it is answered. */
+  /** Called when the request has been answered; releases its memory. */
   release(): void {
     this.budget.release(this.held);
     this.held = 0;
@@ -69,9 +70,9 @@ const json: MessageCodec<unknown> = {
 };
 
 /**
- * Answers with a `fetch` response. Rejects if its body fails or is too large; a response that has begun is cut off
- * then.
- * @param unsent charged for data that the client has not read
+ * Sends a `fetch` response. Rejects if its body fails or is too large; if the response has begun, the request is then
+ * cut off.
+ * @param unsent charged for response data that the client has not read
  */
 export async function answerWith(exchange: HttpExchange, response: Response, unsent: RequestBytes): Promise<void> {
   const { status, headers: metadata, body } = response;
@@ -104,7 +105,7 @@ export async function answerWith(exchange: HttpExchange, response: Response, uns
     }
     answer.end();
   } catch (error) {
-    // A normal end would mean that the response is complete.
+    // A normal end would tell the client that the response is complete.
     exchange.cutOff(RpcError.from(error, "aborted"));
     throw error;
   } finally {

@@ -3,24 +3,24 @@ import { type ByteBody, readBody } from "../protocol/body.js";
 import { statusOf } from "../protocol/codes.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
-/** nginx's status for a client that has disconnected. */
+/** HTTP status that nginx uses for a client that has disconnected. */
 const CLIENT_GONE = 499;
-/** Unread bytes of a response above which its writer is paused. */
+/** Number of unread bytes of a response above which its sender is paused. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
-/** A `fetch` request; `response` resolves to its response. */
+/** The exchange for a `fetch` request. `response` resolves to its response. */
 export class FetchExchange implements HttpExchange {
   readonly target: string;
   readonly authority: string;
   readonly peer: string | undefined;
   readonly response: Promise<Response>;
   readonly isSecure: boolean;
-  /** Unknown for a `Request`. */
+  /** False, because a `Request` does not contain the server's address. */
   readonly isLoopback: boolean = false;
   onGone: (() => void) | undefined = undefined;
   onEnd: (() => void) | undefined = undefined;
   added: Readonly<Record<string, string>> | undefined = undefined;
-  /** Not used: the platform buffers received data. */
+  /** Not used, because the platform buffers received data. */
   unread: HttpExchange["unread"] = undefined;
   readonly request: Request;
   private answer!: (response: Response) => void;
@@ -37,7 +37,7 @@ export class FetchExchange implements HttpExchange {
     this.response = new Promise((resolve) => (this.answer = resolve));
     const onAbort = (): void => {
       this.gone();
-      // No client reads it, but the code that called the handler waits for it.
+      // No client reads this response, but the code that called the handler waits for it.
       this.answer(new Response(null, { status: CLIENT_GONE }));
     };
     if (request.signal.aborted) onAbort();
@@ -93,7 +93,7 @@ export class FetchExchange implements HttpExchange {
 
   cutOff(error: RpcError): void {
     this.streamed?.fail(error);
-    // The code that called the handler waits for a response, unless there is one already.
+    // The code that called the handler waits for a response, unless it has one already.
     this.answer(new Response(null, { status: statusOf(error.code) }));
     this.ended();
   }
@@ -118,7 +118,7 @@ function headersOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"
   return headers;
 }
 
-/** A response's body as a stream. */
+/** Sends a response's body through a `ReadableStream`. */
 class StreamBody implements AnswerBody {
   readonly stream: ByteBody;
   private controller!: ReadableStreamDefaultController<Uint8Array>;

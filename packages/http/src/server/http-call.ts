@@ -25,20 +25,20 @@ import type { MessageFormat } from "./message-formats.js";
 import type { RequestBytes } from "./request-bytes.js";
 import { bodyOf, bodyLengthOf, type WholeBody } from "./text-body.js";
 
-/** Supported compressions; a client names its preferred one. */
+/** Compressions that the server supports. Each client names the one that it prefers. */
 export const CODINGS: readonly ContentCoding[] = zstd === undefined ? [gzip] : [gzip, zstd];
 
 const EMPTY_JSON = new TextEncoder().encode("{}");
 
-/** A call that arrived as an HTTP request. */
+/** A call that has arrived as an HTTP request. */
 export abstract class HttpCall extends ServedCall {
   protected readonly exchange: HttpExchange;
   protected readonly request: HttpRequest;
-  /** Whether no handler was entered, so that the call may be repeated. */
+  /** True if no handler has seen the call, so that it is safe to repeat it. */
   protected wasRefused = false;
-  /** Entry among the calls in progress. */
+  /** Entry of this call in the list of calls in progress. */
   private place: Link<HttpCall> | undefined = undefined;
-  /** Reason why the handler's metadata cannot be sent. */
+  /** The error that occurred when the handler's metadata was written; undefined if none. */
   private unsendable: Error | undefined = undefined;
   private isUnsendableTold = false;
 
@@ -60,23 +60,23 @@ export abstract class HttpCall extends ServedCall {
     return this.request.bound.method;
   }
 
-  /** Ends a call whose handler was not entered. */
+  /** Ends the call with an error, before any handler has seen it. */
   refuse(error: RpcError): void {
     this.wasRefused = error.refused;
     this.finishWith(error);
   }
 
-  /** Confirms a notification to its sender. */
+  /** Sends the empty response that confirms a notification. */
   accept(): void {
     this.returned(undefined);
   }
 
-  /** Ends a call for a reason of the server. */
+  /** Ends the call because the server is shutting down. */
   abort(reason: RpcError): void {
     this.giveUp(reason, false);
   }
 
-  /** Ends a call to free memory, and its connection if its client does not read the response. */
+  /** Ends the call to free memory. If the client has not read response data, also ends its request. */
   evict(reason: RpcError): void {
     const isUnread = this.unsent.some;
     this.giveUp(reason, false);
@@ -104,13 +104,13 @@ export abstract class HttpCall extends ServedCall {
 
   protected stopItems(): void {}
 
-  /** Returns whether a message of this many bytes is compressed, if the client supports it. */
+  /** Returns true if a message of this number of bytes should be compressed, provided that the client supports it. */
   protected compresses(bytes: number): boolean {
     const { compress = bytes >= this.request.shared.compressFrom } = this.context ?? {};
     return compress && bytes > 0;
   }
 
-  /** The compression that both sides support, if any. */
+  /** The compression that both client and server support; undefined if there is none. */
   protected get coding(): ContentCoding | undefined {
     return acceptedCoding(this.request.protocol.accepts(this.request), CODINGS);
   }
@@ -131,8 +131,9 @@ export abstract class HttpCall extends ServedCall {
   }
 
   /**
-   * Returns the result of `make`, which writes the handler's metadata. Metadata that HTTP cannot carry is a fault of
-   * the handler, not of the caller: throws an `Error`, the same one when the metadata is written again.
+   * Calls `make`, which writes the handler's metadata, and returns its result. If HTTP cannot represent the metadata,
+   * throws an `Error`, because that is a fault of the handler and not of the caller. A repeated call throws the same
+   * error.
    */
   protected withMetadata<Made>(make: () => Made): Made {
     if (this.unsendable !== undefined) throw this.unsendable;
@@ -145,7 +146,7 @@ export abstract class HttpCall extends ServedCall {
     }
   }
 
-  /** Reports an error to the hook; an error of the metadata only once. */
+  /** Reports an error to the error hook. The error about metadata is reported only once. */
   protected override tellHook(error: unknown): void {
     const isUnsendable = error !== undefined && error === this.unsendable;
     if (isUnsendable && this.isUnsendableTold) return;
@@ -154,8 +155,8 @@ export abstract class HttpCall extends ServedCall {
   }
 
   /**
-   * Returns the result of `make`. If the metadata cannot be sent, that is reported, and the result of `without`
-   * returned, so that the caller still receives the error.
+   * Returns the result of `make`. If that throws because the metadata cannot be sent, reports the exception and returns
+   * the result of `without`, so that the caller still receives `error`.
    */
   protected sparing<Made>(error: RpcError, make: () => Made, without: () => Made): Made {
     try {
@@ -166,7 +167,7 @@ export abstract class HttpCall extends ServedCall {
     }
   }
 
-  /** Encodes a whole response, or one item. Throws for an invalid value. */
+  /** Encodes a response, or one item of a stream. Throws if the value does not match the schema. */
   protected encoded(value: unknown): Uint8Array {
     try {
       return this.encode(value);
@@ -177,12 +178,12 @@ export abstract class HttpCall extends ServedCall {
 
   private encode(value: unknown): Uint8Array {
     const codec = this.outputCodec();
-    // Clients expect a message even if the method returns nothing.
+    // JSON clients expect an object even if the method has no output.
     if (codec === undefined && this.format.name === "json") return EMPTY_JSON;
     return encodeMessage(codec, value, this.settings.limits.maxFrameBytes);
   }
 
-  /** Encodes a whole response as a body. Throws for an invalid value. */
+  /** Encodes a response as the body of a unary call. Throws if the value does not match the schema. */
   protected encodedBody(value: unknown): WholeBody {
     try {
       const { output } = this.method;

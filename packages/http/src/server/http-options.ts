@@ -14,25 +14,25 @@ import type { OpenApiOptions } from "../openapi/source.js";
 import type { HttpExtension } from "./extension.js";
 import type { HttpProtocol } from "./protocol.js";
 
-/** The client of a call over HTTP, as passed to `authenticate`. */
+/** The client of a call over HTTP; the option `authenticate` receives it. */
 export interface HttpPeer {
   readonly headers: Headers;
   /** Path and query of the request. */
   readonly path: string;
-  /** The client's address, if the server reports it. */
+  /** Address of the client; undefined if the server does not report it. */
   readonly address: string | undefined;
   /** The called method, as "service/method". */
   readonly method: string;
-  /** The platform's request: a `Request`, or a request of `node:http`. */
+  /** The platform's request object: a `Request`, or a request of `node:http`. */
   readonly request: unknown;
 }
 
-/** A server that serves HTTP in addition to other transports. */
+/** The server that serves HTTP in addition to other transports. */
 interface HttpHost {
-  /** Name of the function that takes the options of both: "serve". */
+  /** Name of the function whose options configure the server, for error messages: "serve". */
   readonly optionsOf: string;
   /**
-   * Returns the address of a request's client, which is unknown to the request itself if a proxy has forwarded the
+   * Returns the address of the client that has sent a request. The server knows it if a proxy has forwarded the
    * connection.
    */
   readonly addressOf: (request: unknown) => string | undefined;

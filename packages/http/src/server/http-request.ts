@@ -48,17 +48,17 @@ const CONNECT: CallProtocol = {
   answer: (request, context, bytes) => new CALLS[request.match.framing](request, context, bytes),
 };
 
-/** Settings that all requests of one handler share. */
+/** Settings and state that all requests of one handler share. */
 export interface SharedSettings {
   /** Minimum bytes of messages that are compressed for a client that supports it. */
   readonly compressFrom: number;
-  /** Which caches may store responses to GET, unless the handler decides; undefined: caches decide. */
+  /** The `cache-control` of responses to GET, unless the handler sets another; undefined for none. */
   readonly cacheControl: "private" | undefined;
-  /** Calls in progress. */
+  /** Calls in progress of all requests. */
   readonly calls: LinkedSet<HttpCall>;
-  /** Readers of requests' messages. */
+  /** Readers that are currently reading a request's message. */
   readonly readers: LinkedSet<RequestReader>;
-  /** Limits of a request's message, if its deadline is not earlier. */
+  /** Limits for reading a request's message, unless its deadline is earlier. */
   readonly reading: ReadingLimits;
   readonly blobs: HttpBlobs;
   readonly limits: Limits;
@@ -66,9 +66,9 @@ export interface SharedSettings {
 }
 
 /**
- * An HTTP request for a method, with the settings of its call and context. This is a class, like other objects that live
- * as long as a request: V8 allocates object literals among old objects if many of them have survived a minor collection,
- * which keeps everything that they refer to alive until the next full collection.
+ * An HTTP request for a method, with the settings of its call and context. It is a class, like other objects that live
+ * as long as a request: V8 allocates object literals in the old generation if many of them have survived a minor
+ * garbage collection, which keeps everything that they refer to alive until the next full collection.
  */
 export class HttpRequest implements ServerRequest {
   readonly bound: Bound<unknown>;
@@ -82,13 +82,13 @@ export class HttpRequest implements ServerRequest {
   readonly onError: ErrorHook;
   readonly admission: Admission;
   readonly budget: MemoryBudget;
-  /** Charged for unread data of the response until the request ends. */
+  /** Bytes charged for response data that the client has not read. */
   readonly unsent: RequestBytes;
-  /** Known once the client is authenticated. */
+  /** Result of `authenticate`; undefined before that. */
   connection: unknown = undefined;
   format: MessageFormat;
   codec: MessageCodec<unknown> | undefined = undefined;
-  /** Milliseconds that the caller waits, counted from the arrival of the request; undefined if not given. */
+  /** Milliseconds that the caller waits from the arrival of the request; undefined if it has set no timeout. */
   timeoutMs: number | undefined = undefined;
   readonly match: Match<unknown>;
   readonly protocol: CallProtocol;
@@ -124,18 +124,18 @@ export class HttpRequest implements ServerRequest {
     return this;
   }
 
-  /** Client whose share of all calls it uses; undefined if clients are not distinguished. */
+  /** Key under which the client's calls are counted; undefined if clients are not distinguished. */
   get client(): string | undefined {
     return this.caller?.client;
   }
 
-  /** Reads the fields that precede authentication. Throws `RpcError`. */
+  /** Reads the caller's timeout, before authentication. Throws `RpcError` if it is malformed. */
   begin(): void {
     const timeoutMs = this.protocol.timeoutOf(this.exchange);
     if (timeoutMs !== undefined) this.timeoutMs = Math.min(timeoutMs, this.limits.maxTimeoutMs);
   }
 
-  /** Sets the client, which is authenticated. */
+  /** Stores the result of authentication. */
   identify(connection: unknown, caller: RequestCaller): void {
     this.connection = connection;
     this.caller = caller;
@@ -149,7 +149,7 @@ export class HttpRequest implements ServerRequest {
     const { exchange, format, protocol } = this;
     const { method } = this.bound;
     this.blobs = method.blobs && this.caller && this.shared.blobs.of(method, this.caller.requester());
-    // Before anything is read: throws if the messages do not support this format.
+    // Called before the message is read, because it throws if the output does not support the format.
     format.codecOf(method.output, "output");
     this.codec = this.blobs === undefined ? format.codecOf(method.input, "input") : this.blobs.inputCodec(format);
     this.format = this.blobs?.answerFormat(format) ?? format;
@@ -160,16 +160,16 @@ export class HttpRequest implements ServerRequest {
     };
   }
 
-  /** Milliseconds that the caller still waits; undefined if it gave no timeout. */
+  /** Milliseconds that the caller still waits; undefined if it has set no timeout. */
   private get remainingMs(): number | undefined {
     return this.timeoutMs === undefined ? undefined : this.timeoutMs - (Date.now() - this.arrived);
   }
 
-  /** Returns the cursor of the last item that the caller has received. */
+  /** Returns the cursor of the last item that the caller has received; undefined if it has sent none. */
   private from(): string | undefined {
     const { exchange, match } = this;
     const headerCursor = readCursor(exchange.header(FROM_HEADER));
-    // A browser sends the id automatically, so it means nothing for a stream without cursors.
+    // Browsers send `Last-Event-ID` automatically, so it is ignored for streams without cursors.
     const isEvents = match.framing === "events" && this.bound.method.cursor !== undefined;
     return readEventId(isEvents ? exchange.header("last-event-id") : undefined) ?? headerCursor;
   }
@@ -200,7 +200,10 @@ export class HttpRequest implements ServerRequest {
     return (this.call = this.newCall(context, bytes));
   }
 
-  /** Only an `RpcError` is sent to the caller; any other exception is reported. */
+  /**
+   * Returns the error that the caller receives for an exception. Reports an exception that is not an `RpcError`, and
+   * hides it from the caller.
+   */
   explain(error: unknown): RpcError {
     if (this.exchange.isGone) return new RpcError("cancelled", "the caller is gone", { refused: true });
     if (error instanceof RpcError) return error;
@@ -212,7 +215,7 @@ export class HttpRequest implements ServerRequest {
     if (!this.exchange.isGone) this.newCall(undefined, 0).refuse(error);
   }
 
-  /** Ends the request to free memory. */
+  /** Ends the request to free memory, whether its message is being read or its call is in progress. */
   evict(error: RpcError): void {
     if (this.call === undefined) this.reader?.give(error);
     else this.call.evict(error);

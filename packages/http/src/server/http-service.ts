@@ -37,12 +37,12 @@ import { createRouter, defineMethod } from "@quicrpc/core/generated";
 import { HTTP_SERVICE } from "../protocol/ping.js";
 
 const DEFAULT_COMPRESS_FROM = 1024;
-/** The method that describes services: clients that may call it may read their document. */
+/** Full name of the method that describes services. Clients that may call it may read the OpenAPI document. */
 const DESCRIBE = "quicrpc.v1.Reflection/describe";
 
 /**
- * Serves calls that arrive as HTTP requests, each with its own admission, memory limit, deadline and interceptors, like
- * the calls of a session.
+ * Serves calls that arrive as HTTP requests. Each request has its own admission, memory limit, deadline and
+ * interceptors, like a call of a session.
  */
 export class HttpService<Context> {
   readonly load: ServerLoad;
@@ -50,7 +50,7 @@ export class HttpService<Context> {
   private readonly limits: Limits;
   private readonly onError: ErrorHook;
   private readonly admission: Admission;
-  /** Admits pings, which do not wait behind calls. */
+  /** Admission for pings, which do not wait behind calls. */
   private readonly ownAdmission: Admission;
   private readonly routes: Routes<Context>;
   private readonly shared: SharedSettings;
@@ -59,9 +59,9 @@ export class HttpService<Context> {
   private readonly requests: RequestsInProgress;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
-  /** Method whose callers may read the document. */
+  /** The method that describes services. Clients that may call it may read the OpenAPI document. */
   private readonly describing: Bound<Context>;
-  /** Handlers of extensions, by path. */
+  /** Functions that answer requests to extensions, by path. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
   private readonly protocols: readonly ProtocolRoutes[];
   private readonly callers: CallerSettings;
@@ -126,14 +126,14 @@ export class HttpService<Context> {
     this.ownAdmission = new Admission({ ...counted, loadShedder: undefined, isRefusing: () => this.draining });
   }
 
-  /** Whether calls are accepted. */
+  /** True while calls are accepted. */
   get ready(): boolean {
     return !this.draining;
   }
 
   /**
-   * Stops accepting calls. Resolves when those in progress have ended and their responses are sent; after `timeoutMs`
-   * they fail with `unavailable`.
+   * Stops accepting calls. Resolves when the calls in progress have ended and their responses are sent. After
+   * `timeoutMs` milliseconds, those that remain fail with `unavailable`.
    */
   async drain(timeoutMs: number = this.limits.maxDrainMs): Promise<void> {
     this.draining = true;
@@ -144,13 +144,13 @@ export class HttpService<Context> {
     if (!(await requests.reaches(isIdle, timeoutMs))) {
       for (const { value } of Array.from(this.shared.calls))
         value.abort(new RpcError("unavailable", "the server is being drained"));
-      // Handlers that continue after their calls are not waited for.
+      // This does not wait for handlers that continue after their calls have ended.
       await requests.reaches(() => requests.none, this.limits.maxCloseMs);
     }
     this.guard?.stop();
   }
 
-  /** Returns whether a target belongs to a method or a page of this service. */
+  /** Returns true if a request target (path and query) belongs to a method, a page or an extension of this service. */
   owns(target: string): boolean {
     const { path } = splitTarget(target);
     const isCalled = this.routes.find(path) !== undefined || this.shared.blobs.match(target) !== undefined;
@@ -163,9 +163,7 @@ export class HttpService<Context> {
     this.attempt(exchange, () => this.answer(exchange));
   }
 
-  /**
-   * Answers a request. If that fails, the error is reported and the request cut off, because no other code handles it.
-   */
+  /** Runs `answer`. If that fails, reports the error and cuts off the request, because no other code handles it. */
   private attempt(exchange: HttpExchange, answer: () => Promise<void> | undefined): void {
     const fail = (error: unknown): void => {
       this.errorHookFor(exchange)(error, { method: splitTarget(exchange.target).path });
@@ -178,7 +176,7 @@ export class HttpService<Context> {
     }
   }
 
-  /** Answers a request. Returns a promise if that takes time. */
+  /** Answers a request. Returns a promise if that takes time, undefined otherwise. */
   private answer(exchange: HttpExchange): Promise<void> | undefined {
     const verbs = this.shared.blobs.match(exchange.target) === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE";
     if (!this.pages.admit(exchange, verbs)) return undefined;
@@ -187,7 +185,7 @@ export class HttpService<Context> {
     return extension === undefined ? this.serve(exchange) : this.extend(exchange, extension);
   }
 
-  /** Answers a request for a method. */
+  /** Answers a request for a method or a blob. */
   private serve(exchange: HttpExchange): Promise<void> | undefined {
     const target = this.shared.blobs.match(exchange.target);
     if (target !== undefined) return this.transfer(exchange, target);
@@ -243,7 +241,7 @@ export class HttpService<Context> {
     }
   }
 
-  /** Returns the function that makes calls on behalf of an exchange's client. */
+  /** Returns the function with which an extension makes calls on behalf of its client. */
   private callFor({ peer }: HttpExchange): ExtensionRequest["call"] {
     return (request) => {
       const exchange = new FetchExchange(request, peer);
@@ -252,7 +250,7 @@ export class HttpService<Context> {
     };
   }
 
-  /** Answers with an error a request that is not a call. */
+  /** Sends an error response to a request that is not a call. */
   private refuse(
     exchange: HttpExchange,
     error: unknown,
@@ -265,7 +263,7 @@ export class HttpService<Context> {
   }
 
   /**
-   * Runs the interceptors of a method for a request that is not a call. Rejects with the client's error if one of them
+   * Runs a method's interceptors for a request that is not a call. Rejects with the error for the client if one of them
    * refuses.
    */
   private async authorize(
@@ -297,7 +295,10 @@ export class HttpService<Context> {
     }
   }
 
-  /** Answers a request for a method, which has a deadline and an authenticated client before `serve` reads the rest. */
+  /**
+   * Authenticates the client of a request for a method, and then lets `serve` read the rest of it. Both happen within
+   * the call's deadline.
+   */
   private async take(exchange: HttpExchange, match: Match<unknown>): Promise<void> {
     if (exchange.isGone) return;
     const { method } = match.bound;
@@ -326,5 +327,5 @@ export class HttpService<Context> {
 
 const { methods } = createRouter({ ping: defineMethod(HTTP_SERVICE, "unary", "ping", { id: 1 }) }, { ping: () => {} });
 
-/** Methods that are served in addition to the application's methods, without interceptors. */
+/** Methods that every server has in addition to the application's methods. Interceptors do not apply to them. */
 const OWN_METHODS: readonly Bound<unknown>[] = methods;

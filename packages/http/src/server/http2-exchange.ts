@@ -18,7 +18,7 @@ import {
   whenFinished,
 } from "./node-input.js";
 
-/** The used part of a stream of a `node:http2` server. */
+/** The members of a `node:http2` server stream that this package uses. */
 export interface Http2Stream extends NodeReadable, NodeWritable {
   readonly session?:
     | {
@@ -28,10 +28,10 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
     | undefined;
   readonly rstCode?: number | undefined;
   readonly aborted: boolean;
-  /** Whether it was reset or has ended. The event "close" may follow much later. */
+  /** True if the stream was reset or has ended. The event "close" may follow much later. */
   readonly closed: boolean;
   readonly writableFinished: boolean;
-  /** Its state in HTTP/2. */
+  /** State of the stream in HTTP/2, as a number of nghttp2. */
   readonly state: { readonly state?: number | undefined };
   read(bytes: number): Uint8Array | null;
   unshift(piece: Uint8Array): void;
@@ -46,16 +46,16 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
   additionalHeaders(fields: Readonly<Record<string, string | number>>): void;
 }
 
-/** HTTP/2's code for a stream that ends without an error. */
+/** HTTP/2 error code of a stream that ends without an error. */
 const NO_ERROR = 0;
-/** nghttp2's state of a stream whose end the client has sent. */
+/** nghttp2's state of a stream whose sending side the client has ended. */
 const HALF_CLOSED_REMOTE = 6;
 const NOTHING = new Uint8Array(0);
 const NOW = Promise.resolve();
-/** Maximum bytes of a body for which it is worth checking whether all of it has arrived. */
+/** Maximum bytes of a body for which the server checks whether all of it has arrived with the head. */
 const MAX_ARRIVED = 16_384;
 
-/** A request that arrived as an HTTP/2 stream, without Node's HTTP/1.1 compatibility objects. */
+/** The exchange for an HTTP/2 stream of Node. It does not use Node's HTTP/1.1 compatibility objects. */
 export class Http2Exchange extends NodeInput implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
   onEnd: (() => void) | undefined = undefined;
@@ -63,15 +63,15 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   readonly supportsTrailers: boolean = true;
   readonly target: string;
   private readonly named: string | undefined;
-  /** Response fields added by the server that carries the stream. */
+  /** Header fields that the server adds to every response on the stream. */
   private readonly carried: Readonly<Record<string, string>> | undefined;
-  /** Bytes of the body that `arrivedBody` takes; undefined until it is waited for. */
+  /** Declared bytes of the body, which `arrivedBody` reads; undefined until `arrival` is called. */
   private arriving: number | undefined = undefined;
-  /** Whether all of the body was taken without checking that the stream ends after it. */
+  /** True if all declared bytes of the body were read without checking that the stream ends after them. */
   private isTaken = false;
-  /** Entry among the streams that were answered before their end arrived. */
+  /** Entry in `lingering`, the list of streams that were answered before the client had ended them. */
   private place: Link<Http2Exchange> | undefined = undefined;
-  /** Turn of `lingering` in which it was answered. */
+  /** Value of the turn counter of `lingering` when this request was answered. */
   answeredIn = 0;
   private closed = false;
 
@@ -120,7 +120,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     const length = (this.arriving = Number(this.header("content-length")));
     if (!(length <= MAX_ARRIVED)) return undefined;
     if (length === 0) return NOW;
-    // A stream delivers nothing before its first read.
+    // A Node stream delivers nothing before its first read.
     this.request.read(0);
     return endOfTurn();
   }
@@ -132,12 +132,12 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
       return NOTHING;
     }
     if (stream.destroyed || stream.readableEnded) return undefined;
-    // Exactly this many bytes: reading more would find the stream's end, and Node destroys a stream after both ends
-    // even if a write is pending.
+    // Reads exactly this number of bytes. Reading more would find the end of the stream, and Node destroys a stream
+    // when both directions have ended, even if a write is pending.
     const body = stream.read(length);
     if (body === null) return undefined;
     if (body.length < length) {
-      // The next reader starts at the beginning, and finds that the body was truncated.
+      // The bytes are put back, so that the next reader finds the truncated body from its beginning.
       stream.unshift(body);
       return undefined;
     }
@@ -182,7 +182,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
       whenFinished(stream, () => this.endRequest());
     };
     return new NodeAnswerBody(stream, isGone, this.isSecure, onEnded, (trailers) => {
-      // After the last byte of the body.
+      // Emitted after the last byte of the body.
       stream.on("wantTrailers", () => {
         if (!stream.destroyed) stream.sendTrailers(trailers);
       });
@@ -190,7 +190,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 
   cutOff(error: RpcError): void {
-    // Without an error the stream would end as if the response were complete.
+    // If the stream were destroyed without an error, it would end as if the response were complete.
     this.request.destroy(error);
   }
 
@@ -198,19 +198,22 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     if (!this.isGone) this.request.additionalHeaders({ ":status": status, ...fields });
   }
 
-  /** Called when the stream has ended. */
+  /** Called when the stream has closed. */
   close(): void {
     const { onGone, onEnd, place, request } = this;
     this.closed = true;
     this.onGone = undefined;
     this.onEnd = undefined;
     if (place !== undefined) lingering.remove(place);
-    // A stream that was reset before its head counts as finished.
+    // Node reports a stream that was reset before the response head as finished.
     if (this.wasCutOff || !request.writableFinished) onGone?.();
     onEnd?.();
   }
 
-  /** Always checked, because Node ends the body of a reset stream like any other. */
+  /**
+   * True if the request was cut off. Always checked at the end of a body, because Node ends the body of a reset stream
+   * like any other.
+   */
   protected get wasCutOff(): boolean {
     return this.request.aborted || (this.request.rstCode ?? NO_ERROR) !== NO_ERROR;
   }
@@ -219,22 +222,28 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     return { ":status": head.status, ...headerFieldsOf(head, this.added), ...this.carried };
   }
 
-  /** Notifies the client that the rest of its request is not read (RFC 9113 §8.1). */
+  /** Tells the client that the rest of its request is not read (RFC 9113 §8.1). */
   endLate(): void {
     this.place = undefined;
     if (this.request.state.state !== HALF_CLOSED_REMOTE) this.request.close(NO_ERROR);
   }
 
-  /** Drops the rest of a request that was answered before its end, for a while. */
+  /**
+   * If the request was answered before its end arrived, drops the rest of it for a while before the stream is reset.
+   */
   private endRequest(): void {
     if (this.closed) return;
-    // If the body was taken, no more can arrive: Node resets a stream that exceeds its declared length.
+    // If the declared bytes were read, no more can arrive, because Node resets a stream that exceeds its declared
+    // length.
     if (!this.isTaken) this.request.resume();
     this.place = lingering.add(this);
   }
 }
 
-/** Streams that were answered before their end arrived, kept for `LINGER_MS` to twice that, with one timer for all. */
+/**
+ * Streams that were answered before the client had ended them. They are kept between `LINGER_MS` and twice that, with
+ * one timer for all.
+ */
 class Lingering {
   private readonly streams: LinkedSet<Http2Exchange> = new LinkedSet();
   private count = 0;

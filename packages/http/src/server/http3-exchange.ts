@@ -6,11 +6,11 @@ import { ReceivedBody } from "../protocol/received-body.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 import { bytesOfBody } from "./text-body.js";
 
-/** A request of plain HTTP/3: the used part of `HttpRequest` of `@quicrpc/quic`. */
+/** The members of a plain HTTP/3 request, an `HttpRequest` of `@quicrpc/quic`, that this package uses. */
 export interface Http3Request {
   readonly method: string;
   readonly authority: string;
-  /** Path and query. */
+  /** Path and query of the request. */
   readonly path: string;
   /** Header fields in the client's order, with lower-case names. */
   readonly fields: readonly (readonly [name: string, value: string])[];
@@ -22,7 +22,10 @@ export interface Http3Request {
     attach(handler: Http3Handler): void;
     pause(): void;
     resume(): void;
-    /** Returns false if more than the high-water mark is pending; `onDrain` follows. */
+    /**
+     * Sends bytes and, if `end` is true, the end of the response. Returns false if the amount of unsent data exceeds
+     * the high-water mark; `onDrain` is called when it no longer does.
+     */
     write(bytes: Uint8Array, end?: boolean): boolean;
     reset(code: number): void;
     stopSending(code: number): void;
@@ -35,9 +38,9 @@ export interface Http3Request {
   ): boolean;
 }
 
-/** Receives the events of a request's stream. */
+/** Receives the events of the QUIC stream that carries a request. */
 interface Http3Handler {
-  /** A chunk is only valid until `onData` returns. */
+  /** True because the handler does not use a chunk after `onData` has returned. */
   readonly borrows: true;
   onData(chunk: Uint8Array): void;
   onEnd(): void;
@@ -48,7 +51,7 @@ interface Http3Handler {
   onClosed(): void;
 }
 
-/** Receives the body of a request. */
+/** Receives the pieces of a request's body, and its end. */
 interface BodyReader {
   onData(chunk: Uint8Array): void;
   onEnd(): void;
@@ -64,8 +67,8 @@ const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 const NOTHING = new Uint8Array(0);
 
 /**
- * A request over HTTP/3. Its body is not read before it is needed, so that QUIC's flow control applies backpressure to
- * the client.
+ * The exchange for an HTTP/3 request. The body is not read before it is needed, so that QUIC's flow control applies
+ * backpressure to the client.
  */
 export class Http3Exchange implements HttpExchange {
   readonly isSecure = true;
@@ -77,9 +80,9 @@ export class Http3Exchange implements HttpExchange {
   private made: Headers | undefined = undefined;
   private reader: BodyReader | undefined = undefined;
   private answer: Http3Body | undefined = undefined;
-  /** Whether all of the body has arrived. */
+  /** True if all of the body has arrived. */
   private whole = false;
-  /** Whether the client has the response, or has disconnected. */
+  /** True if the response is complete, or the client has disconnected. */
   private closed = false;
 
   constructor(request: Http3Request) {
@@ -206,13 +209,13 @@ export class Http3Exchange implements HttpExchange {
     if (this.closed) this.fail();
   }
 
-  /** Drops the rest of the body. */
+  /** Drops the rest of the request's body. */
   private drop(): void {
     this.reader = undefined;
     this.request.stream.resume();
   }
 
-  /** Refuses the rest of a request that was answered before its end (RFC 9114 §4.1). */
+  /** Asks the client to stop sending the rest of a request that was answered before its end (RFC 9114 §4.1). */
   private refuseRest(): void {
     if (!this.whole) this.request.stream.stopSending(NO_ERROR);
   }
@@ -223,7 +226,7 @@ export class Http3Exchange implements HttpExchange {
     if (!this.whole) reader?.onFailed(new RpcError("cancelled", "the request ended before its body did"));
   }
 
-  /** Called when the client has disconnected, or receives no more. */
+  /** Called when the client has disconnected, or reads no more of the response. */
   private leave(code: number): void {
     if (this.closed) return;
     const { onGone } = this;
@@ -251,7 +254,7 @@ function headersOf(fields: Http3Request["fields"]): Headers {
     try {
       headers.append(name, value);
     } catch {
-      // A field that `Headers` rejects is not metadata either.
+      // Metadata cannot contain a field that `Headers` rejects.
     }
   }
   return headers;
@@ -261,7 +264,7 @@ function fieldsOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]
   return [...Object.entries(fieldsWith(fields, added)), ...(metadata ?? [])];
 }
 
-/** A response in pieces. */
+/** Sends a response's body in pieces over HTTP/3. */
 class Http3Body implements AnswerBody {
   private readonly stream: Http3Request["stream"];
   private readonly onEnded: () => void;
@@ -293,7 +296,7 @@ class Http3Body implements AnswerBody {
     this.onEnded();
   }
 
-  /** Called when there is room again or, with `closed`, when the client no longer reads. */
+  /** Called when the client has read enough for more data or, with `closed`, when it no longer reads. */
   wake(closed: boolean = false): void {
     const { resume } = this;
     this.closed ||= closed;

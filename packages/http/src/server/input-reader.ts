@@ -6,28 +6,30 @@ import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { type Envelope, ENVELOPE_COMPRESSED, FLAG_END, readEnvelopes } from "../protocol/envelope.js";
 import { RequestBytes } from "./request-bytes.js";
 
-/** Bytes of unread items at which reading the body pauses, and at which it resumes. */
+/** Numbers of unread item bytes at which reading the body pauses and resumes. */
 const PAUSE_AT = 256 * 1024;
 const RESUME_AT = 128 * 1024;
 
 /** Settings of an `InputReader`. */
 export interface InputSettings {
   readonly codec: MessageCodec<unknown> | undefined;
-  /** The header that names the compression of messages. */
+  /** Name of the compression of the request's messages; undefined for none. */
   readonly coding: string | undefined;
   readonly known: readonly ContentCoding[];
   readonly settings: ServedCallSettings;
 }
 
-/** Reads a body's envelopes as the items of a call, as fast as its handler reads them. */
+/**
+ * Reads the envelopes of a request's body, and delivers them as the items of a call as fast as the handler reads them.
+ */
 export class InputReader {
-  /** Undefined for an empty body, and until `read` is called. */
+  /** Reader of the body; undefined for an empty body, and until `read` is called. */
   private body: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private readonly input: ItemReceiver;
   private readonly inputSettings: InputSettings;
   private unread = 0;
   private onTaken: (() => void) | undefined = undefined;
-  /** Whether the rest is no longer wanted. */
+  /** True if the rest of the body is not needed. */
   stopped = false;
 
   constructor(input: ItemReceiver, inputSettings: InputSettings) {
@@ -46,7 +48,10 @@ export class InputReader {
     input.carriedBy({ channel: { compression: undefined, budget }, receiveFlow: () => flow }, 0, codec, limits);
   }
 
-  /** Reads the body to its end. Rejects with the error that the call fails with, also if another reader has locked the body. */
+  /**
+   * Reads the body to its end. Rejects with the error with which the call fails, also if other code has locked the
+   * body.
+   */
   async read(body: ByteBody | null): Promise<void> {
     this.body = body?.getReader();
     const { coding, known, settings } = this.inputSettings;
@@ -68,7 +73,7 @@ export class InputReader {
     if (!this.stopped) this.input.end(undefined);
   }
 
-  /** Drops the rest, without waiting for more of the body: `read` then ends or rejects. */
+  /** Drops the rest of the body without waiting for it: `read` then ends or rejects. */
   stop(): void {
     this.stopped = true;
     this.body?.cancel().catch(() => {});
@@ -82,13 +87,16 @@ export class InputReader {
   }
 }
 
-/** Returns the message as an item receives it: a frame that contains only the message. */
+/** Returns the form in which an `ItemReceiver` receives a message: a frame that contains only the message. */
 function frameOf(bytes: Uint8Array): Frame {
   const { length } = bytes;
   return { type: 0, flags: 0, callId: 0, bytes, start: 0, end: length, size: length, oversized: false };
 }
 
-/** Returns the message in an envelope of a request, of at most `maxBytes` after decompression. */
+/**
+ * Returns the message in a request's envelope. Throws `RpcError` if it has more than `maxBytes` bytes after
+ * decompression.
+ */
 export async function envelopeMessageOf(
   { flags, bytes }: Envelope,
   compression: ContentCoding | undefined,

@@ -1,17 +1,17 @@
 import type { MessageCodec } from "@quicrpc/core/generated";
 import { jsonCodecOf } from "../json/json-codec.js";
 
-/** An encoding of messages, by its name in content types. */
+/** An encoding of messages, such as JSON. Its name is part of content types. */
 export interface MessageFormat {
   readonly name: "json" | "msgpack" | "proto";
   /**
-   * Returns the codec of a message; undefined for none. Throws `RpcError` `unimplemented` if the messages do not
-   * support this format.
+   * Returns the codec of a message in this format, given its generated codec; undefined if the method has no such
+   * message. Throws `RpcError` `unimplemented` if the format cannot represent the message.
    *
-   * @param role the message's place in the method, for formats in which a schema may have several forms
+   * @param role whether the message is the method's input or output
    */
   codecOf(codec: MessageCodec<unknown> | undefined, role: "input" | "output"): MessageCodec<unknown> | undefined;
-  /** Encodes a message as text, if the format is text. Throws as `encode` of the codec does. */
+  /** Encodes a message as a string, if the format is text. Throws `RpcError` if the value does not match the schema. */
   textOf?(codec: MessageCodec<unknown>, value: unknown): string;
 }
 
@@ -27,13 +27,13 @@ const FORMATS: ReadonlyMap<string, MessageFormat> = new Map<string, MessageForma
   ["msgpack", { name: "msgpack", codecOf: (codec) => codec }],
 ]);
 
-/** JSON, the format of errors if a request names none. */
+/** The JSON format, also used for the errors of requests that name no format. */
 export const JSON_FORMAT: MessageFormat = FORMATS.get("json") as MessageFormat;
 
-/** Returns the format that content types call `name`; undefined if there is none. */
+/** Returns the format with this name in content types; undefined if there is none. */
 export function formatNamed(name: string): MessageFormat | undefined {
   return FORMATS.get(name);
 }
 
-/** The names of all formats. */
+/** Names of all formats, as in content types. */
 export const FORMAT_NAMES: readonly string[] = [...FORMATS.keys()];

@@ -19,11 +19,11 @@ import {
   whenFinished,
 } from "./node-input.js";
 
-/** The used part of a request of `node:http` or `node:http2`. */
+/** The members of a `node:http` or `node:http2` request that this package uses. */
 export interface NodeRequest extends NodeReadable {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
-  /** Express: the URL before a router has shortened it. */
+  /** The URL before an Express router has removed its own path from `url`. */
   readonly originalUrl?: string;
   readonly headers: NodeHeaders;
   readonly socket?: {
@@ -33,7 +33,7 @@ export interface NodeRequest extends NodeReadable {
     readonly destroyed?: boolean | undefined;
     on?(event: "close", listener: () => void): unknown;
   } | null;
-  /** The stream of a request over HTTP/2. */
+  /** The HTTP/2 stream of the request; undefined over HTTP/1.1. */
   readonly stream?: Partial<NodeWritable> & {
     close?(code: number): void;
     destroy?(error?: Error): unknown;
@@ -48,11 +48,11 @@ export interface NodeRequest extends NodeReadable {
   destroy(): unknown;
 }
 
-/** The used part of a response of `node:http` or `node:http2`. */
+/** The members of a `node:http` or `node:http2` response that this package uses. */
 export interface NodeResponse extends NodeWritable {
   readonly writableEnded: boolean;
   readonly destroyed?: boolean | undefined;
-  /** Over HTTP/1.1 null while an earlier request of the connection is being answered. */
+  /** The connection. Over HTTP/1.1, null while an earlier request of the same connection is being answered. */
   readonly socket?: object | null | undefined;
   writeHead(status: number, headers: Record<string, string | string[]>): unknown;
   flushHeaders(): void;
@@ -64,12 +64,12 @@ export interface NodeResponse extends NodeWritable {
 const NOTHING = new Uint8Array(0);
 const NOW = Promise.resolve();
 
-/** HTTP/2's code for a stream that ends without an error. */
+/** HTTP/2 error code of a stream that ends without an error. */
 const NO_ERROR = 0;
 
 /**
- * Key on a connection for the requests whose responses wait for earlier ones. Node does not report for them that their
- * client has disconnected.
+ * Key on a connection object for the requests whose responses wait for earlier ones. Node does not notify such requests
+ * when their client has disconnected.
  */
 const WAITING = Symbol("quicrpc.waiting");
 type Connection = NonNullable<NodeRequest["socket"]> & { [WAITING]?: Set<NodeExchange> };
@@ -79,8 +79,8 @@ function closeWaiting(this: Connection): void {
 }
 
 /**
- * Returns a request's target: the whole one if a router of Express has shortened it, or the shortened one if only that
- * is owned.
+ * Returns the target (path and query) of a request. If an Express router has shortened it, returns the original target,
+ * unless `owns` accepts only the shortened one.
  */
 export function requestTargetOf({ originalUrl, url }: NodeRequest, owns?: (target: string) => boolean): string {
   const whole = originalUrl ?? url ?? "/";
@@ -88,7 +88,7 @@ export function requestTargetOf({ originalUrl, url }: NodeRequest, owns?: (targe
   return owns(url) ? url : whole;
 }
 
-/** A request of Node's servers. */
+/** The exchange for a request of `node:http`, or of the compatibility API of `node:http2`. */
 export class NodeExchange extends NodeInput implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
   onEnd: (() => void) | undefined = undefined;
@@ -96,13 +96,13 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   readonly target: string;
   private readonly named: string | undefined;
   private readonly response: NodeResponse;
-  /** Whether the response is complete, or the client has disconnected. */
+  /** True if the response is complete, or the client has disconnected. */
   private closed = false;
-  /** Number of waits for a body that may have arrived. */
+  /** Number of times that `arrival` was called. */
   private looks = 0;
-  /** The waiting requests of its connection; undefined if its response can be sent. */
+  /** The requests on the same connection that wait to be answered; undefined if this response can be sent. */
   private waiting: Set<NodeExchange> | undefined = undefined;
-  /** Whether all of the body was taken. */
+  /** True if the whole body was read. */
   private isTaken = false;
 
   constructor(request: NodeRequest, response: NodeResponse, target: string = requestTargetOf(request)) {
@@ -154,10 +154,10 @@ export class NodeExchange extends NodeInput implements HttpExchange {
 
   arrival(): Promise<void> | undefined {
     const { request } = this;
-    // An HTTP/2 stream delivers nothing before it is read.
+    // A Node HTTP/2 stream delivers nothing before it is read.
     if (request.httpVersionMajor !== 1 || request.read === undefined) return undefined;
     this.looks++;
-    // Most bodies arrive in one piece, with the head or right after it.
+    // Most bodies arrive in one piece, together with the head or right after it.
     if (this.looks === 1) return NOW;
     return this.looks === 2 ? endOfTurn() : undefined;
   }
@@ -166,12 +166,12 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     const { request } = this;
     const { readableLength: length = 0 } = request;
     if (request.destroyed || request.readableEnded) return undefined;
-    // The server reports the end of a body after its last piece.
+    // Node reports the end of a body after its last piece.
     if (!request.complete && length !== Number(this.header("content-length"))) return undefined;
     const body = length === 0 ? NOTHING : request.read?.(length);
     if (body === undefined || body === null) return undefined;
     this.isTaken = true;
-    // Reads to the end.
+    // The rest of the body is read to its end.
     request.resume();
     return body;
   }
@@ -213,7 +213,8 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     const onEnded = (): void => {
       if (!this.isIncomplete) return;
       request.resume();
-      // Over HTTP/2, Node reports the end of a response in this form only after the request has ended too.
+      // Over HTTP/2, the compatibility API reports the end of a response only after the request has ended too, so the
+      // stream is used.
       whenFinished((request.stream as NodeWritable | undefined) ?? response, () => this.endRequest());
     };
     return new NodeAnswerBody(response, isGone, this.isSecure, onEnded, (trailers) => response.addTrailers?.(trailers));
@@ -221,13 +222,13 @@ export class NodeExchange extends NodeInput implements HttpExchange {
 
   cutOff(error: RpcError): void {
     const { stream, httpVersionMajor } = this.request;
-    // Without an error an HTTP/2 stream would end as if the response were complete.
+    // If an HTTP/2 stream were destroyed without an error, it would end as if the response were complete.
     if (httpVersionMajor > 1 && stream?.destroy !== undefined) stream.destroy(error);
     else this.response.destroy();
   }
 
   inform(status: number, fields: Readonly<Record<string, string>>): void {
-    // Node does not send such a head over HTTP/1.1.
+    // Node cannot send such a head over HTTP/1.1.
     if (!this.isGone) this.request.stream?.additionalHeaders?.({ ":status": status, ...fields });
   }
 
@@ -237,12 +238,14 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     this.waiting?.delete(this);
     this.onGone = undefined;
     this.onEnd = undefined;
-    // Over HTTP/2, a stream that was reset before its head counts as finished.
+    // Over HTTP/2, Node reports a stream that was reset before the response head as finished.
     if (!response.writableEnded || !response.writableFinished) onGone?.();
     onEnd?.();
   }
 
-  /** Waits on the connection, with one listener for all of its requests. */
+  /**
+   * Registers this request to be notified when the connection closes. All requests of a connection share one listener.
+   */
   private waitOn(connection: Connection | undefined): void {
     if (connection?.on === undefined) return;
     if (connection[WAITING] === undefined) {
@@ -252,13 +255,16 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     this.waiting = connection[WAITING].add(this);
   }
 
-  /** Always checked, because Node ends the body of a reset HTTP/2 stream like any other. */
+  /**
+   * True if the request was cut off. Always checked at the end of a body, because Node ends the body of a reset HTTP/2
+   * stream like any other.
+   */
   protected get wasCutOff(): boolean {
     const { httpVersionMajor, complete, stream } = this.request;
     return httpVersionMajor === 1 ? !complete : stream?.aborted === true || (stream?.rstCode ?? NO_ERROR) !== NO_ERROR;
   }
 
-  /** Whether more of the request may arrive. */
+  /** True if more of the request may arrive. */
   private get isIncomplete(): boolean {
     if (this.isTaken || this.request.complete) return false;
     if (this.request.httpVersionMajor > 1) return true;
@@ -266,15 +272,16 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   }
 
   /**
-   * Drops the rest of a request that was answered before its end for a while, so that its client reads the response,
-   * and then cuts it off.
+   * If the request was answered before its end arrived, drops the rest of it for a while, so that the client reads the
+   * response, and then cuts the request off.
    */
   private endRequest(): void {
     const { request } = this;
     if (request.destroyed) return;
     request.resume();
     const timer = expiries.add(LINGER_MS, () => {
-      // Over HTTP/2, the client ends the stream, or is told that it is not read (RFC 9113 §8.1).
+      // Over HTTP/2, either the client ends the stream, or the server tells it that the rest is not read (RFC 9113
+      // §8.1).
       if (request.stream?.close === undefined) request.destroy();
       else request.stream.close(NO_ERROR);
     });

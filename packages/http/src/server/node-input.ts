@@ -5,13 +5,13 @@ import { Gathered } from "../protocol/gathered.js";
 import { ReceivedBody } from "../protocol/received-body.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
-/** The used members of Node's streams. */
+/** The event methods of Node's streams that this package uses. */
 interface NodeEvents {
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
   on(event: string, listener: (...args: any[]) => void): unknown;
 }
 
-/** The used part of a request's body on Node's servers. */
+/** The members of a Node request, as a readable stream, that this package uses. */
 export interface NodeReadable extends NodeEvents {
   readonly readableEnded: boolean;
   readonly readableLength?: number | undefined;
@@ -23,7 +23,7 @@ export interface NodeReadable extends NodeEvents {
   resume(): unknown;
 }
 
-/** The used part of a response's body on Node's servers. */
+/** The members of a Node response, as a writable stream, that this package uses. */
 export interface NodeWritable extends NodeEvents {
   write(bytes: Uint8Array): boolean;
   readonly writableFinished: boolean;
@@ -33,19 +33,19 @@ export interface NodeWritable extends NodeEvents {
 /** Header fields by lower-case name. */
 export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Milliseconds for which the rest of a request is still read after it was answered. */
+/** Milliseconds for which the rest of a request is read and dropped after the request was answered. */
 export const LINGER_MS = 1000;
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
-/** Returns whether an address is one of this machine's loopback addresses. */
+/** Returns true if `address` is a loopback address. */
 export function isLoopbackAddress(address: string | undefined): boolean {
   return LOOPBACK.test(address ?? "");
 }
 
 /**
- * Key on a platform object for its exchange, until the exchange is closed. Other code may keep a dead platform object
- * alive until a full garbage collection, and with it everything that it refers to.
+ * Key on a platform object for its exchange; removed when the exchange closes. Other code may keep a dead platform
+ * object alive until a full garbage collection, and the exchange with it.
  */
 const EXCHANGE = Symbol("quicrpc.exchange");
 type Owner = { [EXCHANGE]: NodeInput | undefined };
@@ -58,9 +58,9 @@ function onClose(this: unknown): void {
 }
 
 /**
- * Destroys an HTTP/2 stream as soon as its client has reset it. Node does so itself, except for a stream that was reset
- * without an error while its body is unread: Node does not report that reset until the body is read, and throws when
- * the stream is answered.
+ * Destroys an HTTP/2 stream as soon as its client has reset it. Node does so itself, except if the stream was reset
+ * without an error while its body is unread: Node reports that reset only after the body is read, and throws when the
+ * stream is answered.
  */
 export function destroyWhenReset(stream: NodeEvents): void {
   stream.on("aborted", destroyThis);
@@ -70,7 +70,7 @@ function destroyThis(this: { destroy(): unknown }): void {
   this.destroy();
 }
 
-/** The body of a request of Node's servers, and its header fields. */
+/** Reads the body and header fields of a request of Node's servers. */
 export abstract class NodeInput {
   added: HttpExchange["added"] = undefined;
   unread: HttpExchange["unread"] = undefined;
@@ -84,17 +84,20 @@ export abstract class NodeInput {
     this.input = input;
   }
 
-  /** Whether a body that has ended is incomplete. */
+  /** True if a body that has ended is incomplete. */
   protected abstract readonly wasCutOff: boolean;
 
   /** Called once when the response is complete, or the client has disconnected. */
   abstract close(): void;
 
-  /** @param answer response whose end ends the exchange */
+  /**
+   * Closes this exchange when `answer` closes.
+   * @param answer the response, or the HTTP/2 stream
+   */
   protected endsWith(answer: NodeEvents): void {
     (answer as unknown as Owner)[EXCHANGE] = this;
     answer.on("close", onClose);
-    // "close" follows every error.
+    // "close" follows every "error" event.
     answer.on("error", ignore);
   }
 
@@ -128,7 +131,7 @@ export abstract class NodeInput {
           hold(piece.length);
         } catch (error) {
           fail(error);
-          // Bytes that still arrive are dropped.
+          // Bytes that still arrive are read and dropped.
           input.resume();
           return;
         }
@@ -156,11 +159,14 @@ export abstract class NodeInput {
     this.drop?.(error);
   }
 
-  /** Returns the body as a stream that is read no faster than it is consumed, until the `answer` has ended. */
+  /**
+   * Returns the request's body as a stream, until the response `answer` has ended. The request is paused while too many
+   * bytes are unread.
+   */
   protected bodyUntil(answer: NodeEvents): ByteBody {
     const { input } = this;
     const resume = (): unknown => input.resume();
-    // Bytes that arrive after the reader has left are read and dropped.
+    // Bytes that arrive after the reader has stopped are read and dropped.
     const source = { pause: () => input.pause(), resume, drop: resume };
     const body = new ReceivedBody(source, (change) => this.unread?.change(change));
     const cut = (): void => body.fail(cutOff());
@@ -174,20 +180,20 @@ export abstract class NodeInput {
   }
 }
 
-/** Calls `onFinished` once the platform has sent the whole response. */
+/** Calls `onFinished` once, when the platform has sent the whole response. */
 export function whenFinished(answer: NodeWritable, onFinished: () => void): void {
   if (answer.writableFinished) onFinished();
   else answer.on("finish", onFinished);
 }
 
-/** Available wherever Node's requests are. */
+/** Declared here because it exists in every runtime that has Node's requests. */
 declare function setImmediate(callback: () => void): unknown;
 
 let turn: Promise<void> | undefined;
 
 /**
- * Resolves when the platform has delivered all data that it has read, since it delivers each TLS record separately. One
- * timer serves all requests of a turn.
+ * Resolves when the platform has delivered all data that it has read; Node delivers each TLS record separately. All
+ * requests in a turn of the event loop share one timer.
  */
 export function endOfTurn(): Promise<void> {
   turn ??= new Promise((resolve) => {
@@ -209,13 +215,13 @@ function cutOff(): RpcError {
 function headersOf(fields: NodeHeaders): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(fields)) {
-    // Pseudo-headers of HTTP/2.
+    // Names that begin with ":" are pseudo-header fields of HTTP/2.
     if (value === undefined || name.startsWith(":")) continue;
     for (const item of typeof value === "string" ? [value] : value) {
       try {
         headers.append(name, item);
       } catch {
-        // A field that `Headers` rejects is not metadata either.
+        // Metadata cannot contain a field that `Headers` rejects.
       }
     }
   }
@@ -223,9 +229,9 @@ function headersOf(fields: NodeHeaders): Headers {
 }
 
 /**
- * Returns a new object with the fields of a response, because a head's fields may be shared by many responses. The
- * object is filled field by field: V8 allocates copies of literals among old objects if many of them have survived a
- * minor collection.
+ * Returns a new object with the fields of a response, because several responses may share a head. The object is filled
+ * field by field: V8 allocates copies of object literals in the old generation if many of them have survived a minor
+ * garbage collection.
  */
 export function headerFieldsOf(
   { fields, metadata }: Pick<AnswerHead, "fields" | "metadata">,
@@ -243,43 +249,46 @@ export function headerFieldsOf(
 }
 
 /**
- * Most bytes of one write over TLS. Node encrypts a whole write at once, and keeps memory for the largest one until the
- * connection closes.
+ * Maximum bytes of one write over TLS. Node encrypts a whole write at once, and keeps memory for the largest one until
+ * the connection closes.
  */
 const MAX_TLS_WRITE = 262_144;
 
-/** Returns whether a body is passed to Node in pieces, each when the socket has taken the previous one. */
+/**
+ * Returns true if a body must be written in pieces of `MAX_TLS_WRITE` bytes, each after the socket has taken the
+ * previous one.
+ */
 export function isInPieces(body: Uint8Array | string | undefined, isSecure: boolean): body is Uint8Array {
   return isSecure && typeof body === "object" && body.length > MAX_TLS_WRITE;
 }
 
-/** Maximum bytes of small pieces that are written as one. */
+/** Maximum bytes of small pieces that are joined and written together. */
 const MAX_GATHERED = 16_384;
 
 /**
- * A response in pieces. The first piece of a turn is written at once, and the others together: each write that waits in
- * a Node stream creates an error with a stack when the client resets the stream, so that thousands of small ones would
- * block all other clients.
+ * Sends a response's body in pieces. The first piece in a turn of the event loop is written at once, and the others
+ * together. Each write that waits in a Node stream creates an error with a stack when the client resets the stream, so
+ * thousands of small writes would block all other clients.
  */
 export class NodeAnswerBody implements AnswerBody {
   private readonly response: NodeWritable;
   private readonly onEnded: () => void;
   private resume: (() => void) | undefined = undefined;
   private full = false;
-  /** Pieces after the first of this turn. */
+  /** Pieces after the first one in this turn of the event loop. */
   private readonly gathered: Gathered = new Gathered();
-  /** Whether a piece was written in this turn. */
+  /** True if a piece was written in this turn of the event loop. */
   private hasWritten = false;
   private closed: boolean;
-  /** Whether the response ends after the gathered pieces are written. */
+  /** True if the response ends after the gathered pieces are written. */
   private ending = false;
   private readonly isSecure: boolean;
   private readonly sendTrailers: ((trailers: Record<string, string | string[]>) => void) | undefined;
 
   /**
-   * @param isSecure whether the connection is encrypted
-   * @param onEnded called once the whole response was passed to the platform
-   * @param sendTrailers passes trailers to the platform, before the end
+   * @param isSecure true if the connection is encrypted
+   * @param onEnded called once when the whole response was passed to the platform
+   * @param sendTrailers passes trailers to the platform, before the end of the response
    */
   constructor(
     response: NodeWritable,
@@ -293,7 +302,7 @@ export class NodeAnswerBody implements AnswerBody {
     this.onEnded = onEnded;
     this.closed = closed;
     this.isSecure = isSecure;
-    // In a later turn, so that a fast reader does not block others.
+    // Handled in a later turn, so that a client that reads fast does not block others.
     response.on("drain", () => void endOfTurn().then(() => this.onDrain()));
     response.on("close", () => {
       this.closed = true;
@@ -331,8 +340,8 @@ export class NodeAnswerBody implements AnswerBody {
   }
 
   /**
-   * Writes the gathered pieces. Over TLS it writes at most `MAX_TLS_WRITE` at once, and the rest when the socket has
-   * taken that.
+   * Writes the gathered pieces. Over TLS, writes at most `MAX_TLS_WRITE` bytes at once, and the rest when the socket
+   * has taken them.
    */
   private flush(): void {
     const { gathered, response, isSecure } = this;

@@ -1,21 +1,21 @@
 import { type AllowedOrigins, type ErrorHook, PageGuard } from "@quicrpc/core/internal";
 import { type HttpExchange, isGet } from "./exchange.js";
 
-/** Seconds for which a browser may cache a preflight result. */
+/** Seconds for which a browser may cache the response to a preflight request. */
 const MAX_AGE = "7200";
 
-/** Options that decide which pages may call. */
+/** Options that decide which web pages may call the server. */
 export interface PageAccessOptions {
   readonly allowedOrigins?: AllowedOrigins | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
   readonly host?: { readonly optionsOf: string } | undefined;
 }
 
-/** Decides which pages may call, and informs their browsers (CORS). */
+/** Decides which web pages may call the server, and tells their browsers (CORS). */
 export class PageAccess {
   private readonly guard: PageGuard;
   private readonly knowsNames: boolean;
-  /** The last host and port that was found to be this server's name. */
+  /** The last host and port that were found to be a name of this server. */
   private ownName: string | undefined = undefined;
 
   constructor({ allowedOrigins, allowedHosts, host }: PageAccessOptions, onError: ErrorHook) {
@@ -25,12 +25,12 @@ export class PageAccess {
   }
 
   /**
-   * Returns whether the request may continue; otherwise it was answered.
-   * @param verbs methods that allowed pages may use
+   * Returns true if the request may continue; if not, an error was sent.
+   * @param verbs HTTP methods that allowed pages may use
    */
   admit(exchange: HttpExchange, verbs: string): boolean {
     const origin = exchange.header("origin");
-    // The response depends on the page's origin, and caches store responses to GET.
+    // The response depends on the page's origin, and caches may store responses to GET.
     const added = isGet(exchange) ? VARY_BY_ORIGIN : undefined;
     exchange.added = added;
     if (origin === undefined) return !this.refusesName(exchange, origin) && admitNamed(exchange);
@@ -51,10 +51,10 @@ export class PageAccess {
   }
 
   /**
-   * Returns whether the host that a client addressed does not belong to this server: any page can make its own name
-   * resolve to this server (DNS rebinding). TLS rules that out, and so does a page over TLS of the same name, whose TLS
-   * was terminated before this server. Browsers name the page in all requests except GET: a server at a loopback
-   * address, or one that knows its names, accepts no other name at all.
+   * Returns true if the host that a client addressed is not a name of this server. Any page can make its own name
+   * resolve to this server (DNS rebinding). TLS prevents that, and so does a page of the same name over TLS, if a proxy
+   * terminates TLS. A GET request of a browser does not name its page, so a server at a loopback address, or one with
+   * the option `allowedHosts`, refuses all other names.
    */
   private isRebound(exchange: HttpExchange, origin: string | undefined): boolean {
     const { authority } = exchange;
@@ -78,8 +78,8 @@ function isOverTls(origin: string, authority: string): boolean {
 }
 
 /**
- * Admits a GET by its Fetch Metadata: a browser sends no origin with a GET that any page may cause, by an image or a
- * link, but it states whose page it was.
+ * Returns false for a GET request that a page of another origin has caused, for example by an image or a link. Browsers
+ * send no origin with such a request, but they send Fetch Metadata.
  */
 function admitNamed(exchange: HttpExchange): boolean {
   const site = exchange.header("sec-fetch-site");

@@ -2,10 +2,10 @@ import type { AnyMethod } from "@quicrpc/core/generated";
 import { fullName, listed, streamsInput, streamsOutput } from "@quicrpc/core/internal";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 
-/** The service of `@quicrpc/services` that describes all others. */
+/** Name of the service of `@quicrpc/services` that describes all other services. */
 const REFLECTION = "quicrpc.v1.Reflection";
 
-/** Explains how a method is called, to a user who opens its URL. */
+/** Returns a text that explains how to call a method, for a user who opens its URL in a browser. */
 export function explainMethod(exchange: HttpExchange, method: AnyMethod): string {
   const { path } = splitTarget(exchange.target);
   const url = `${exchange.isSecure ? "https" : "http"}://${exchange.authority ?? "localhost"}${path}`;
@@ -26,8 +26,8 @@ export function explainMethod(exchange: HttpExchange, method: AnyMethod): string
 }
 
 /**
- * Explains that a path does not name a method, and which service or method is missing. Others are only named if
- * reflection is public, because the client is not authenticated yet.
+ * Returns a text which explains that a path belongs to no method, and which part of it is wrong. It names other
+ * services and methods only if everyone may list them, because the client is not authenticated yet.
  */
 export function explainUnserved(path: string, prefix: string, methods: readonly AnyMethod[], isOpen: boolean): string {
   const names = [...new Set(methods.map(({ service }) => service.name))];
@@ -41,7 +41,7 @@ export function explainUnserved(path: string, prefix: string, methods: readonly 
   return `service ${service} has no method ${sanitizeForLog(method)} here${tell(served)}`;
 }
 
-/** Shortens a client's text, and escapes control characters. */
+/** Shortens a text that a client has sent, and escapes its control characters. */
 function sanitizeForLog(text: string): string {
   return text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?");
 }

@@ -5,41 +5,47 @@ import type { HttpCall } from "./http-call.js";
 import type { HttpRequest } from "./http-request.js";
 import type { Bound, Match } from "./routes.js";
 
-/** A protocol of calls that is served in addition to Connect, on the same paths: `grpc()` of `@quicrpc/grpc`. */
+/**
+ * A protocol for calls that a server supports in addition to Connect, on the same paths, such as `grpc()` of
+ * `@quicrpc/grpc`.
+ */
 export interface HttpProtocol {
-  /**
-   * Begins to serve: each handler calls it once, before its first request. Throws `TypeError` if it cannot be served.
-   */
+  /** Called once by each handler before its first request. Throws `TypeError` if the protocol cannot be served. */
   serve(host: ProtocolHost): ProtocolRoutes;
 }
 
-/** The handler that a protocol belongs to. */
+/** The HTTP handler that a protocol is part of. */
 export interface ProtocolHost {
-  /** Returns a method by its full name. */
+  /** Returns the method with this full name, such as "shop.v1.Orders/get"; undefined if there is none. */
   find(name: string): Bound<unknown> | undefined;
 }
 
-/** Finds the methods of requests. */
+/** Assigns requests to methods, for one protocol. */
 export interface ProtocolRoutes {
   /** Returns true if the path belongs to a method of the protocol. */
   owns(path: string): boolean;
   /**
-   * Finds the method of a request. Returns "answered" if the request was answered otherwise, and undefined for a request
-   * of another protocol.
+   * Finds the method of a request. Returns "answered" if an error was sent instead, and undefined if the request
+   * belongs to another protocol.
    */
   match(exchange: HttpExchange): Match<unknown> | "answered" | undefined;
 }
 
-/** What the requests and responses of a call contain. */
+/** Reads the requests and creates the responses of a protocol. */
 export interface CallProtocol {
-  /** Header that names the compression of messages in envelopes. */
+  /** Name of the header that states the compression of messages in envelopes. */
   readonly codingHeader: string;
-  /** Returns the names of the compressions that the client supports, separated by commas. */
+  /**
+   * Returns the names of the compressions that the client supports, separated by commas; undefined if it names none.
+   */
   accepts(request: HttpRequest): string | undefined;
-  /** Returns the time in milliseconds that the caller waits; undefined if it gave none. Throws `RpcError`. */
+  /**
+   * Returns the milliseconds that the caller waits; undefined if it has set no timeout. Throws `RpcError` if the value
+   * is malformed.
+   */
   timeoutOf(exchange: HttpExchange): number | undefined;
-  /** Returns the metadata of a request. Throws `RpcError` for a malformed value. */
+  /** Returns the metadata in a request. Throws `RpcError` for a malformed value. */
   metadataOf(exchange: HttpExchange): Metadata;
-  /** Creates a call that sends an answer. */
+  /** Creates the call that answers a request by this protocol. */
   answer(request: HttpRequest, context: IncomingContext<unknown> | undefined, bytes: number): HttpCall;
 }

@@ -4,7 +4,7 @@ import { requestAddressOf } from "./caller.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
 
-/** Calls `authenticate` for requests. */
+/** Calls the option `authenticate` for HTTP requests. */
 export class RequestAuthentication<Context> {
   private readonly authentications: Pick<Authentications<HttpPeer, Context>, "run">;
   private readonly options: HttpServiceOptions<Context>;
@@ -24,7 +24,7 @@ export class RequestAuthentication<Context> {
   }
 
   /**
-   * Returns the result of `authenticate` for a request, and throws the `RpcError` that its caller receives.
+   * Calls `authenticate` for a request and returns its result. Throws the `RpcError` for the client if it refuses.
    * @param method full name of the called method
    */
   async run(exchange: HttpExchange, method: string, timeoutMs: number = Infinity): Promise<Context> {

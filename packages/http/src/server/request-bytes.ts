@@ -1,6 +1,6 @@
 import type { MemoryBudget } from "@quicrpc/core/internal";
 
-/** Bytes that one request has reserved of its budget. */
+/** Number of bytes that one request has charged to a memory budget. */
 export class RequestBytes {
   private readonly budget: MemoryBudget;
   private held = 0;
@@ -10,19 +10,19 @@ export class RequestBytes {
     this.budget = budget;
   }
 
-  /** Whether any are reserved. */
+  /** True if any bytes are charged. */
   get some(): boolean {
     return this.held > 0;
   }
 
-  /** Reserves more bytes. Returns false if the limit is exceeded; they are reserved nevertheless. */
+  /** Charges `bytes` more. Returns false if the budget is exceeded; the bytes stay charged nevertheless. */
   take(bytes: number): boolean {
     if (this.closed) return true;
     this.held += bytes;
     return this.budget.charge(bytes);
   }
 
-  /** Reserves the bytes of a response. Throws `RpcError` if the limit is exceeded; they are not reserved then. */
+  /** Charges the bytes of a response. If the budget is exceeded, releases all bytes and throws `RpcError`. */
   hold(bytes: number): void {
     if (this.take(bytes)) return;
     this.release();
@@ -30,8 +30,8 @@ export class RequestBytes {
   }
 
   /**
-   * Reserves more bytes, or fewer if negative. Throws `RpcError` if the limit is exceeded; they are reserved
-   * nevertheless.
+   * Charges `bytes` more, or releases some if the number is negative. Throws `RpcError` if the budget is exceeded; the
+   * bytes stay charged nevertheless.
    */
   change(bytes: number): void {
     if (bytes < 0) {
@@ -43,7 +43,7 @@ export class RequestBytes {
     if (!this.take(bytes)) throw this.budget.refusal("the request", true);
   }
 
-  /** Releases all bytes, and reserves none from now on. */
+  /** Releases all bytes; later charges have no effect. */
   close(): void {
     this.closed = true;
     this.release();

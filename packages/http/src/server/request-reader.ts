@@ -10,22 +10,22 @@ import { CODINGS } from "./http-call.js";
 import { envelopeMessageOf } from "./input-reader.js";
 import type { Framing } from "./routes.js";
 
-/** Limits of a request's only message. */
+/** Limits for reading the message of a request that has only one. */
 export interface ReadingLimits {
-  /** Maximum bytes, both as sent and after decompression. */
+  /** Maximum bytes of the message, both as sent and after decompression. */
   readonly maxBytes: number;
   readonly maxDecompressedBytes: number;
-  /** Milliseconds until it must have arrived, and the error if it has not. */
+  /** Milliseconds until the message must have arrived; `late` returns the error if it has not. */
   readonly timeoutMs: number;
   readonly late: () => RpcError;
 }
 
-/** Header that names the compression of messages in the streams of the Connect protocol. */
+/** Name of the header that states the compression of messages in Connect streams. */
 export const STREAM_CODING_HEADER = "connect-content-encoding";
 
 const DEFAULT_BODY_MS = 60_000;
 
-/** Returns the limits of messages without an earlier deadline. */
+/** Returns the limits for reading a message if the call has no deadline, or a later one. */
 export function usualReading(
   { maxFrameBytes: maxBytes, maxDecompressedBytes }: Limits,
   timeoutMs: number = DEFAULT_BODY_MS,
@@ -34,33 +34,33 @@ export function usualReading(
   return { maxBytes, maxDecompressedBytes, timeoutMs, late: () => new RpcError("deadline_exceeded", text) };
 }
 
-/** Returns `usual`, limited by the deadline of a call if that is earlier. */
+/** Returns the limits `usual`, with the time until the call's deadline if that is shorter. */
 export function readingWithin(usual: ReadingLimits, timeoutMs: number | undefined): ReadingLimits {
   if (timeoutMs === undefined || timeoutMs > usual.timeoutMs) return usual;
   return { ...usual, timeoutMs, late: () => new RpcError("deadline_exceeded", "the deadline has passed") };
 }
 
 /**
- * Reads the message of a request that has one: within its time limit, and charged to the request's memory. `give` ends
- * it from outside.
+ * Reads the message of a request that has only one, within its time limit. The bytes are charged to the request's
+ * memory. Other code can end the reading by `give`.
  */
 export class RequestReader {
-  /** Whether the client has disconnected, so that no response is needed. */
+  /** True if the client has disconnected, so that no response is needed. */
   gone = false;
   private readonly exchange: HttpExchange;
   private readonly limits: ReadingLimits;
   private readonly held: RequestBytes;
   private readonly codingHeader: string;
-  /** Reason why the message is no longer wanted. */
+  /** Error with which other code has ended the reading; undefined if it has not. */
   private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
-  /** Reads the envelope of a stream's request. */
+  /** Reader of the request's body, used for a message in an envelope. */
   private body: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private readonly readers: LinkedSet<RequestReader>;
 
   /**
-   * @param readers contains this one while it reads
-   * @param codingHeader names the compression of a message in an envelope
+   * @param readers list of active readers, which contains this one while it reads
+   * @param codingHeader name of the header that states the compression of a message in an envelope
    */
   constructor(
     exchange: HttpExchange,
@@ -76,7 +76,7 @@ export class RequestReader {
     this.limits = limits;
   }
 
-  /** Rejects the read in progress, and releases the bytes read. */
+  /** Ends the reading: rejects the read in progress with `reason`, and releases the bytes read. */
   give(reason: RpcError): void {
     this.ended = reason;
     if (this.reject === undefined) return;
@@ -86,7 +86,7 @@ export class RequestReader {
     this.exchange.dropBody(reason);
   }
 
-  /** Reads the message. Rejects with an `RpcError`, or with any other error of the body. */
+  /** Reads the message. Rejects with an `RpcError`, or with the error of the body if it fails. */
   async read(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
     const place = this.readers.add(this);
     try {
@@ -106,7 +106,7 @@ export class RequestReader {
     }
   }
 
-  /** Takes a body that arrived together with its head, which needs neither a timer nor a wait. */
+  /** Returns a body that has arrived together with its head; undefined if it has not. This needs no timer. */
   private arrived(): Uint8Array | undefined {
     if (this.ended !== undefined) throw this.ended;
     const body = this.exchange.arrivedBody?.();
@@ -154,7 +154,7 @@ export class RequestReader {
   }
 
   private async bytes(): Promise<Uint8Array> {
-    // Refused without reading if the declared length is too large.
+    // A body whose declared length is too large is refused without reading it.
     if (Number(this.exchange.header("content-length")) > this.limits.maxBytes)
       throw messageTooLarge(this.limits.maxBytes);
     return this.exchange.readBody(this.limits.maxBytes, (piece) => this.hold(piece));
@@ -204,7 +204,7 @@ export class RequestReader {
   }
 }
 
-/** Adds the default format to a query without one. */
+/** Returns a copy of the query in which the format is JSON if none was given. */
 function withJson(query: URLSearchParams): URLSearchParams {
   const complete = new URLSearchParams(query);
   complete.set("encoding", "json");

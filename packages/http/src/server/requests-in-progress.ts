@@ -3,11 +3,11 @@ import { expiries, MemoryBudget } from "@quicrpc/core/internal";
 import type { HttpExchange } from "./exchange.js";
 import { RequestBytes } from "./request-bytes.js";
 
-/** A request that is being answered. */
+/** A request whose response is not complete. */
 export class RequestInProgress {
-  /** Charged for the request and its response. */
+  /** Memory budget for the request and its response. */
   readonly budget: MemoryBudget;
-  /** Charged for data of the response that the client has not read. */
+  /** Bytes charged for response data that the client has not read. */
   readonly unsent: RequestBytes;
 
   constructor(budget: MemoryBudget) {
@@ -16,12 +16,15 @@ export class RequestInProgress {
   }
 }
 
-/** The requests whose response is not complete: their memory counts, and drains wait for them. */
+/**
+ * All requests whose responses are not complete. Their memory counts toward the server's limit, and `drain` waits for
+ * them.
+ */
 export class RequestsInProgress {
   private readonly load: ServerLoad;
   private readonly limits: Limits;
   private count = 0;
-  /** Called when the last call in progress has ended, or a response is sent. */
+  /** Callbacks that are called when the last call in progress has ended, or a response is complete. */
   private readonly onProgress: Set<() => void> = new Set();
 
   constructor(load: ServerLoad, limits: Limits) {
@@ -33,7 +36,7 @@ export class RequestsInProgress {
     return this.count === 0;
   }
 
-  /** Adds a request until its client has the response or has disconnected. */
+  /** Adds a request, until its client has received the response or disconnected. */
   enter(exchange: HttpExchange, onEvicted: (error: RpcError, request: RequestInProgress) => void): RequestInProgress {
     const budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
     const request = new RequestInProgress(budget);
@@ -51,13 +54,14 @@ export class RequestsInProgress {
     return request;
   }
 
-  /** Must be called when the last call in progress has ended. */
+  /** Called by the server when the last call in progress has ended. */
   progress(): void {
     for (const check of this.onProgress) check();
   }
 
   /**
-   * Resolves with whether `holds` became true in time. It is evaluated whenever a call has ended or a response is sent.
+   * Waits until `holds` returns true, for at most `timeoutMs` milliseconds, and resolves with true if it did. `holds`
+   * is evaluated whenever a call has ended or a response is complete.
    */
   async reaches(holds: () => boolean, timeoutMs: number): Promise<boolean> {
     if (holds()) return true;

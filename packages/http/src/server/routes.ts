@@ -10,7 +10,7 @@ import type { CallProtocol } from "./protocol.js";
 import { FORMAT_NAMES, formatNamed, JSON_FORMAT, type MessageFormat } from "./message-formats.js";
 import { explainMethod, explainUnserved } from "./pages.js";
 
-/** Parsed content types of nearly all clients. */
+/** Parsed content types that nearly all clients send. */
 const USUAL: ReadonlyMap<string, ContentType> = new Map(
   ["json", "msgpack"].flatMap((codec) =>
     [false, true].map((stream) => [contentType({ codec, stream }), { codec, stream }] as const),
@@ -20,17 +20,20 @@ const USUAL: ReadonlyMap<string, ContentType> = new Map(
 /** A method with its handler. */
 export type Bound<Context> = Router<Context>["methods"][number];
 
-/** Framing of a request's messages and of its response. */
+/**
+ * How the messages of a request and its response are separated: one message each, in envelopes, or as server-sent
+ * events.
+ */
 export type Framing = "unary" | "stream" | "events";
 
-/** A request that names a method in a supported way. */
+/** The method, format and framing of a request for a method. */
 export class Match<Context> {
   readonly bound: Bound<Context>;
   readonly format: MessageFormat;
   readonly framing: Framing;
-  /** The query of a GET request; undefined if the message is in the body. */
+  /** Query of a GET request, which contains the message; undefined if the message is in the body. */
   readonly query: URLSearchParams | undefined;
-  /** Undefined for the Connect protocol. */
+  /** The protocol of the call; undefined for the Connect protocol. */
   readonly protocol: CallProtocol | undefined;
 
   constructor(
@@ -48,15 +51,15 @@ export class Match<Context> {
   }
 }
 
-/** The methods of a server, by path. */
+/** The methods of a server, by their paths. */
 export class Routes<Context> {
   private readonly byPath: Map<string, Bound<Context>> = new Map();
   private readonly prefix: string;
   private readonly isOpen: boolean;
 
   /**
-   * @param prefix prefix of the names of services: "" or "/api"
-   * @param isOpen whether every client may call, and may list methods as by reflection
+   * @param prefix first part of all paths, such as "/api"; "" for none
+   * @param isOpen true if every client may call and list methods, so that error pages may name them
    */
   constructor(methods: readonly Bound<Context>[], prefix: string, isOpen: boolean) {
     this.prefix = prefix;
@@ -65,19 +68,19 @@ export class Routes<Context> {
   }
 
   /**
-   * Returns the method of a path; undefined for another spelling of the path, which a proxy in front may have let
-   * through.
+   * Returns the method at exactly this path; undefined for other spellings of it, which rules of a proxy in front of
+   * the server may not cover.
    */
   find(path: string): Bound<Context> | undefined {
     return this.byPath.get(path);
   }
 
-  /** Returns the method of a full name. */
+  /** Returns the method with this full name; undefined if there is none. */
   named(name: string): Bound<Context> | undefined {
     return this.find(`${this.prefix}/${name}`);
   }
 
-  /** Finds a request's method; returns undefined if the request was answered otherwise. */
+  /** Finds the method of a request. Returns undefined if an explanation or an error was sent instead. */
   match(exchange: HttpExchange): Match<Context> | undefined {
     const { path, query } = splitTarget(exchange.target);
     const bound = this.find(path);
@@ -125,12 +128,15 @@ export class Routes<Context> {
 }
 
 /**
- * Header fields of responses that no method produced. They forbid caching, because the next request to the same URL may
- * have another response.
+ * Header fields of responses that do not come from a method. They forbid caching, because the next request to the same
+ * URL may have another response.
  */
 const NOT_KEPT = { "cache-control": "no-store" } as const;
 
-/** Returns the request's match, or that it was answered, or must be answered with an explanation of the method. */
+/**
+ * Returns the match of a GET request; "answered" if a response was sent instead; "explain" if the request is not a
+ * call, so that the server should explain the method.
+ */
 function matchGet<Context>(
   exchange: HttpExchange,
   bound: Bound<Context>,
@@ -143,7 +149,7 @@ function matchGet<Context>(
       exchange.respond({ status: 204, fields: NOT_KEPT });
       return "answered";
     }
-    // The body of a response to HEAD is not read, so no stream is opened.
+    // A response to HEAD has no body, so no stream is opened.
     if (exchange.method === "HEAD") {
       exchange.respond({ status: 200, fields: EVENTS_FIELDS });
       return "answered";
@@ -156,12 +162,12 @@ function matchGet<Context>(
   return answerText(exchange, 415, `the query's encoding is one of ${FORMAT_NAMES.join(", ")}\n`);
 }
 
-/** Returns whether calls of the method have no side effects, so that caches and pages may make them. */
+/** Returns true if calls of the method have no side effects, so that it may be called by GET. */
 function isGettable(method: AnyMethod): boolean {
   return method.readOnly && !streamsInput(method) && method.kind !== "notify";
 }
 
-/** Returns whether the messages of calls of the method are in envelopes. */
+/** Returns true if the messages of the method's calls are in envelopes. */
 export function isStream(method: AnyMethod): boolean {
   return streamsInput(method) || streamsOutput(method);
 }
@@ -170,7 +176,7 @@ function typesOf(method: AnyMethod): string[] {
   return FORMAT_NAMES.map((codec) => contentType({ codec, stream: isStream(method) }));
 }
 
-/** Answers with a text, which caches must not store. */
+/** Sends a text as the response, and forbids caches to store it. */
 export function answerText(
   exchange: HttpExchange,
   status: number,

@@ -2,8 +2,8 @@ import { type Limits, RpcError } from "@quicrpc/core";
 import { type ClientShares, hasShare } from "@quicrpc/core/internal";
 
 /**
- * Counts the calls in progress of each client. One client may have fewer while others have some, so that a few clients
- * cannot take all places.
+ * Counts the calls in progress of each client. While several clients have calls, each may have only a part of
+ * `maxCalls`, so that a few clients cannot use all of it.
  */
 export class Shares implements ClientShares {
   private readonly limits: Limits;

@@ -4,7 +4,7 @@ import { writeEndOfStream } from "../protocol/end-of-stream.js";
 import { FLAG_END } from "../protocol/envelope.js";
 import { EnvelopeCall } from "./envelope-call.js";
 
-/** A stream of the Connect protocol, which ends with a message. */
+/** A streaming call of the Connect protocol, whose response ends with an end-of-stream message. */
 export class StreamCall extends EnvelopeCall<Uint8Array> {
   protected fields(): Readonly<Record<string, string>> {
     const type = { "content-type": contentType({ codec: this.format.name, stream: true }) };

@@ -5,14 +5,14 @@ import type { AnswerBody } from "./exchange.js";
 import { HttpCall } from "./http-call.js";
 
 /**
- * A call with a response in pieces. Subclasses frame its messages and its end.
+ * A call whose response is sent in pieces. Subclasses encode its messages and its end.
  *
- * @typeParam Ending what follows the last message: bytes, or trailers
+ * @typeParam Ending type of the encoded end of the response: bytes, or trailers
  */
 export abstract class HttpStreamedCall<Ending = Uint8Array> extends HttpCall {
   protected readonly answerFlow: AnswerFlow = new AnswerFlow(this.unsent);
   private body: AnswerBody | undefined = undefined;
-  /** Whether trailers follow the body. */
+  /** True if trailers follow the response's body. */
   protected readonly trailers: boolean = false;
 
   get flow(): ItemFlow {
@@ -64,25 +64,28 @@ export abstract class HttpStreamedCall<Ending = Uint8Array> extends HttpCall {
 
   protected abstract sendMessage(message: Uint8Array): void;
 
-  /** Returns what follows the last message. Throws `RpcError` for trailers that cannot be sent. */
+  /** Encodes the end of the response. Throws `RpcError` if a value of the trailers cannot be sent. */
   protected abstract ending(error: RpcError | undefined): Ending;
 
-  /** Returns what follows the last message of a failed call, without trailers that cannot be sent. */
+  /** Encodes the end of a failed call's response, without trailers that cannot be sent. */
   protected abstract endingOf(error: RpcError): Ending;
 
-  /** Sends the result of `ending`, and ends the body. */
+  /** Sends the encoded end of the response, and ends the body. */
   protected abstract sendEnding(ending: Ending): void;
 
-  /** Whether the head was sent. */
+  /** True if the response's head was sent. */
   protected get hasBegun(): boolean {
     return this.body !== undefined;
   }
 
-  /** Sends the head, unless it has been sent. Throws `RpcError` for metadata that headers cannot carry. */
+  /**
+   * Sends the response's head, unless it has been sent. Throws `RpcError` for metadata that header fields cannot
+   * contain.
+   */
   protected begin(): void {
     if (this.body !== undefined) return;
     const heads = this.context?.answerHeads;
-    // Throws if the metadata is too large.
+    // `first` throws if the metadata is too large.
     heads?.first();
     this.beginWith(heads && this.withMetadata(() => this.headersOf(heads.metadata)));
   }

@@ -12,22 +12,27 @@ export type { NodeRequest, NodeResponse } from "./node-exchange.js";
 
 /** Answers requests of Node's servers. */
 export interface NodeHandler extends Pick<FetchHandler, "drain"> {
-  /** @param next receives requests to other paths, if another handler can answer them */
+  /**
+   * Answers a request.
+   * @param next called for requests to other paths, which another handler can answer
+   */
   (request: NodeRequest, response: NodeResponse, next?: () => void): void;
   /**
-   * Answers an HTTP/2 request through its stream, as passed by the event "stream" of `node:http2`. This costs a server
-   * less than the same request in the HTTP/1.1 compatibility API.
-   * @param added fields to add to the response
+   * Answers an HTTP/2 request through its stream, as the event "stream" of `node:http2` passes it. This costs the
+   * server less than Node's HTTP/1.1 compatibility API.
+   * @param added header fields to add to the response
    */
   readonly http2: (stream: Http2Stream, headers: NodeHeaders, added?: Readonly<Record<string, string>>) => void;
-  /** Answers a request of plain HTTP/3, as passed by the engine of `@quicrpc/quic` (`onHttpRequest`). */
+  /**
+   * Answers a plain HTTP/3 request. The engine of `@quicrpc/quic` passes such requests to its callback `onHttpRequest`.
+   */
   readonly http3: (request: Http3Request) => void;
 }
 
 /**
- * Converts a handler made by `createFetchHandler` into a listener for requests of `node:http`, `node:https` and
- * `node:http2`, and into middleware for Express and Fastify, which forwards requests to other paths. Mount it before
- * any middleware that reads bodies.
+ * Converts a handler made by `createFetchHandler` to a request listener for `node:http`, `node:https` and `node:http2`,
+ * and to middleware for Express and Fastify, which passes requests to other paths on. Mount it before any middleware
+ * that reads bodies.
  */
 export function toNodeHandler(handler: FetchHandler): NodeHandler {
   const service = serviceBehind(handler);

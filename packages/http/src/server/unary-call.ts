@@ -22,7 +22,7 @@ export class UnaryCall extends HttpCall {
     throw new TypeError("the method does not stream its output");
   }
 
-  /** No-op: metadata is sent with the result. */
+  /** Does nothing, because metadata is sent together with the result. */
   sendMetadata(): void {}
 
   protected sendResult(value: unknown): void {
@@ -42,11 +42,14 @@ export class UnaryCall extends HttpCall {
     this.answer(statusOf(error.code), "application/json", body, metadata, this.wasRefused);
   }
 
-  /** Returns response metadata and trailers. Throws `RpcError` for metadata that headers cannot carry. */
+  /**
+   * Returns the header fields for response metadata and trailers. Throws `RpcError` for metadata that header fields
+   * cannot contain.
+   */
   private metadata(error?: RpcError): Headers | undefined {
     const heads = this.context?.answerHeads;
     if (heads === undefined && (error === undefined || error.metadata.size === 0)) return undefined;
-    // Throws if the trailers are too large.
+    // `last` throws if the trailers are too large.
     heads?.last(error);
     return this.withMetadata(() => {
       const headers = this.headersOf(this.saidMetadata);
