@@ -34,6 +34,22 @@ describe("values that JSON lacks", () => {
     [wire.map(wire.string(), wire.number()), new Map([["__proto__", 1]]), '{"__proto__":1}'],
     [wire.literal(1n, "a"), 1n, '"1"', "1"],
     [
+      wire.intersection(
+        wire.object({ a: wire.optional(wire.object({ x: wire.date(), s: wire.date() })) }),
+        wire.object({ a: wire.object({ y: wire.string(), s: wire.optional(wire.date()) }) }),
+      ),
+      { a: { x: time, s: time, y: "b" } },
+      '{"a":{"x":"2026-01-31T12:00:00.000Z","s":"2026-01-31T12:00:00.000Z","y":"b"}}',
+    ],
+    [
+      wire.intersection(
+        wire.object({ a: wire.array(wire.object({ x: wire.number() })) }),
+        wire.object({ a: wire.array(wire.object({ y: wire.number() })) }),
+      ),
+      { a: [{ x: 1, y: 2 }] },
+      '{"a":[{"x":1,"y":2}]}',
+    ],
+    [
       wire.object({ a: wire.optional(wire.string()), b: wire.string() }),
       { a: undefined, b: 'q"\n' },
       '{"b":"q\\"\\n"}',
@@ -261,6 +277,13 @@ describe("messages that plain JSON does not say all of are refused", () => {
     [wire.array(wire.optional(wire.string())), "undefined in an array"],
     [wire.optional(wire.string()), "a message that may be undefined"],
     [wire.object({ a: wire.nothing() }), "a, which has to be there and may be undefined"],
+    [
+      wire.intersection(
+        wire.object({ a: wire.array(wire.object({ x: wire.date() })) }),
+        wire.object({ a: wire.array(wire.object({ y: wire.number() })) }),
+      ),
+      "an intersection of other than objects",
+    ],
     [wire.external(z.custom(() => true)), "only zod knows"],
     [wire.external(z.nan()), "only zod knows"],
     [

@@ -25,8 +25,12 @@ export function hasOwnForms<Part>(part: Part, describe: Describe<Part>, seen: Se
 
 const OWN_FORMS: ReadonlySet<string> = new Set(["date", "bytes", "bigint", "set", "map"]);
 
-/** The form of an object. */
-export type ObjectForm<Part> = Extract<Form<Part, unknown>, { readonly kind: "object" }>;
+/** What an object consists of that matches several schemas. */
+export interface ObjectParts<Part> {
+  /** The schemas of each field. */
+  readonly fields: Readonly<Record<string, readonly Part[]>>;
+  readonly others: "strip" | "strict" | Part;
+}
 
 /** Returns the form of `part` without wrappers that do not change values. */
 export function unwrapped<Part>(part: Part, describe: Describe<Part>): Form<Part, unknown> {
@@ -48,15 +52,31 @@ export function basesOf<Part>(parts: readonly Part[], describe: Describe<Part>):
   return bases;
 }
 
-/** Returns the object form of `part`, or of an intersection's; undefined for other schemas. */
-export function objectOf<Part>(part: Part, describe: Describe<Part>): ObjectForm<Part> | undefined {
-  const form = unwrapped(part, describe);
-  if (form.kind !== "intersection") return form.kind === "object" ? form : undefined;
-  const left = objectOf(form.left, describe);
-  const right = objectOf(form.right, describe);
-  if (left === undefined || right === undefined) return undefined;
-  const others = isPart(left.others) ? left.others : right.others;
-  return { kind: "object", fields: { ...left.fields, ...right.fields }, others };
+/** Wrappers of values that may be absent. */
+const ABSENCE: ReadonlySet<string> = new Set(["optional", "exactOptional", "default", "prefault", "nonOptional"]);
+
+/** Returns the parts of an object that matches all of `parts`; undefined if they are not all objects, or intersections of objects. */
+export function objectOf<Part>(parts: readonly Part[], describe: Describe<Part>): ObjectParts<Part> | undefined {
+  const fields: Record<string, Part[]> = {};
+  let others: ObjectParts<Part>["others"] = "strip";
+  const add = (part: Part): boolean => {
+    const form = unwrapped(part, describe);
+    if (form.kind === "intersection") return add(form.left) && add(form.right);
+    if (ABSENCE.has(form.kind) && "inner" in form) return add(form.inner as Part);
+    if (form.kind !== "object") return false;
+    for (const [name, field] of Object.entries(form.fields)) {
+      if (Object.hasOwn(fields, name)) fields[name]?.push(field);
+      else fields[name] = [field];
+    }
+    if (!isPart(others)) others = form.others;
+    return true;
+  };
+  return parts.every(add) ? { fields, others } : undefined;
+}
+
+/** Returns true if `parts`, which a value matches together, are one part, or have no parts of their own. */
+export function isSingle<Part>(parts: readonly Part[], describe: Describe<Part>): boolean {
+  return new Set(parts).size === 1 || !basesOf(parts, describe).some(({ kind }) => CONTAINERS.has(kind));
 }
 
 /** Describes a shape, which is its own description. */

@@ -1,6 +1,6 @@
 import { placesOf } from "@quicrpc/core/generated";
 import { confusable } from "./confusable.js";
-import { type Describe, hasOwnForms, objectOf, unwrapped } from "./own-forms.js";
+import { type Describe, hasOwnForms, isSingle, objectOf, unwrapped } from "./own-forms.js";
 
 /** A place in a message at which JSON would be ambiguous. */
 export interface JsonProblem<Part> {
@@ -77,9 +77,9 @@ class Search<Part> {
         return number === undefined ? confusable([part], describe) : `the number ${number as number}`;
       }
       case "intersection":
-        return hasOwnForms(part, describe) && objectOf(part, describe) === undefined
-          ? "an intersection of other than objects, with dates, bytes, bigints, maps or sets inside"
-          : undefined;
+        return isWritable([form.left, form.right], describe)
+          ? undefined
+          : "an intersection of other than objects, with dates, bytes, bigints, maps or sets inside";
       default:
         return undefined;
     }
@@ -90,6 +90,16 @@ class Search<Part> {
       .filter(({ slot }) => slot !== "key" && slot !== "to")
       .map(({ slot, at, part: each }) => [ITEMS.has(slot) ? "*" : NAMED.has(slot) ? String(at) : undefined, each]);
   }
+}
+
+/** Most levels of objects that match several schemas: these may be recursive. */
+const MAX_LEVELS = 20;
+
+/** Returns true if values that match all of `parts` can be written in JSON. */
+function isWritable<Part>(parts: readonly Part[], describe: Describe<Part>, levels = MAX_LEVELS): boolean {
+  if (isSingle(parts, describe) || !parts.some((part) => hasOwnForms(part, describe))) return true;
+  const object = levels === 0 ? undefined : objectOf(parts, describe);
+  return object !== undefined && Object.values(object.fields).every((each) => isWritable(each, describe, levels - 1));
 }
 
 /** Places whose parts describe any number of items. The places in `NAMED` have a name or number. */

@@ -16,7 +16,7 @@ import {
 import { toBase64 } from "@quicrpc/core/internal";
 import { checking, jsonMode, requireAll } from "./conversions.js";
 import { areDisjoint } from "./confusable.js";
-import { basesOf, hasOwnForms, objectOf, shapeAsIs, unwrapped } from "./own-forms.js";
+import { basesOf, hasOwnForms, isSingle, objectOf, shapeAsIs, unwrapped } from "./own-forms.js";
 import { plainText, quote } from "./plain-text.js";
 
 /** Returns the JSON of a value. Throws the mismatch error if the value does not match its shape, or cannot be represented. */
@@ -110,10 +110,8 @@ export class JsonWriters {
           return write === undefined ? misfit() : write(value);
         };
       }
-      case "intersection": {
-        const whole = objectOf(shape, shapeAsIs);
-        return fitting(shape, whole === undefined ? plainText : this.#object(whole.fields, whole.others));
-      }
+      case "intersection":
+        return fitting(shape, this.#all([form.left, form.right]));
       case "nullable": {
         const write = this.of(form.inner);
         return (value) => (value === null ? "null" : write(value));
@@ -168,11 +166,29 @@ export class JsonWriters {
     };
   }
 
-  #object(fields: Readonly<Record<string, Shape>>, others: "strip" | "strict" | Shape): WriteJson {
+  /** Returns the writer of values that match all of `shapes`. */
+  #all(shapes: readonly Shape[]): WriteJson {
+    if (isSingle(shapes, shapeAsIs)) return this.of(shapes.at(-1) as Shape);
+    const object = objectOf(shapes, shapeAsIs);
+    if (object === undefined) return plainText;
+    const entries = Object.entries(object.fields);
+    const fields = Object.fromEntries(entries.map(([name, parts]) => [name, parts.at(-1) as Shape]));
+    const writers = entries.map(([, parts]): WriteJson => {
+      if (parts.length === 1) return this.of(parts[0] as Shape);
+      let write: WriteJson | undefined;
+      return (value) => (write ??= this.#all(parts))(value);
+    });
+    return this.#object(fields, object.others, writers);
+  }
+
+  #object(
+    fields: Readonly<Record<string, Shape>>,
+    others: "strip" | "strict" | Shape,
+    writers: readonly WriteJson[] = Object.values(fields).map((shape) => this.of(shape)),
+  ): WriteJson {
     const names = Object.keys(fields);
     const known = new Set(names);
     const shapes = Object.values(fields);
-    const writers = shapes.map((shape) => this.of(shape));
     const starts = names.map((name) => `${quote(name)}:`);
     const writeOther = typeof others === "object" ? this.of(others) : misfit;
     return (value) => {
