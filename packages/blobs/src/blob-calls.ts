@@ -23,36 +23,36 @@ import { type BlobReference, ReceivedBlob, tooLarge } from "./received-blob.js";
 import { resumedCall } from "./resumed-call.js";
 import { type BlobSource, type DescribedBlob, describedBlob } from "./source.js";
 
-/** Offers blobs to a peer. */
+/** Methods with which a session offers blobs to its peer. */
 export interface OffersBlobs extends ReservedMethods {
   add(source: BlobSource, isAnswer: boolean, isResumable: boolean): Offer;
 }
 
-/** The parts of a session, or of a request over HTTP, that blobs need. */
+/** The members of a session, or of a request over HTTP, that blobs use. */
 export interface BlobHost extends TypedCaller {
   readonly limits: ClientLimits;
   readonly budget: MemoryBudget;
   readonly closed: Promise<unknown>;
-  /** Methods that the peer may call without a router. */
+  /** Methods that the peer may call although no router serves them. */
   reserved: OffersBlobs | undefined;
-  /** Serves the peer's calls of a session. A request over HTTP has none. */
+  /** Serves calls of the session's peer. Undefined for a request over HTTP. */
   callee?: Callee;
 }
 
-/** A session whose peer reads blobs by calling this side. */
+/** A session whose peer calls this side to read blobs. */
 interface BlobSession extends Omit<ServingHost, "reserved">, BlobHost {
   readonly settings: Pick<ChannelSettings, "prefix">;
   callee: Callee;
 }
 
-/** Settings of the session that serves a call: the part that blobs need. */
+/** The settings of the session that serves a call, as far as blobs need them. */
 interface ServedSettings extends Pick<DispatchSettings<never>, "limits" | "admission" | "principal" | "once"> {
   readonly host: BlobHost;
-  /** True if the uploads in progress of this principal were counted before. */
+  /** True if the uploads of this call were already counted for its principal. */
   readonly isCounted?: boolean;
 }
 
-/** A message whose blob fields are known. */
+/** A message with its fields by name. */
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the code that sends and receives the blobs of one method. */
@@ -104,7 +104,7 @@ export function blobCalls(fields: BlobFields): BlobCode {
   };
 }
 
-/** A call whose blobs are offered before the call that names them is made. */
+/** A call that offers its blobs to the peer before it sends the request that refers to them. */
 class BlobCall extends AnsweredCall {
   override start(host: CallingHost, message: unknown, options: CallOptions | undefined): void {
     const begin = (sent: unknown): Promise<unknown> => {
@@ -117,7 +117,7 @@ class BlobCall extends AnsweredCall {
 }
 
 /**
- * Makes one call with blobs on a session and returns its response. `begin` makes the call with an input in which
+ * Makes one call with blobs on a session and returns its output. `begin` sends the request, with an input in which
  * references replace the blobs.
  */
 async function answered(
@@ -152,7 +152,7 @@ async function serveReserved(host: BlobHost): Promise<void> {
   if (session.callee === callee) session.callee = onlyReserved(session, session.settings.prefix);
 }
 
-/** Offers the blobs of `message` to the peer and returns a copy of it with references in their place. */
+/** Offers the blobs of `message` to the peer. Returns a copy of the message in which references replace the blobs. */
 function offered(
   host: BlobHost,
   fields: readonly BlobField[],
@@ -193,8 +193,8 @@ function observed(
 }
 
 /**
- * Charges the blobs of a message to their principal. Returns a function that undoes this, or undefined for a message
- * without blobs. Throws `RpcError` `resource_exhausted` if the principal has too many.
+ * Counts the blobs of an input for their principal. Returns a function that undoes this, or undefined for a message
+ * without blobs. Throws `RpcError` `resource_exhausted` if the principal has too many blobs.
  */
 function admitted(
   { host, limits, admission, principal, once }: ServedSettings,
@@ -214,8 +214,8 @@ function admitted(
 }
 
 /**
- * Returns `message` with a `ReceivedBlob` in place of each reference. Throws `RpcError` `resource_exhausted` for a blob
- * that is too large.
+ * Returns a copy of `message` in which a `ReceivedBlob` replaces each reference. Throws `RpcError` `resource_exhausted`
+ * for a blob that is too large.
  */
 function received(host: BlobHost, fields: readonly BlobField[], message: unknown): unknown {
   if (fields.length === 0) return message;

@@ -1,12 +1,12 @@
 import { type CallContext, type Limits, RpcError } from "@quicrpc/core";
 import { fullName, principalOf, type PrincipalOf } from "@quicrpc/core/internal";
 
-/** Counts the input blobs in progress per principal, over all sessions of a server. */
+/** Counts the blobs in the inputs of calls in progress, for each principal and over all sessions of a server. */
 class BlobQuota {
   private readonly uses: Map<unknown, { blobs: number; bytes: number }> = new Map();
 
   /**
-   * Counts the blobs of one call. Returns a function to call when the handler has settled. Throws `RpcError`
+   * Counts the blobs of one call. Call the returned function when the handler has settled. Throws `RpcError`
    * `resource_exhausted` if the principal has too many blobs.
    *
    * @param principal the principal, or the session if the principal is unknown
@@ -35,7 +35,7 @@ class BlobQuota {
 
 const quotas: WeakMap<object, BlobQuota> = new WeakMap();
 
-/** Returns the quota that all sessions with this `load` share. */
+/** Returns the quota that all sessions with the same `load` share. */
 export function quotaOf(load: object): BlobQuota {
   const known = quotas.get(load);
   if (known !== undefined) return known;
@@ -44,7 +44,7 @@ export function quotaOf(load: object): BlobQuota {
   return quota;
 }
 
-/** Returns the owner of a call's blobs: its principal, or its session if there is none. */
+/** Returns the owner for whom the blobs of a call are counted: its principal, or its session if there is none. */
 export function blobPrincipal(
   principal: PrincipalOf<never> | undefined,
   context: CallContext,

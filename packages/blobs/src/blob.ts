@@ -3,26 +3,32 @@ import { BLOB, type BlobRules, checkOptions } from "@quicrpc/core/internal";
 
 /** Options of `blob`. */
 export interface BlobOptions {
-  /** Most bytes that the receiver accepts. A larger blob is refused before any byte is read. Default: `limits.maxBlobBytes`. */
+  /**
+   * Maximum size of the blob in bytes that the receiver accepts. A larger blob is refused before any of its bytes are
+   * read. Default: `limits.maxBlobBytes`.
+   */
   readonly maxBytes?: number;
-  /** The receiver checks the SHA-256 of the whole blob before the last read ends. Both sides hash all bytes. Default: no digest. */
+  /**
+   * Makes the receiver check the SHA-256 of the whole blob at the end. Both sides then hash all bytes. Default: no
+   * digest.
+   */
   readonly digest?: "sha-256";
   /**
-   * Whether a call whose session is lost is repeated on the next session, and the transfer resumes at its position. The
-   * handler may then run more than once for one call. Default false.
+   * If true, a call whose session is lost is repeated on the next session, and the transfer continues where it stopped.
+   * The handler may then run more than once for one call. Default false.
    */
   readonly resumable?: boolean;
 }
 
 type Reference = [z.ZodInt, z.ZodNullable<z.ZodInt>, z.ZodString, z.ZodString];
 
-/** The schema of a blob. */
+/** Schema type of a blob field. */
 export type BlobSchema = z.ZodTuple<Reference> | z.ZodTuple<[...Reference, z.ZodString]>;
 
 /**
- * Declares a blob field: a file or other byte sequence of any length, next to the other fields of an input or output.
- * Its bytes travel on a separate stream when the receiver reads them. The field must be a direct property of the
- * message object, and may be `optional`.
+ * Declares a blob field: a file or another byte sequence of any length, in addition to the other fields of an input or
+ * output. The bytes are sent on a separate stream when the receiver reads them. The field must be a direct property of
+ * the message object, and may be `optional`.
  */
 export function blob(options: BlobOptions = {}): BlobSchema {
   checkOptions("blob()", options, { digest: true, maxBytes: true, resumable: true });

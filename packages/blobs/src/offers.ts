@@ -7,15 +7,15 @@ import { RetainedContent } from "./retained-content.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 import { type BlobSource, chunksOf, type DescribedBlob, describedBlob, discard, type OpenedContent } from "./source.js";
 
-/** Most blobs that one session offers at once. */
+/** Maximum number of blobs that one session offers at the same time. */
 const MAX_OFFERS = 1024;
-/** Milliseconds that a response's blob waits for its first read. */
+/** Milliseconds within which the receiver must start to read a blob of an output. */
 const ANSWER_MS = 60_000;
 
-/** A blob that the peer may read. */
+/** A blob that this side has offered and the peer may read. */
 export interface Offer {
   readonly reference: BlobReference;
-  /** The error of the blob's source; undefined if it has not failed. */
+  /** Error of the blob's source. Undefined if the source has not failed. */
   failure: unknown;
   /** Ends the offer. A read in progress fails. */
   release(): void;
@@ -23,23 +23,23 @@ export interface Offer {
 
 /** A read of a blob that is in progress. */
 export interface BlobReading {
-  /** True when the receiver no longer waits for bytes. */
+  /** True if the receiver no longer waits for bytes. */
   readonly hasEnded: boolean;
-  /** Receives the digest of the whole blob at the end, if the request asked for it. */
+  /** Trailers of the read. They contain the digest of the whole blob if the request asked for it. */
   readonly trailers: Metadata;
-  /** Ends the read with an error. */
+  /** The response to the read, which can be ended with an error. */
   readonly reply: { revoke(error: RpcError): void } | undefined;
 }
 
-/** The session whose blobs are offered. */
+/** A session with offered blobs. */
 interface OfferHost {
   readonly limits: ClientLimits;
   readonly budget: MemoryBudget;
-  /** Resolves when the session has ended, so that the peer can no longer read its offers. */
+  /** Resolves when the session has ended, so that the peer can no longer read the blobs. */
   readonly closed: Promise<unknown>;
 }
 
-/** The blobs that one side of a session offers. The other side reads them by calls. */
+/** Blobs that one side of a session offers to its peer, which reads them by calls. */
 export class BlobOffers {
   private readonly offers: Map<number, Offered> = new Map();
   private next = 0;
@@ -58,16 +58,16 @@ export class BlobOffers {
     });
   }
 
-  /** Returns the peer's method for reading blobs, or undefined if the ids belong to another method. */
+  /** Returns the method that the peer calls to read blobs, or undefined if the ids belong to another method. */
   find(serviceId: number, methodId: number): BoundMethod | undefined {
     return serviceId === readBlob.service.id && methodId === readBlob.id ? this.bound : undefined;
   }
 
   /**
-   * Offers a blob. A response's blob is offered for a limited time until it is read. Throws `RpcError` if `source` is
-   * not a blob, or if there are too many offers.
+   * Offers a blob. A blob of an output is removed if it is not read within a time limit. Throws `RpcError` if `source`
+   * is not a blob, or if too many blobs are offered.
    *
-   * @param isResumable whether the reference contains the id of the upload
+   * @param isResumable true if the reference contains the upload's id
    */
   add(source: BlobSource, isAnswer: boolean, isResumable: boolean): Offer {
     const described = describedBlob(source);
@@ -88,7 +88,7 @@ export class BlobOffers {
     return offered;
   }
 
-  /** Returns the bytes that the peer requests. */
+  /** Returns the bytes of a blob that the peer requests. */
   read(request: Partial<ReadBlob>, context: BlobReading): AsyncIterable<Uint8Array> {
     const { ref, from = 0, sha256 } = request;
     const offered = typeof ref === "number" ? this.offers.get(ref) : undefined;
@@ -102,17 +102,17 @@ export class BlobOffers {
   }
 }
 
-/** The source of one offered blob. */
+/** Source of one offered blob. */
 export class Offered implements Offer {
   readonly reference: BlobReference;
   failure: unknown = undefined;
   private readonly blob: DescribedBlob;
   private readonly onRelease: () => void;
-  /** Number of reads so far. A new read ends the one before. */
+  /** Number of reads so far. A new read ends the previous one. */
   private reads = 0;
   private released = false;
   private isAnswer = false;
-  /** The read in progress. It is ended directly, because its source may never produce another chunk. */
+  /** The read in progress. A new read ends it directly, because its source may never produce another chunk. */
   private reading: BlobReading | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
@@ -196,7 +196,9 @@ export class Offered implements Offer {
     this.reading = undefined;
   }
 
-  /** Opens the content at `from`, or at an earlier position if it cannot seek. */
+  /**
+   * Opens the content at the position `from`, or at an earlier position if the content cannot start at any position.
+   */
   private async opened(from: number, hashes: boolean): Promise<OpenedContent> {
     const { content } = this.blob;
     try {
@@ -207,7 +209,7 @@ export class Offered implements Offer {
     }
   }
 
-  /** Throws if the receiver's bytes before `from` differ from the source. */
+  /** Throws if the bytes before `from` that the receiver has differ from those of the source. */
   private check(from: number, sha256: string | undefined, hash: Sha256 | undefined): void {
     if (sha256 === undefined || hash?.copy().hex() === sha256) return;
     throw this.changed(`its first ${from} bytes differ`);

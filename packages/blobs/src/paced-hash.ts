@@ -1,10 +1,13 @@
 import { ownTurn } from "@quicrpc/core/internal";
 import type { Sha256 } from "./sha256.js";
 
-/** Bytes to hash in one turn of the event loop. */
+/** Number of bytes to hash in one turn of the event loop. */
 const TURN_BYTES = 262_144;
 
-/** Hashes large content in several turns of the event loop, so that a peer that requests it repeatedly does not block others. */
+/**
+ * Hashes large content in several turns of the event loop, so that a peer that requests this repeatedly does not block
+ * other peers.
+ */
 export class PacedHash {
   private readonly hash: Sha256;
   private remaining: number = TURN_BYTES;

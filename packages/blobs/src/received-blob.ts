@@ -4,43 +4,49 @@ import { type BlobCaller, TransferRetries } from "./transfer-retries.js";
 import { changedBlob, DIGEST_TRAILER, readBlob } from "./read-method.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 
-/** Default limit of `bytes()`, in bytes. */
+/** Default maximum of `bytes()` in bytes. */
 const DEFAULT_BYTES = 16_777_216;
 
-/** Options of reading a blob. */
+/** Options for reading a blob. */
 export interface ReadBlobOptions {
-  /** Called with the number of bytes read, and the blob's length if it is known. Default: none. */
+  /** Called with the number of bytes read so far, and the blob's length in bytes if it is known. Default: none. */
   readonly onProgress?: (bytes: number, length: number | undefined) => void;
   /** Aborts the read. Default: none. */
   readonly signal?: AbortSignal;
   /**
    * Bytes that this side already has, such as a partly written file. They are read and hashed first. If the sender's
-   * blob begins with the same bytes, it sends the rest; otherwise the read fails with `failed_precondition`. Default:
-   * none.
+   * blob begins with the same bytes, the sender sends only the rest; otherwise the read fails with
+   * `failed_precondition`. Default: none.
    */
   readonly after?: AsyncIterable<Uint8Array>;
 }
 
-/** Reference to a blob in a message of the peer: number, length, media type, file name and, if the blob is resumable, the upload's id. */
+/**
+ * Reference to a blob in a message: its number, length, media type, file name and, if the blob is resumable, the
+ * upload's id.
+ */
 export type BlobReference = readonly [ref: number, length: number | null, type: string, name: string, id?: string];
 
-/** Repeats the call that the blob came with, and returns the blob of the new response. */
+/** Repeats the call whose output contained the blob, and returns the same blob of the new output. */
 type RequestAgain = (signal: AbortSignal | undefined) => Promise<ReceivedBlob>;
 
 /**
- * A blob from the peer. Its bytes are transferred when they are read. A blob of an input can be read until its call
- * ends. A blob of an output can be read if the first read starts within a minute.
+ * A blob that the peer sends. Its bytes are transferred when they are read. A blob of an input can be read until its
+ * call ends. A blob of an output can be read if the first read starts within one minute.
  */
 export class ReceivedBlob {
-  /** Length in bytes; undefined if the sender does not know it. Reading fails if the content is shorter or longer. */
+  /**
+   * Length of the blob in bytes, or undefined if the sender does not know it. Reads fail if the content has another
+   * length.
+   */
   readonly length: number | undefined;
-  /** The media type, as the sender states it; empty if it states none. */
+  /** Media type that the sender has stated. Empty if there is none. */
   readonly type: string;
-  /** The file name, as the sender states it; empty if it states none. It is not checked: do not use it as a path. */
+  /** File name that the sender has stated. Empty if there is none. The name is not checked: do not use it as a path. */
   readonly name: string;
   /**
-   * Id of a resumable upload: 32 hexadecimal digits, chosen by the sender and the same for each attempt. Anyone who
-   * knows it can continue the upload. Undefined for other blobs and for downloads.
+   * Id of a resumable upload: 32 hexadecimal digits that the sender chose and that stay the same in each attempt.
+   * Anyone who knows the id can continue the upload. Undefined for other blobs, and for blobs of outputs.
    */
   readonly id: string | undefined;
   readonly #session: TypedCaller;
@@ -51,7 +57,7 @@ export class ReceivedBlob {
 
   /**
    * @internal
-   * @param digest whether to request and check the digest of the whole blob
+   * @param digest true to request and check the digest of the whole blob
    */
   constructor(
     session: TypedCaller,
@@ -77,8 +83,8 @@ export class ReceivedBlob {
   }
 
   /**
-   * Returns the bytes as a stream, from the first on. If the sender gave a `Blob` or a function, the blob can be read
-   * again; if it gave a stream, only once. A new read ends the one before.
+   * Returns the blob's bytes as a stream. If the sender's source is a `Blob` or a function, the blob can be read
+   * several times; if it is a stream, only once. A new read ends the previous one.
    */
   stream({ signal, ...options }: ReadBlobOptions = {}): ReadableStream<UnsharedBytes> {
     const aborter = new AbortController();
@@ -109,17 +115,23 @@ export class ReceivedBlob {
     );
   }
 
-  /** Returns the bytes for a `for await` loop, at less cost than a stream. Leaving the loop stops the sender. */
+  /**
+   * Returns the blob's bytes for a `for await` loop, which is more efficient than a stream. Leaving the loop stops the
+   * sender.
+   */
   chunks(options: ReadBlobOptions = {}): AsyncGenerator<UnsharedBytes, void> {
     return this.#read(options);
   }
 
-  /** Iterates over the bytes; leaving the loop stops the sender. */
+  /** Iterates over the blob's bytes. Leaving the loop stops the sender. */
   [Symbol.asyncIterator](): AsyncGenerator<UnsharedBytes, void> {
     return this.#read({});
   }
 
-  /** Reads all bytes into one array. Rejects with `resource_exhausted` if there are more than `maxBytes` (default 16 MiB). */
+  /**
+   * Reads the whole blob into one array. Rejects with `resource_exhausted` if the blob has more than `maxBytes` bytes
+   * (default 16 MiB).
+   */
   async bytes({
     maxBytes = DEFAULT_BYTES,
     ...options
@@ -186,7 +198,7 @@ export class ReceivedBlob {
     return this.#session.start(readBlob, { ref: this.#ref, ...before, ...(this.#digest && { digest: true }) }, options);
   }
 
-  /** Throws if the bytes read are not the whole blob, or differ from those that were sent. */
+  /** Throws if the bytes read are not the whole blob, or differ from those that the sender sent. */
   #check(received: number, hash: Sha256 | undefined, sent: string | undefined): void {
     const { length } = this;
     if (length !== undefined && received !== length) {
@@ -201,7 +213,7 @@ export class ReceivedBlob {
   }
 }
 
-/** Returns the error for a blob that is larger than its receiver accepts. */
+/** Creates the error for a blob that is larger than its receiver accepts. */
 export function tooLarge(bytes: number, maxBytes: number): RpcError {
   const hint = "the schema's blob({ maxBytes }) and limits.maxBlobBytes say how large a blob may be";
   return new RpcError("resource_exhausted", `the blob has ${bytes} bytes or more, but the limit is ${maxBytes} bytes`, {

@@ -9,8 +9,8 @@ import { type BlobSource, createBlobId, describedBlob, isRepeatable } from "./so
 type Message = Readonly<Record<string, unknown>>;
 
 /**
- * Makes a call with resumable blobs. If the session is lost, the call is repeated on another session with the same
- * upload ids, as often as necessary. The blobs of its response are resumed in the same way.
+ * Makes a call with resumable blobs. If the session is lost, repeats the call on another session with the same upload
+ * ids, as often as necessary. Blobs of the output are continued in the same way.
  */
 export async function resumedCall(
   caller: unknown,
@@ -77,7 +77,7 @@ class BlobSources {
     this.losses = losses;
   }
 
-  /** Returns a copy of `message` whose resumable blobs have ids and sources that can be read again. */
+  /** Returns a copy of `message` whose resumable blobs have upload ids, and sources that can be read again. */
   describedInput(fields: readonly BlobField[], message: unknown): unknown {
     if (typeof message !== "object" || message === null) return message;
     const named: Record<string, unknown> = { ...message };

@@ -4,28 +4,28 @@ import { PacedHash } from "./paced-hash.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 import { type BlobContent, chunksOf, discard, type OpenedContent } from "./source.js";
 
-/** Bytes of a blob, at a position. */
+/** A chunk of a blob's bytes, with its position. */
 interface Piece {
   readonly at: number;
   readonly bytes: Uint8Array;
 }
 
 /**
- * Content that can be read only once. It retains its last bytes, as many as a budget allows, so that after a lost
- * session it can be read again from there.
+ * Content that can be read only once, such as a stream. It stores the last bytes that were read, within a memory
+ * budget. After a lost session, these bytes can be read again.
  */
 export class RetainedContent implements AsyncIterable<Uint8Array> {
   private readonly content: BlobContent;
   private iterator: AsyncIterator<Uint8Array> | undefined = undefined;
   private readonly retained: Piece[] = [];
-  /** Position of the first retained byte (`first`), and of the byte after the last (`end`). */
+  /** Position of the first stored byte (`first`), and position after the last stored byte (`end`). */
   private first = 0;
   private end = 0;
   private done = false;
-  /** Digest of all bytes before `first`. */
+  /** Digest of all bytes before the position `first`. */
   private readonly hash: Sha256 = createSha256();
   private pulling: Promise<void> | undefined = undefined;
-  /** Bytes charged for retained data. */
+  /** Number of bytes charged for stored data. */
   private heldBytes = 0;
   private maxBytes = 0;
   private budget: MemoryBudget | undefined = undefined;
@@ -36,9 +36,9 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
   }
 
   /**
-   * Charges the retained bytes to the budget of the session that transfers the content from now on.
+   * Charges the stored bytes to the budget of the session that transfers the content from now on.
    *
-   * @param maxBytes most bytes to retain
+   * @param maxBytes maximum number of bytes to store
    */
   countedBy(budget: MemoryBudget, maxBytes: number): void {
     if (this.closed) return;
@@ -49,7 +49,10 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     this.makeRoom(0);
   }
 
-  /** Opens the content at a position. Rejects with `RpcError` `out_of_range` if that position is no longer retained. */
+  /**
+   * Opens the content at a position. Rejects with `RpcError` `out_of_range` if the bytes at that position are no longer
+   * stored.
+   */
   async open(from: number): Promise<OpenedContent> {
     if (from < this.first || from > this.end) throw this.discarded(from);
     const hash = this.hash.copy();
@@ -64,7 +67,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     return this.read(0);
   }
 
-  /** Closes the source: it will not be read again. */
+  /** Closes the source, because it will not be read again. */
   close(): void {
     if (this.closed) return;
     this.closed = true;
@@ -88,7 +91,10 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Returns the piece with the byte at `position`, or undefined if it has not been read from the source yet. */
+  /**
+   * Returns the stored chunk that contains the byte at `position`. Returns undefined if that byte has not been read
+   * from the source yet.
+   */
   private pieceAt(position: number): Piece | undefined {
     if (position >= this.end) return undefined;
     const { retained } = this;
@@ -101,7 +107,10 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     return retained[low];
   }
 
-  /** Reads the next chunk from the source. Attempts share the pending read: if one ends, the next receives the chunk. */
+  /**
+   * Reads the next chunk from the source. Several attempts share one pending read: if an attempt ends, the next one
+   * receives the chunk.
+   */
   private pull(): Promise<void> {
     this.pulling ??= this.readSource().finally(() => (this.pulling = undefined));
     return this.pulling;
@@ -119,7 +128,10 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     this.budget?.charge(sizeOf(value));
   }
 
-  /** Drops the oldest pieces until there is room for `bytes` more, or none is left. The next chunk is retained in any case. */
+  /**
+   * Removes the oldest chunks until there is room for `bytes` more bytes, or no chunk is left. The next chunk is stored
+   * in any case.
+   */
   private makeRoom(bytes: number): void {
     const { budget, retained } = this;
     while (retained.length > 0 && bytes > Math.min(this.maxBytes - this.heldBytes, budget?.room ?? bytes)) {
@@ -139,7 +151,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** Bytes charged for a retained chunk. */
+/** Returns the number of bytes charged for a stored chunk. */
 function sizeOf(chunk: Uint8Array): number {
   return chunk.length + ITEM_BYTES;
 }

@@ -1,9 +1,9 @@
-/** An incremental SHA-256. */
+/** A SHA-256 hash that accepts its input in parts. */
 export interface Sha256 {
   update(bytes: Uint8Array): void;
-  /** Returns a copy of the current state. */
+  /** Returns a copy of the current state of the hash. */
   copy(): Sha256;
-  /** Returns the digest as 64 hexadecimal digits. Nothing can be added afterwards. */
+  /** Returns the digest as 64 hexadecimal digits. No input can be added afterwards. */
   hex(): string;
 }
 
@@ -21,7 +21,10 @@ const { process } = globalThis as {
   readonly process?: { getBuiltinModule?(name: string): PlatformCrypto | undefined };
 };
 
-/** Creates an incremental SHA-256: the platform's if it has one (WebCrypto does not), else a portable one. */
+/**
+ * Creates a SHA-256 hash that accepts its input in parts: from `node:crypto` if available, otherwise a portable one,
+ * because WebCrypto has none.
+ */
 export function createSha256(): Sha256 {
   const crypto = process?.getBuiltinModule?.("node:crypto");
   return crypto === undefined ? new PortableSha256() : new PlatformSha256(crypto.createHash("sha256"));
@@ -48,10 +51,10 @@ class PlatformSha256 implements Sha256 {
 }
 
 const BLOCK_BYTES = 64;
-/** Bytes at the end of the last block that hold the message length in bits. */
+/** Number of bytes at the end of the last block that contain the message length in bits. */
 const LENGTH_BYTES = 8;
 
-/** Returns the first 32 bits of the fractional part of a root, as FIPS 180-4 defines its constants. */
+/** Returns the first 32 bits of the fractional part of a root, from which FIPS 180-4 derives its constants. */
 const fraction = (root: number): number => Math.floor((root - Math.floor(root)) * 2 ** 32) | 0;
 const primes = firstPrimes(BLOCK_BYTES);
 const INITIAL: readonly number[] = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
@@ -63,12 +66,12 @@ function firstPrimes(count: number): number[] {
   return primes;
 }
 
-/** SHA-256 (FIPS 180-4) for platforms without an incremental one. */
+/** SHA-256 in JavaScript (FIPS 180-4), for platforms without a hash that accepts its input in parts. */
 export class PortableSha256 implements Sha256 {
   private readonly state: Int32Array = Int32Array.from(INITIAL);
   private readonly block: Uint8Array = new Uint8Array(BLOCK_BYTES);
   private readonly words: Int32Array = new Int32Array(BLOCK_BYTES);
-  /** Number of bytes added. */
+  /** Number of bytes hashed so far. */
   private length = 0;
 
   update(bytes: Uint8Array): void {

@@ -1,44 +1,51 @@
 import { RpcError } from "@quicrpc/core";
 import type { Sha256 } from "./sha256.js";
 
-/** The bytes of a blob. A `Blob`, such as a `File`, and a function can be read more than once. */
+/**
+ * The bytes of a blob. A `Blob` (such as a `File`) and a function can be read more than once; other content only once.
+ */
 export type BlobContent =
   | Blob
   | ReadableStream<Uint8Array>
   | AsyncIterable<Uint8Array>
   | (() => ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>);
 
-/** A blob's content, with its length, media type and name. */
+/** Content of a blob with its length, media type and name. */
 export interface DescribedBlob {
   readonly content: BlobContent;
   /** Length in bytes. Default: the `size` of a `Blob`, otherwise unknown. */
   readonly length?: number;
-  /** The media type, such as "image/png". Default: the type of a `Blob`. */
+  /** Media type, such as "image/png". Default: the type of a `Blob`. */
   readonly type?: string;
-  /** The file name. Default: the name of a `File`. */
+  /** File name. Default: the name of a `File`. */
   readonly name?: string;
   /**
-   * Id of the upload of a `resumable` blob, from `createBlobId()`. Store it if another program is to continue the
-   * upload, such as the page after a reload. Default: a new id for each call.
+   * Id of the upload of a `resumable` blob, from `createBlobId()`. Store the id if another program has to continue the
+   * upload, such as a page after it was reloaded. Default: a new id for each call.
    */
   readonly id?: string;
-  /** Called with the number of bytes handed to the session's flow control, and the blob's length if it is known. Default: none. */
+  /**
+   * Called with the number of bytes passed to the session so far, and the blob's length in bytes if it is known.
+   * Default: none.
+   */
   readonly onProgress?: (bytes: number, length: number | undefined) => void;
 }
 
 /** Content that has been opened for reading. */
 export interface OpenedContent {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Position of the first byte of the chunks. */
+  /** Position of the first byte in `chunks`. */
   readonly at: number;
-  /** Digest of all bytes before `at`; undefined if it is not needed. */
+  /** Digest of all bytes before the position `at`. Undefined if it is not needed. */
   readonly hash: Sha256 | undefined;
 }
 
-/** A value that a sender may give for a blob field. */
+/** Value that a sender may use for a blob field. */
 export type BlobSource = BlobContent | DescribedBlob;
 
-/** Normalizes `source`. Throws `RpcError` `invalid_argument` if it is not a blob. */
+/**
+ * Converts a blob field's value to a `DescribedBlob`. Throws `RpcError` `invalid_argument` if the value is not a blob.
+ */
 export function describedBlob(source: BlobSource): DescribedBlob {
   if (typeof source === "object" && source !== null && "content" in source) {
     return isBlob(source.content) ? { ...ofBlob(source.content), ...source } : requireContent(source);
@@ -46,7 +53,9 @@ export function describedBlob(source: BlobSource): DescribedBlob {
   return isBlob(source) ? ofBlob(source) : requireContent({ content: source });
 }
 
-/** Returns the chunks of `content`. Throws `RpcError` if it was read before and cannot be read again. */
+/**
+ * Returns the chunks of a blob's content. Throws `RpcError` if the content was read before and cannot be read again.
+ */
 export function chunksOf(content: BlobContent): AsyncIterable<Uint8Array> {
   if (typeof content === "function") return chunksOf(content());
   if (isBlob(content)) return ofStream(content.stream());
@@ -55,18 +64,18 @@ export function chunksOf(content: BlobContent): AsyncIterable<Uint8Array> {
   return ofStream(content);
 }
 
-/** Returns an id for an upload: 32 random hexadecimal digits. Anyone who knows it can continue the upload. */
+/** Returns a new id for an upload: 32 random hexadecimal digits. Anyone who knows the id can continue the upload. */
 export function createBlobId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Whether `content` can be read more than once. */
+/** Returns true if a blob's content can be read more than once. */
 export function isRepeatable(content: BlobContent): boolean {
   return typeof content === "function" || isBlob(content);
 }
 
-/** Closes content that will not be read: a stream may hold a file open. */
+/** Closes a blob's content that will not be read, because a stream may keep a file open. */
 export function discard(content: BlobContent): void {
   if (typeof content === "function" || isBlob(content)) return;
   if ("getReader" in content) {

@@ -1,10 +1,10 @@
 import { type CallOptions, RpcError } from "@quicrpc/core";
 import { type BaseCaller, isEndOfSession, scheduleAttempt } from "@quicrpc/core/internal";
 
-/** A caller, such as a connection, that can resume the blobs of a call after its session is lost. */
+/** A caller, such as a connection, that can continue blob transfers after a session is lost. */
 export type BlobCaller = Pick<BaseCaller, "begin" | "resumption">;
 
-/** Counts the lost sessions of one transfer and decides whether to try again. */
+/** Counts the lost sessions of one blob transfer, and decides whether to try again. */
 export class TransferRetries {
   private readonly caller: BlobCaller;
   private readonly forMs: number;
@@ -18,21 +18,21 @@ export class TransferRetries {
     this.forMs = options.resumeForMs ?? caller.resumption?.forMs ?? 0;
   }
 
-  /** Called when there is a session again. */
+  /** Notes that a new session exists. */
   onMade(): void {
     this.unsuspend?.();
     this.unsuspend = undefined;
   }
 
-  /** Called when more bytes have arrived: the time limit starts again at the next loss. */
+  /** Notes that more bytes have arrived. The time limit starts again after the next lost session. */
   progressed(): void {
     this.failures = 0;
     this.lostAt = undefined;
   }
 
   /**
-   * Waits before the next attempt. Rejects with `thrown` as an `RpcError` if the error was not a lost session, or if
-   * the time limit has passed.
+   * Waits before the next attempt. Rejects with `thrown` as an `RpcError` if the error is not that of a lost session,
+   * or if the time limit has passed.
    */
   async waitForAttempt(thrown: unknown, options: CallOptions): Promise<void> {
     this.onMade();

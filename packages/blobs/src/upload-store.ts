@@ -1,52 +1,55 @@
-/** State of an upload in a store, besides its bytes. */
+/** State of an upload in a store, without its bytes. */
 export interface UploadInfo {
-  /** The blob field of the upload, as "service/method/field". */
+  /** Blob field that the upload is for, as "service/method/field". */
   readonly field: string;
-  /** The principal that owns the upload; empty if principals are not distinguished. */
+  /** Principal that owns the upload. Empty if the server does not distinguish principals. */
   readonly principal: string;
-  /** Length in bytes, if the sender has stated it. */
+  /** Length in bytes that the sender has stated. Undefined if unknown. */
   readonly length?: number | undefined;
-  /** The media type, as the sender states it (and `name` the file name); empty if it states none. */
+  /** Media type that the sender has stated (`name` is the stated file name). Empty if there is none. */
   readonly type: string;
   readonly name: string;
-  /** SHA-256 of the whole content, as the sender states it, in hexadecimal. */
+  /** SHA-256 of the whole content that the sender has stated, in hexadecimal. Undefined if there is none. */
   readonly sha256?: string | undefined;
-  /** True after the sender has sent the last byte. */
+  /** True if the sender has sent the last byte. */
   readonly isComplete: boolean;
 }
 
 /** One upload in a store. Its methods are never called concurrently. */
 export interface StoredUpload {
   readonly info: UploadInfo;
-  /** Returns the number of bytes stored. */
+  /** Returns the number of stored bytes. */
   size(): Promise<number>;
-  /** Writes bytes at position `at`, which is the current end. Rejects with an `RpcError` if there is no room. */
+  /**
+   * Writes bytes at the position `at`, which is the end of the stored bytes. Rejects with an `RpcError` if there is no
+   * room.
+   */
   write(bytes: Uint8Array, at: number): Promise<void>;
-  /** Resolves when what was written is as durable as the store makes it. */
+  /** Resolves when the written bytes are as durable as this store can make them. */
   sync(): Promise<void>;
-  /** Replaces the stored information. */
+  /** Replaces the stored state of the upload. */
   note(info: UploadInfo): Promise<void>;
-  /** Returns all bytes, from the first on. */
+  /** Returns all stored bytes. */
   read(): AsyncIterable<Uint8Array>;
   remove(): Promise<void>;
 }
 
-/** Stores the bytes of uploads over HTTP until the call that uses them arrives. */
+/** Stores the bytes of HTTP uploads until the call that uses them arrives. */
 export interface UploadStore {
-  /** Most bytes of one upload. Default: the limit of its field. */
+  /** Maximum size of one upload in bytes. Default: the limit of the upload's blob field. */
   readonly maxBytes?: number;
   /**
    * Creates an upload. The store calls `onRemoved` if it removes the upload to make room.
    *
-   * @param owner its principal, or else its client's address
+   * @param owner principal of the upload, or the address of its client if there is no principal
    */
   create(id: string, info: UploadInfo, onRemoved: () => void, owner: string): Promise<StoredUpload>;
-  /** Finds an upload that this process or another has created. */
+  /** Returns an upload that this or another process has created. Returns undefined if it does not exist. */
   find(id: string): Promise<StoredUpload | undefined>;
   /**
-   * Removes uploads that processes which have ended left behind.
+   * Removes uploads that were left by processes that have ended.
    *
-   * @param before uploads not changed since this time are removed; milliseconds since the epoch
+   * @param before time in milliseconds since the epoch; uploads that have not changed since then are removed
    */
   expire?(before: number): Promise<void>;
 }

@@ -23,26 +23,27 @@ export interface WebTransportConnectOptions
   extends Omit<ClientSessionOptions, "credentials" | "renewCredentials">,
     Omit<ReconnectingOptions, "limits"> {
   /**
-   * Credentials of this page over any transport: a token, or a function that returns one. The function is called for
-   * each session and before the token expires. They go in the session's greeting, and `authenticate` of the server gets
-   * them as `Peer.credentials`. Sessions that `session` makes do not send them. Default: none.
+   * Credentials of this page over any transport: a token, or a function that returns a token. The function is called
+   * for each session, and again before the token expires. The page sends the token at the start of the session, and the
+   * server's `authenticate` receives it as `Peer.credentials`. Sessions that the option `session` creates do not send
+   * credentials. Default: none.
    */
   readonly credentials?: Credentials;
   /**
-   * Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. Default: none, the browser's roots are
-   * trusted.
+   * SHA-256 hashes of the certificates to trust (W3C WebTransport §9.4). The server's certificate must be ECDSA P-256,
+   * valid now, and valid for at most 14 days in total. Default: none; the browser's root certificates are trusted.
    */
   readonly serverCertificateHashes?: readonly CertificateHash[];
   /**
-   * Runs the protocol over each transport. Default: `createClientSession`. A page that also serves calls, or
-   * compresses, passes `(transport) => createSession(transport, { … })`.
+   * Creates a session over each transport session. A page that also serves calls, or compresses messages, passes
+   * `(transport) => createSession(transport, { … })`. Default: `createClientSession`.
    */
   readonly session?: (transport: BrowserTransport) => Session<BrowserTransport>;
 }
 
 /**
- * Connects like `connect`, but only over WebTransport and for a page that only makes calls. Bundles are smaller because
- * they contain neither the fallback nor the code that serves calls.
+ * Connects like `connect`, but only over WebTransport, and for a page that only makes calls. The bundle is smaller,
+ * because it contains neither the fallback nor the code for serving calls.
  */
 export async function connectWebTransport(
   url: string | URL,
@@ -69,8 +70,8 @@ export async function connectWebTransport(
 }
 
 /**
- * Runs `open` with a signal that fires together with the given one, or after `timeoutMs`. Rejects with the signal's
- * reason in that case, and otherwise with a `TransportError` that states why WebTransport failed.
+ * Calls `open` with a signal that fires together with the given signal, or after `timeoutMs` milliseconds. Rejects with
+ * the signal's reason if the given signal fires, otherwise with a `TransportError` that states why WebTransport failed.
  */
 async function inTime<T>(
   open: (signal: AbortSignal) => Promise<T>,

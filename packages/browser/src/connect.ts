@@ -7,7 +7,9 @@ import { PageFallback } from "./page-fallback.js";
 import { type BrowserTransport, carriesCalls, type Reached } from "./transport.js";
 import { usualVia } from "./policy.js";
 
-/** Milliseconds for which the need of the fallback is remembered. */
+/**
+ * Default time in milliseconds for which new sessions use the fallback at once after the first transport has failed.
+ */
 const DEFAULT_REMEMBER_MS = 600_000;
 
 /** Options of `connect`. */
@@ -26,7 +28,7 @@ export interface AdvancedConnectOptions<Context = unknown>
 /**
  * Connects to `https://host:port/path`: over the browser's own WebTransport or, if that does not work, over a WebSocket
  * on the same host and port. A URL that begins with `wss://` or `ws://` always uses a WebSocket. Resolves when the
- * first session is ready, and creates another whenever one is lost, unless `reconnect` is false.
+ * first session is ready. Creates a new session whenever the current one is lost, unless `reconnect` is false.
  *
  * Rejects with a `TransportError` that describes the failure of each transport when `timeoutMs` is over, and with
  * `TypeError` for a URL of another scheme.
@@ -47,7 +49,7 @@ export async function connect<Context = unknown>(
   return reconnectingConnection(strategy, async (reached) => run(reached, named), named);
 }
 
-/** Options that a session for MessagePack calls alone does not support. */
+/** Names of options that require more code than a session that only makes MessagePack calls. */
 const NEED_MORE = [
   "routers",
   "loadShedder",
@@ -59,8 +61,9 @@ const NEED_MORE = [
 ] as const;
 
 /**
- * Runs the protocol over a transport. The code for a page that only makes MessagePack calls over WebTransport is loaded
- * already. Clients that carry calls by themselves become sessions, and request credentials themselves.
+ * Creates a session over a transport. The code for a page that only makes MessagePack calls over WebTransport is
+ * already loaded; other code is loaded when it is needed. A client that carries calls without a session is returned as
+ * a session.
  */
 async function run<Context>(
   reached: Reached,

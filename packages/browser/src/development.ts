@@ -56,7 +56,7 @@ const WEB_TRANSPORT_OPTIONS: OptionNames<WebTransportConnectOptions> = {
   via: true,
 };
 
-/** As `dial` of `index.ts`. Rejects with `TypeError` for an option that it does not know. */
+/** Same as `dial` in `index.ts`, but rejects with `TypeError` for an unknown option. */
 export async function dial<Context = unknown>(
   url: string | URL,
   options: DialOptions<Context> = {},
@@ -65,7 +65,7 @@ export async function dial<Context = unknown>(
   return dialUnchecked(url, options);
 }
 
-/** As `connect` of `index.ts`. Rejects with `TypeError` for an option that it does not know. */
+/** Same as `connect` in `index.ts`, but rejects with `TypeError` for an unknown option. */
 export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
@@ -74,7 +74,7 @@ export async function connect<Context = unknown>(
   return connectUnchecked(url, options);
 }
 
-/** As `connectWebTransport` of `index.ts`. Rejects with `TypeError` for an option that it does not know. */
+/** Same as `connectWebTransport` in `index.ts`, but rejects with `TypeError` for an unknown option. */
 export async function connectWebTransport(
   url: string | URL,
   options: WebTransportConnectOptions = {},

@@ -26,51 +26,51 @@ import { ifAllowed, usualVia } from "./policy.js";
 import { webSocketProvider } from "./web-socket.js";
 import { webTransportProvider } from "./web-transport.js";
 
-/** Milliseconds for which only WebTransport is tried. */
+/** Default time in milliseconds for which only WebTransport is tried before the fallback is tried as well. */
 const DEFAULT_FALLBACK_MS = 1500;
 
-/** Options of the fallback transport. */
+/** Options of the fallback, which `connect` and `dial` use if the first transport does not work. */
 export interface FallbackOptions {
-  /** The transport to fall back to. Default: a WebSocket. */
+  /** Transport that is used as the fallback. Default: a WebSocket. */
   readonly transport?: PageTransportProvider;
-  /** URL of the fallback. Default: for a WebSocket `wss:` with the same host, port and path. */
+  /** URL of the fallback. Default for a WebSocket: `wss:` with the same host, port and path. */
   readonly url?: string | URL;
   /**
-   * Carries calls if neither the first transport nor the fallback works, for example behind proxies that only forward
-   * requests. Either `httpTransport()` of `@quicrpc/http`, or a function that loads it on demand. The server cannot
-   * call the page over it, and it has no datagrams. It is not tried with the options `proof` and `metadata`, which
+   * Transport for calls if neither the first transport nor the fallback works, for example behind proxies that only
+   * forward HTTP requests: `httpTransport()` of `@quicrpc/http`, or a function that loads it. Over HTTP, the server
+   * cannot call the page, and there are no datagrams. HTTP is not tried with the options `proof` and `metadata`, which
    * require sessions. Default: none.
    */
   readonly http?: HttpProvider | (() => Promise<HttpProvider>);
-  /** URL for HTTP, to which names of services are appended. Default: the connection's own. */
+  /** URL for calls over HTTP, to which names of services are appended. Default: the connection's URL. */
   readonly httpUrl?: string | URL;
-  /** Milliseconds without an answer by one transport after which the next is tried as well. Default 1500. */
+  /** Milliseconds after which the next transport is tried as well, if a transport has not answered. Default 1500. */
   readonly afterMs?: number;
   /**
-   * When `connect` tries the first transport again while the fallback is in use: after about 5 s, then after twice as
-   * long each time, up to 5 minutes, and when the network is back. New calls use it once it has answered; calls in
-   * progress finish on the fallback. `false`: not before the fallback is lost. Default: `{ initialMs: 5000, maxMs:
-   * 300_000, factor: 2 }`.
+   * Pauses between attempts to return to the first transport while the fallback is in use. An attempt is also made when
+   * the network is available again. Once the first transport works, it is used for new calls; calls in progress finish
+   * over the fallback. `false`: no attempt until the session over the fallback is lost. Default: `{ initialMs: 5000,
+   * maxMs: 300_000, factor: 2 }`.
    */
   readonly retry?: Partial<Backoff> | false;
   /**
-   * Milliseconds for which `connect` uses the fallback at once, in this page and others of its origin. The time
-   * begins when the first transport did not answer in time, or opened sessions that carried nothing or were soon lost.
-   * Meanwhile the first transport is tried again in the background. Default 600,000. 0: nothing is remembered.
+   * Milliseconds for which `connect` uses the fallback at once, in all pages of this origin, after the first transport
+   * has failed: it did not answer in time, or its sessions carried no data or were soon lost. During this time the
+   * first transport is tried again in the background. 0 disables this. Default 600,000.
    */
   readonly rememberMs?: number;
 }
 
-/** Options for reaching the server from a page. */
+/** Options of a page for reaching its server. */
 export interface ReachOptions {
   /**
-   * Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. Default: none, the browser's roots are
-   * trusted.
+   * SHA-256 hashes of the certificates to trust (W3C WebTransport §9.4). The server's certificate must be ECDSA P-256,
+   * valid now, and valid for at most 14 days in total. Default: none; the browser's root certificates are trusted.
    */
   readonly serverCertificateHashes?: readonly CertificateHash[] | undefined;
   /**
-   * The WebSocket or other transport that is used if WebTransport is missing, refused or does not answer; `false` for
-   * none. Browsers support no certificate hashes for it: its certificate must be trusted by the browser itself.
+   * Options of the fallback, which is used if WebTransport is missing, refused or does not answer; `false` for none.
+   * Browsers support no certificate hashes for a WebSocket, so the browser itself must trust the server's certificate.
    * Default: a WebSocket.
    */
   readonly fallback?: FallbackOptions | false | undefined;
@@ -81,14 +81,14 @@ export interface DialOptions<Context = unknown>
   extends Pick<SessionOptions<Context>, "limits" | "onError" | "routers">,
     ReachOptions {
   /**
-   * Credentials of this page over any transport: a token, or a function that returns one. The function is called for
-   * each session and before the token expires. They go in the session's greeting, and `authenticate` of the server gets
-   * them as `Peer.credentials`. Default: none.
+   * Credentials of this page over any transport: a token, or a function that returns a token. The function is called
+   * for each session, and again before the token expires. The page sends the token at the start of the session, and the
+   * server's `authenticate` receives it as `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;
-  /** Milliseconds for all attempts together. Default 10,000. */
+  /** Timeout in milliseconds for all attempts together. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Aborting ends the attempt with the signal's reason. Default: none. */
+  /** Aborts the attempt. The promise then rejects with the signal's reason. Default: none. */
   readonly signal?: AbortSignal;
   /** Options that few pages set. Default: none. */
   readonly advanced?: AdvancedDialOptions<Context>;
@@ -96,12 +96,12 @@ export interface DialOptions<Context = unknown>
 
 /** Options of `dial` that few pages set. */
 export interface AdvancedDialOptions<Context = unknown> extends AdvancedSessionOptions<Context> {
-  /** The transport that is tried first. Default: the browser's own WebTransport. */
+  /** Transport that is tried first. Default: the browser's own WebTransport. */
   readonly transport?: PageTransportProvider | undefined;
 }
 
 /**
- * Creates one session as `connect` does, without reconnecting: for example for `createPool` of `@quicrpc/pool`.
+ * Creates one session like `connect`, but does not reconnect. Use it for example with `createPool` of `@quicrpc/pool`.
  * Rejects with a `TransportError` that describes the failure of each transport, and with `TypeError` for a URL of
  * another scheme.
  */
@@ -122,7 +122,7 @@ export async function dial<Context = unknown>(
   return session;
 }
 
-/** Returns the transports for `url`, the best first. */
+/** Returns the transports that can be tried for `url`, the preferred one first. */
 export function candidatesFor(
   url: string | URL,
   options: ReachOptions & Pick<AdvancedDialOptions, "transport"> & HttpSettings & OfSessions,

@@ -5,12 +5,12 @@ import type { HttpProvider, HttpSettings, OfSessions } from "./transport.js";
 
 const OVER_HTTP = { name: "HTTP", capabilities: {} } as const;
 
-/** Path of the request that checks whether the server is reachable. */
+/** Path of the HTTP request that checks whether the server can be reached. */
 const PING = "quicrpc.v1.Http/ping";
 
 /**
- * Creates a client that calls over HTTP, once the server has answered a ping there. The client is closed when the
- * signal fires. Rejects without sending anything if an option requires sessions.
+ * Creates a client that makes calls over HTTP, after the server has answered a test request. The client is closed when
+ * the signal fires. Rejects without a request if an option requires sessions.
  */
 export async function openHttp(
   url: URL,

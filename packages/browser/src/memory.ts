@@ -3,12 +3,12 @@ import type { FallbackMemory, Skipped } from "@quicrpc/core/internal";
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 interface Entry extends Skipped<string> {
-  /** Milliseconds since the epoch. */
+  /** Expiry of the entry, in milliseconds since the epoch. */
   readonly until: number;
 }
 
 const entries: Map<string, string> = new Map();
-/** Replaces the storage if there is none, as in workers, or if the page is not allowed to use it. */
+/** Replacement for the browser's storage, if there is none (as in workers) or the page must not use it. */
 const ofThisScope: Store = {
   getItem: (key) => entries.get(key) ?? null,
   setItem: (key, text) => void entries.set(key, text),
@@ -16,8 +16,9 @@ const ofThisScope: Store = {
 };
 
 /**
- * Remembers in this browser that the first transports to one server failed, which took a while to find out, so that the
- * next page or session uses the next one at once. The entry expires, and is removed when the first transport works.
+ * Stores in the browser that the first transports to a server have failed. The next page or session then uses the
+ * following transport at once, without waiting for the failure again. The entry expires after some time, and is removed
+ * when the first transport works.
  */
 export class Memory implements FallbackMemory<string> {
   readonly #key: string;
@@ -28,7 +29,9 @@ export class Memory implements FallbackMemory<string> {
     this.#rememberMs = rememberMs;
   }
 
-  /** Undefined if nothing is remembered, so that the first transport is tried first. */
+  /**
+   * Transports to skip, with the reason. Undefined if nothing is stored, so that the first transport is tried first.
+   */
   get skipped(): Skipped<string> | undefined {
     const { until, ...skipped } = parse(store().getItem(this.#key));
     const remainingMs = until - Date.now();

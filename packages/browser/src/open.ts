@@ -4,36 +4,45 @@ import { ForbiddenError } from "./policy.js";
 import { FORBIDDEN, unreached } from "./unreached.js";
 import type { TransportKind } from "./transport.js";
 
-/** One transport that may be tried. */
+/** A transport that can be tried. */
 export interface Candidate<T> {
   readonly kind: TransportKind;
-  /** Name for error messages. */
+  /** Name of the transport for error messages. */
   readonly name: string;
-  /** Whether it does not support the given options, and rejects with the reason when opened. Default false. */
+  /** True if the transport does not support the options. `open` then rejects with the reason. Default false. */
   readonly isRefused?: boolean;
-  /** Opens it. Rejects if that fails, or when the signal fires. A signal that fires later closes it. */
+  /**
+   * Opens the transport. Rejects if that fails, or when the signal fires. If the signal fires later, closes the
+   * transport.
+   */
   open(signal: AbortSignal): Promise<T>;
 }
 
-/** Options for reaching a server. */
+/** Options of `openFirst`. */
 export interface OpenOptions<T> {
-  /** The best first: each is tried when the earlier ones have failed or are late. */
+  /**
+   * Transports in order of preference. Each is tried when the earlier ones have failed or have not answered within
+   * `afterMs`.
+   */
   readonly candidates: readonly Candidate<T>[];
-  /** Milliseconds without an answer after which a candidate is late. */
+  /** Milliseconds without an answer after which the next transport is tried as well. */
   readonly afterMs: number;
-  /** Whether the first has worked before: its silence then says little about the network. Default false. */
+  /**
+   * True if the first transport has worked before. If it does not answer now, that says little about the network.
+   * Default false.
+   */
   readonly worked?: boolean;
-  /** URL for messages. */
+  /** URL of the server for error messages. */
   readonly url: string;
-  /** Milliseconds for all candidates together. */
+  /** Timeout in milliseconds for all transports together. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Opens the first candidate that is ready, and closes the others. A candidate that is late does not hold up the next
- * one: if UDP is blocked, a browser reports an error only after half a minute. Rejects with a `TransportError` that
- * describes the failure of each.
+ * Opens the first transport that is ready, and closes the others. A transport that does not answer does not delay the
+ * next one: if UDP is blocked, a browser reports an error only after half a minute. Rejects with a `TransportError`
+ * that describes the failure of each transport.
  */
 export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T, string>> {
   const { candidates, afterMs, worked = false, url, timeoutMs, signal } = options;

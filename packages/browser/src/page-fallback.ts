@@ -7,30 +7,42 @@ import { pingAnswered, NO_ANSWER } from "./page.js";
 import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
 import { reasonOf } from "./unreached.js";
 
-/** Milliseconds between checks whether a session over the first transport still works, in a visible page. */
+/**
+ * Milliseconds between checks whether a session over the first transport still works. Only while the page is visible.
+ */
 const WATCH_MS = 15_000;
-/** Number of consecutive sessions over the first transport, each lost within a minute, after which it counts as failing. */
+/**
+ * Number of consecutive sessions over the first transport that are lost within a minute each, after which that
+ * transport counts as failing.
+ */
 const MOST_LOSSES = 2;
 
 /** Options of a `PageFallback`. */
 export interface PageFallbackOptions extends Pick<OpenOptions<Reached>, "url" | "candidates" | "afterMs"> {
-  /** Pauses between attempts to return to a better transport; `false`: a transport in use is kept as long as its session lasts. */
+  /**
+   * Pauses between attempts to return to a preferred transport. `false`: the transport in use is kept for as long as
+   * its session lasts.
+   */
   readonly retry?: Partial<Backoff> | false | undefined;
-  /** Knowledge from earlier connections to the server. */
+  /** Stored failures of earlier connections to the server. */
   readonly memory: Memory;
 }
 
 /**
- * Chooses the transport of each session of a page, the best one that works at the time, and returns to a better one once a session over it has
- * answered. A session over the first transport that carries nothing is closed, and the next uses the fallback.
+ * Selects the transport of each session of a page: the most preferred one that works. Returns to a more preferred
+ * transport once a session over it has answered. Closes a session over the first transport that carries no data, and
+ * uses the fallback for the next session.
  */
 export class PageFallback implements ConnectStrategy {
   inUse: TransportInUse | undefined = undefined;
   readonly #options: PageFallbackOptions;
   readonly #fallback: Fallback<string>;
-  /** Index of the transport in use. */
+  /** Index of the transport in use, in the order of preference. */
   #index = 0;
-  /** Whether a session over the first transport has answered: its silence then says little about the network. */
+  /**
+   * True if a session over the first transport has answered. If it does not answer later, that says little about the
+   * network.
+   */
   #hasWorked = false;
   /** Number of consecutive sessions over the first transport that were soon lost. */
   #losses = 0;
@@ -95,7 +107,7 @@ export class PageFallback implements ConnectStrategy {
   }
 
   /**
-   * Closes a session over the first transport that carries no data, or stops doing so: the next session uses the
+   * Closes a session over the first transport if it carries no data, or stops doing so. The next session uses the
    * fallback.
    */
   async #prove(session: Session<BrowserTransport>, signal: AbortSignal): Promise<never> {
@@ -114,7 +126,10 @@ export class PageFallback implements ConnectStrategy {
     throw NOTHING_BETTER;
   }
 
-  /** Called when a session over the first transport has answered. Its end decides which transport the next one uses. */
+  /**
+   * Notes that a session over the first transport has answered. How long that session lasts decides which transport the
+   * next session uses.
+   */
   async #noteAnswer(session: Session<BrowserTransport>): Promise<void> {
     this.#hasWorked = true;
     const hasLasted = await this.#fallback.noteAnswer(session);
@@ -132,7 +147,9 @@ export class PageFallback implements ConnectStrategy {
   }
 }
 
-/** Opens a session and checks that it carries bytes both ways: some networks let only a handshake through. */
+/**
+ * Opens a session and checks that it carries data in both directions, because some networks permit only the handshake.
+ */
 function answeringSession(candidate: Candidate<Reached>, run: RunTransport): Candidate<Session<BrowserTransport>> {
   return {
     ...candidate,

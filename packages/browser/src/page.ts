@@ -1,25 +1,34 @@
 import type { Connection, Session } from "@quicrpc/core";
 import type { BrowserTransport } from "./transport.js";
 
-/** Milliseconds within which the peer must answer when the network or the page comes back. */
+/**
+ * Milliseconds within which the peer must answer a ping after the network is available again or the page is shown
+ * again.
+ */
 const ANSWER_MS = 3000;
-/** Code that closes a session without an answer; not a code of the protocol. */
+/** Close code for a session whose peer does not answer. The code is not part of the protocol. */
 export const NO_ANSWER = 1;
 
-/** A connection that follows the page's events, and whose transports can be closed at once. */
+/** A connection that reacts to events of the page, and whose transports can be closed at once. */
 type WatchedConnection = Connection<Session<BrowserTransport>>;
 
-/** The used part of a window's or a worker's global scope. React Native's has no events. */
+/**
+ * The members of a window's or worker's global scope that are used. They are missing in React Native, which has no such
+ * events.
+ */
 export type Scope = Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
 
 /**
- * Handles the events of a connection's page: a session that the network or sleep has cut off is noticed at once rather
- * than after half a minute, the next attempt starts at once when it is likely to succeed, and a page that is left
- * closes its session, so that the server is notified. Workers do not receive some of these events.
+ * Handles the events of a connection's page. It notices at once that a session was cut off by the network or by sleep,
+ * instead of after half a minute. It starts the next attempt at once when that attempt is likely to succeed. It closes
+ * the session when the user leaves the page, so that the server is notified. Workers do not receive some of these
+ * events.
  */
 export class PageLifecycle {
   readonly #scope: Scope;
-  /** Resolves when the page returns from the browser's back/forward cache. */
+  /**
+   * Resolves when the page returns from the browser's back/forward cache. Undefined if the page is not in the cache.
+   */
   #restored: Promise<void> | undefined = undefined;
   #onBack: () => void = () => {};
 
@@ -27,12 +36,15 @@ export class PageLifecycle {
     this.#scope = scope;
   }
 
-  /** Resolves when the page is present: at once, unless it was left. */
+  /** Resolves when the page is not in the back/forward cache. This is at once in most cases. */
   async present(): Promise<void> {
     await this.#restored;
   }
 
-  /** Follows the connection until it is closed. `onNetwork` is called when there is a network again. */
+  /**
+   * Makes the connection react to the page's events until it is closed. Calls `onNetwork` when the network is available
+   * again.
+   */
   watch(connection: WatchedConnection, onNetwork: () => void): void {
     const check = (): void => void this.#check(connection);
     const listeners: Record<string, () => void> = {
@@ -62,8 +74,9 @@ export class PageLifecycle {
   }
 
   /**
-   * Called when the page is left. The browser may cache it and restore it later: until then nothing is dialled, since
-   * browsers do not cache a page with a session.
+   * Closes the connection's session because the user leaves the page. The browser may store the page in its
+   * back/forward cache and restore it later. No session is created until then, because browsers do not cache a page
+   * with a session.
    */
   #closeForCache(connection: WatchedConnection): void {
     this.#restored ??= new Promise((resolve) => {
@@ -82,8 +95,8 @@ export class PageLifecycle {
 }
 
 /**
- * Returns whether the peer answers a ping in time; closes the session if not. Returns undefined for a session that has
- * ended by itself.
+ * Pings the peer of a session. Returns true if it answers in time. Otherwise closes the session and returns false.
+ * Returns undefined if the session has already ended.
  */
 export async function pingAnswered(session: Session, event: string): Promise<boolean | undefined> {
   let silent = false;

@@ -1,17 +1,20 @@
 import type { SessionOptions } from "@quicrpc/core";
 
-/** A failure caused by the page's Content Security Policy: retrying in this page is pointless. */
+/** Error for a transport that the page's Content Security Policy forbids. A retry in the same page cannot succeed. */
 export class ForbiddenError extends Error {}
 
-/** URLs that the page's policy has forbidden. A page's policies never become less strict. */
+/**
+ * URLs that the page's Content Security Policy forbids. They are never removed, because the policies of a page never
+ * become less strict.
+ */
 const forbidden: Set<string> = new Set();
-/** Maximum milliseconds between the failure and the event. */
+/** Maximum time in milliseconds between the failure of a transport and the event that states its reason. */
 const LATE_MS = 1000;
 
 /**
- * Opens a transport to `url` with `open`. Rejects with a `ForbiddenError` if the page's policy forbids it: browsers
- * report for a transport only that it failed, or nothing at all, and give the reason in an event (CSP 3 §5.4). If the
- * event follows the failure, the next attempt fails with it.
+ * Opens a transport to `url` with `open`. Rejects with a `ForbiddenError` if the page's Content Security Policy forbids
+ * it. Browsers report only that a transport has failed, or nothing at all; the reason is in an event (CSP 3 §5.4). If
+ * the event arrives after the failure, the next attempt rejects with it.
  */
 export function ifAllowed<T>(url: URL, open: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -33,8 +36,8 @@ export function ifAllowed<T>(url: URL, open: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Returns the default transport of calls in this browser. In Firefox all calls share lanes: its streams do not report
- * `cancel` to the peer, and lose received data when the peer stops reading from them.
+ * Returns the default of the option `via` for this browser. In Firefox all calls share lanes, because Firefox does not
+ * report the `cancel` of a stream to the peer, and loses received data when the peer stops reading.
  */
 export function usualVia(): Pick<SessionOptions, "via"> {
   return globalThis.navigator?.userAgent?.includes("Firefox/") ? { via: "lane" } : {};

@@ -1,13 +1,13 @@
 import { TransportError } from "@quicrpc/core";
 
-/** How a page did not reach its server; docs/error-codes.md lists the codes. */
+/** Error codes for a page that could not reach its server. The codes are listed in docs/error-codes.md. */
 interface UnreachedCodes {
-  /** In a page: nothing answered in time. */
+  /** In a page: the server did not answer in time over any transport. */
   readonly ETIMEDOUT: "page";
   /**
-   * In a page: every transport failed. The message says how.
+   * In a page: every transport failed. The message states how.
    *
-   * Is the server running, is its certificate trusted, do its `allowedOrigins` have this page?
+   * Is the server running, is its certificate trusted, do its `allowedOrigins` contain this page's origin?
    */
   readonly ERR_UNREACHABLE: "page";
   /**
@@ -25,7 +25,7 @@ export const FORBIDDEN = "ERR_FORBIDDEN";
 const HINT =
   "a page is told little more, and its console may be: is the server running, is its certificate trusted, do its allowedOrigins have this page?";
 
-/** Creates the error of a failed connection attempt, with the failure of each transport. */
+/** Creates the error of a failed connection attempt. It contains the failure of each transport. */
 export function unreached(
   url: string,
   code: UnreachedCode,
@@ -37,7 +37,7 @@ export function unreached(
   return new TransportError({ code, url, message, hint, cause });
 }
 
-/** Returns the message of such an error for a caller that knows the URL. */
+/** Returns the message of an error of `unreached` without the URL, for a caller that knows the URL. */
 export function reasonOf({ message }: Error, url: string): string {
   return message.startsWith(prefix(url)) ? message.slice(prefix(url).length) : message;
 }

@@ -1,7 +1,7 @@
 import { WEBSOCKET_PROTOCOL } from "@quicrpc/core/transport";
 import type { PageTransportProvider } from "./transport.js";
 
-/** The platform's own WebSocket; the code for its sessions is loaded on first use. */
+/** Transport over the browser's own WebSocket. The code for its sessions is loaded on first use. */
 export const webSocketProvider: PageTransportProvider = {
   kind: "websocket",
   name: "WebSocket",

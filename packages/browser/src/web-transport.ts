@@ -1,10 +1,10 @@
 import { WEBSOCKET_PROTOCOL, whenTransportReady } from "@quicrpc/core/transport";
 import type { PageTransportProvider } from "./transport.js";
 
-/** The name is the same over WebTransport. */
+/** Subprotocol that is negotiated in WebTransport. It has the same name as for WebSocket. */
 const PROTOCOL = WEBSOCKET_PROTOCOL;
 
-/** The platform's own WebTransport. */
+/** Transport over the browser's own WebTransport. */
 export const webTransportProvider: PageTransportProvider = {
   kind: "webtransport",
   name: "WebTransport",

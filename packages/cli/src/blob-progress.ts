@@ -1,16 +1,16 @@
 import { sanitizeForLog } from "@quicrpc/core";
 
-/** Milliseconds between two updates. */
+/** Milliseconds between two updates of the progress display. */
 const EVERY_MS = 100;
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
-/** Output that shows progress. */
+/** Output stream that shows the progress. */
 interface TerminalOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** Shows the progress of blobs on one line of a terminal. Prints nothing elsewhere. */
+/** Shows the progress of blob transfers on one line of a terminal. Prints nothing if the output is not a terminal. */
 export class BlobProgress {
   private readonly out: TerminalOutput;
   private readonly now: () => number;
@@ -23,7 +23,7 @@ export class BlobProgress {
     this.now = now;
   }
 
-  /** Reports the number of bytes transferred so far, and the length if it is known. */
+  /** Reports the number of bytes of a blob transferred so far, and its length in bytes if that is known. */
   moved(name: string, bytes: number, length: number | undefined): void {
     if (this.out.isTTY !== true) return;
     const now = this.now();
@@ -37,7 +37,7 @@ export class BlobProgress {
     this.show(`${sanitizeForLog(name)}: ${sizeOf(bytes)}${total}${rate}`);
   }
 
-  /** Ends the current line. */
+  /** Ends the progress line, so that further output starts on a new line. */
   end(): void {
     if (this.line !== "") this.out.write("\n");
     this.line = "";
@@ -51,7 +51,7 @@ export class BlobProgress {
   }
 }
 
-/** Formats a number of bytes for people. */
+/** Formats a number of bytes for people, for example with the unit MB. */
 export function sizeOf(bytes: number): string {
   let value = bytes;
   let unit = 0;

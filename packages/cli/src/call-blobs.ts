@@ -12,29 +12,29 @@ import { printJson, printNotice } from "./target.js";
 type Caller = Pick<Session, "start">;
 type Message = Readonly<Record<string, unknown>>;
 
-/** A call of a method whose messages have blobs. */
+/** A call on the command line of a method whose messages have blobs. */
 interface BlobCall {
   readonly session: Session;
-  /** Creates another session after the first is lost. */
+  /** Creates another session to the same server after the first session is lost. */
   readonly dialAnew: () => Promise<Session>;
   readonly intercepted: (caller: Session | Connection) => Caller;
   readonly remote: Pick<RemoteMethod, "method" | "toOutput">;
-  /** Input of the call. Fields that are blobs name their source: "@file", or "@-" for stdin. */
+  /** Input of the call as JSON. Blob fields contain the source of their bytes: "@file", or "@-" for stdin. */
   readonly input: unknown;
   readonly options: CallOptions;
-  /** Destinations of the answer's blobs: a folder, a file, `field=file`, or `-` for stdout. */
+  /** Destinations of the blobs in the response: a folder, a file, `field=file`, or `-` for stdout. */
   readonly destinations: readonly string[];
-  /** Id that an earlier run printed, to continue its upload. */
+  /** Upload id that an earlier run printed. The call continues that upload. */
   readonly uploadId: string | undefined;
   /** Cancels the call. */
   readonly signal: AbortSignal;
-  /** Whether notices next to the answer are JSON too. */
+  /** If true, notices printed next to the response are JSON as well. */
   readonly json: boolean;
 }
 
 /**
- * Makes a call with blobs: sends files, writes the answer's blobs to files, and prints the answer. The signal cancels
- * it, and keeps what a later run can continue. Rejects with `RpcError`.
+ * Makes a call with blobs: sends files, writes the blobs of the response to files, and prints the response. If the
+ * signal cancels the call, keeps the data with which a later run can continue. Rejects with `RpcError`.
  */
 export async function callBlobs(call: BlobCall): Promise<void> {
   const { session, dialAnew, intercepted, options, destinations, signal, json } = call;
@@ -67,7 +67,7 @@ export async function callBlobs(call: BlobCall): Promise<void> {
   }
 }
 
-/** The blobs that a call sends. */
+/** Blobs that a call sends from files or stdin. */
 class Uploads {
   private readonly fields: NonNullable<BlobFields["input"]>;
   private readonly upload: string | undefined;
@@ -83,7 +83,7 @@ class Uploads {
     this.json = json;
   }
 
-  /** Returns `input` with the blobs that its fields name. */
+  /** Returns a copy of `input` in which the files replace the names in the blob fields. */
   async withBlobs(input: unknown): Promise<unknown> {
     if (typeof input !== "object" || input === null) return input;
     const completed: Record<string, unknown> = { ...input };
@@ -104,7 +104,7 @@ class Uploads {
     this.ids.clear();
   }
 
-  /** Prints how to continue an interrupted upload. */
+  /** Prints the command that continues an interrupted upload. */
   advise(): void {
     const [id, ...more] = this.ids.values();
     if (!this.moved || id === undefined || more.length > 0) return;
@@ -122,7 +122,7 @@ class Uploads {
   }
 }
 
-/** Opens the file that a field names as "@file". Rejects with `RpcError`. */
+/** Opens the file that a blob field names as "@file". Rejects with `RpcError` if that is not possible. */
 export async function blobOfFile(field: string, value: unknown, options: FileBlobOptions = {}): Promise<DescribedBlob> {
   if (typeof value !== "string" || !value.startsWith("@"))
     throw new RpcError("invalid_argument", `${field} is a blob: pass "@file", or "@-" for stdin`);
@@ -134,7 +134,7 @@ export async function blobOfFile(field: string, value: unknown, options: FileBlo
   }
 }
 
-/** Destination of each blob of an answer, and a folder for those without one. */
+/** Destination of each blob in a response, and a folder for blobs without a destination of their own. */
 interface Targets {
   readonly files: ReadonlyMap<string, string>;
   readonly folder: string | undefined;
@@ -159,7 +159,7 @@ function targetsOf(destinations: readonly string[], fields: NonNullable<BlobFiel
   return { files, folder };
 }
 
-/** Writes an answer's blobs, then prints the answer with their paths. */
+/** Writes the blobs of a response to their destinations, and then prints the response with their paths. */
 async function takeAnswer(
   output: unknown,
   fields: NonNullable<BlobFields["output"]>,
@@ -201,8 +201,8 @@ async function takeAnswer(
 }
 
 /**
- * Returns a safe file name derived from the sender's name, which may be anything: it contains no path, does not begin
- * with a dot, and has no control characters.
+ * Returns a safe file name derived from the name that the sender gave. The result contains no path and no control
+ * characters, and does not begin with a dot.
  */
 function fileNameOf(senderName: string, otherwise: string): string {
   const name = basename(senderName.replaceAll("\\", "/"))

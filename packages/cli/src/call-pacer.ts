@@ -1,11 +1,14 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 
 /**
- * Remaining milliseconds that are waited for with turns of the event loop, because timers are about a millisecond late.
+ * Remaining milliseconds that are waited for with turns of the event loop instead of a timer, because timers fire about
+ * one millisecond late.
  */
 const TIMER_MS = 2;
 
-/** Evenly spaced start times of calls. A caller that is late learns when its call should have started. */
+/**
+ * Schedules the starts of calls at equal intervals. A caller that is late receives the time at which its call was due.
+ */
 export class CallPacer {
   private readonly intervalMs: number;
   private readonly now: () => number;
@@ -20,14 +23,16 @@ export class CallPacer {
     this.dueMs = now();
   }
 
-  /** Resolves when a call is due, with its due time. Callers are served in order. */
+  /**
+   * Waits for the next start. Resolves with the time at which the call was due. Waiting callers are served in order.
+   */
   next(): Promise<number> {
     const dueAt = new Promise<number>((resolve) => this.waiting.push(resolve));
     if (!this.running) void this.run();
     return dueAt;
   }
 
-  /** Resolves all waiting callers at once: no more calls are made. */
+  /** Resolves all waiting callers at once, because no more calls are made. */
   end(): void {
     this.isOver = true;
   }
@@ -40,7 +45,7 @@ export class CallPacer {
         this.waiting.shift()?.(this.dueMs);
         this.dueMs += this.intervalMs;
       } else if (remainingMs > TIMER_MS) {
-        // The end may be reached in the meantime; it is noticed within a tenth of a second.
+        // The run may end meanwhile, which is noticed within a tenth of a second.
         await setTimeout(Math.min(remainingMs - TIMER_MS, 100));
       } else {
         await setImmediate();

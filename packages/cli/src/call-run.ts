@@ -6,7 +6,9 @@ import type { RemoteMethod } from "./find-method.js";
 import type { InputArguments } from "./input-arguments.js";
 import { jsonText } from "./target.js";
 
-/** Destination of a call's answer: stdout, or a file, which keeps its content until the answer arrives. */
+/**
+ * Destination of a call's response: stdout, or a file. An existing file keeps its content until the response arrives.
+ */
 export class Output {
   private readonly file: FileHandle | undefined;
   private began = false;
@@ -16,8 +18,8 @@ export class Output {
   }
 
   /**
-   * Opens a file, or stdout if none is named. Rejects with `RpcError` before the call is made if the file cannot be
-   * written.
+   * Opens the file `destination`, or stdout if it is undefined. Rejects with `RpcError` if the file cannot be written,
+   * so that no call is made in that case.
    */
   static async to(destination: string | undefined): Promise<Output> {
     if (destination === undefined || destination === "-") return new Output(undefined);
@@ -48,7 +50,7 @@ export class Output {
   }
 }
 
-/** Makes one call with its input and output. */
+/** One call of the `call` command, with its input and output. */
 export class CallRun {
   private readonly caller: Pick<Session, "start">;
   private readonly remote: RemoteMethod;
@@ -65,7 +67,7 @@ export class CallRun {
   async run(input: InputArguments): Promise<void> {
     const { caller, remote, options } = this;
     const { method } = remote;
-    // The kind was given by the peer: the descriptor was made for it.
+    // The server has stated the method's kind, and the descriptor was created for this kind.
     switch (method.kind) {
       case "unary":
         return this.print(await caller.start(method, input.message(remote), options));
@@ -95,12 +97,12 @@ export class CallRun {
     await this.out.write(method.output === bytesCodec ? (value as Uint8Array) : `${jsonText(toOutput(value))}\n`);
   }
 
-  /** Returns the items that the caller streams: the given ones, or those on stdin. */
+  /** Returns the items of the caller's stream: those on the command line, otherwise those read from stdin. */
   private items(input: InputArguments): AsyncIterable<unknown> | Iterable<unknown> {
     return input.items(this.remote) ?? this.stdin();
   }
 
-  /** Reads items from stdin: lines of JSON, or bytes as they arrive. */
+  /** Reads the items of a stream from stdin: one JSON value on each line, or bytes as they arrive. */
   private async *stdin(): AsyncGenerator {
     if (this.remote.method.input === bytesCodec) {
       yield* process.stdin as AsyncIterable<Uint8Array>;
@@ -124,7 +126,7 @@ export class CallRun {
   }
 }
 
-/** Sends items and ends the input. The call itself reports failures on the way. */
+/** Sends items to a call and ends its input. Failures are ignored, because the call itself reports them. */
 export async function sendAll(
   items: AsyncIterable<unknown> | Iterable<unknown>,
   writable: WritableStream<unknown>,

@@ -6,22 +6,22 @@ import { type CallPart, type CallPartName, callParts, type ServedTimings } from 
 import { colorsFor } from "./report.js";
 import { jsonText } from "./target.js";
 
-/** One line of a waterfall, in milliseconds since the start of a call. */
+/** One bar of the chart of a call's timings. Times are in milliseconds since the start of the call. */
 export interface Bar {
   readonly name: string;
   readonly from: number;
-  /** Duration, or undefined if it is not known. */
+  /** Duration in milliseconds, or undefined if it is not known. */
   readonly ms: number | undefined;
 }
 
-/** Length of the longest bar in characters. */
+/** Length of the longest bar, in characters. */
 const WIDTH = 40;
-/** Milliseconds that the server gets to report its measurements and to answer a ping. */
+/** Milliseconds to wait for the server's timings of a call, and for its answer to a ping. */
 const ASK_MS = 1000;
 
-/** Prints details of a call on stderr: metadata as it arrives, and finally how long each part took. */
+/** Prints details of a call on stderr: metadata when it arrives, and at the end how long each part of the call took. */
 export class CallTrace {
-  /** Name under which the server keeps the timings of the call, or undefined if it keeps none. */
+  /** Name under which the server stores the timings of the call. Undefined if the server stores none. */
   readonly callName: string | undefined;
   private readonly session: Session;
   private readonly url: string;
@@ -31,7 +31,7 @@ export class CallTrace {
   private readonly received: Record<string, [string, string][]> = {};
   private readonly colors = colorsFor(process.stderr, process.env);
 
-  /** @param timingsOf the server's method that returns its measurements, or undefined */
+  /** @param timingsOf method of the server that returns the timings of a call, or undefined if it has none */
   constructor(url: string, session: Session, timingsOf: AnyMethod | undefined, json: boolean) {
     this.url = url;
     this.session = session;
@@ -41,7 +41,7 @@ export class CallTrace {
     if (!json) this.line(this.colors.dim(`calls ${sanitizeForLog(url)}`));
   }
 
-  /** Prints metadata that has arrived. */
+  /** Prints metadata or trailers of the response when they arrive. */
   note(kind: "metadata" | "trailers", fields: Metadata): void {
     const entries = Array.from(fields, ([key, value]): [string, string] => [
       key,
@@ -52,12 +52,12 @@ export class CallTrace {
     for (const [key, value] of entries) this.line(this.colors.dim(`${kind} ${sanitizeForLog(`${key}: ${value}`)}`));
   }
 
-  /** Records how long each part of an attempt took. */
+  /** Records how long each part of one attempt of the call took. */
   timings(timings: CallTimings): void {
     this.attempts.push(timings);
   }
 
-  /** Asks the server for its measurements and prints everything. Never rejects. */
+  /** Requests the timings from the server and prints all of them. Never rejects. */
   async end(): Promise<void> {
     const serverTimings = await this.fetchServerTimings();
     const stats = await this.stats();
@@ -125,7 +125,7 @@ const LABELS: Readonly<Record<CallPartName, string>> = {
   items: "items",
 };
 
-/** Returns the bars of a call's parts, in order. */
+/** Returns the bars for the parts of a call, in order of time. */
 function barsOf(parts: readonly CallPart[], uploadBytes: number | undefined): Bar[] {
   return parts.map(({ name, fromMs, ms }) => {
     const label = LABELS[name];
@@ -133,7 +133,7 @@ function barsOf(parts: readonly CallPart[], uploadBytes: number | undefined): Ba
   });
 }
 
-/** Draws bars below each other. */
+/** Draws bars as lines of text, one below another. */
 export function waterfall(bars: readonly Bar[], totalMs: number): string[] {
   const scale = totalMs > 0 ? WIDTH / totalMs : 0;
   const width = Math.max("total".length, ...bars.map(({ name }) => name.length));

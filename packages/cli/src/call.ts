@@ -27,7 +27,7 @@ import {
   withTarget,
 } from "./target.js";
 
-/** A metadata entry. */
+/** Name and value of a metadata field. */
 type Field = readonly [name: string, value: string | Uint8Array];
 
 interface CallCommandOptions extends TargetOptions {
@@ -135,7 +135,7 @@ ${TARGET_HELP}`,
               });
             }
           } finally {
-            // Standard input that is no longer read must not keep the process alive.
+            // If standard input is no longer read, it must not keep the process running.
             process.stdin.destroy();
             await trace?.end();
           }

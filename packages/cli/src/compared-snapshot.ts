@@ -3,9 +3,9 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseSnapshot, type SchemaSnapshot, SNAPSHOT_FILE } from "@quicrpc/codegen";
 
-/** The version to compare with cannot be read. The message is for the user. */
+/** Error of `readAgainst`: the earlier version to compare with cannot be read. The message is written for the user. */
 export class SnapshotError extends Error {
-  /** Remedy for the user. */
+  /** Remedy to show to the user. Undefined if there is none. */
   readonly help: string | undefined;
 
   constructor(message: string, help?: string) {
@@ -39,7 +39,7 @@ export function readAgainst(reference: string, cwd: string, lockFile: string): S
   return parse(text, `${reference}:${SNAPSHOT_FILE}`);
 }
 
-/** Returns the snapshot file that belongs to a directory or a lock file. */
+/** Returns the path of the snapshot file that belongs to a directory or a lock file. */
 function snapshotAt(path: string): string {
   if (statSync(path).isDirectory()) return join(path, SNAPSHOT_FILE);
   return basename(path).endsWith(".lock.json") ? join(dirname(path), SNAPSHOT_FILE) : path;

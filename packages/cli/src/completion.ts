@@ -5,7 +5,9 @@ import { Command } from "commander";
 import { listServices } from "./described-services.js";
 import { dialTarget, type TargetOptions, withTrust } from "./target.js";
 
-/** Arguments that complete to something that the server in the first argument serves. */
+/**
+ * Command arguments that are completed with names of services or methods of the server in the command's first argument.
+ */
 const OF_SERVER: readonly (readonly [command: string, argument: string, names: "services" | "methods" | "both"])[] = [
   ["call", "method", "methods"],
   ["load", "method", "methods"],
@@ -13,13 +15,17 @@ const OF_SERVER: readonly (readonly [command: string, argument: string, names: "
   ["ls", "service", "services"],
   ["health", "service", "services"],
 ];
-/** Milliseconds that a server gets to list its services during a completion. */
+/** Milliseconds that a server has to list its services while the shell completes a command. */
 const PATIENCE_MS = 1500;
 
-/** Adds `completion <shell>`. `words` is the line to complete; the server that it names is asked for its services. */
+/**
+ * Adds the command `completion <shell>`. `words` is the command line to complete. If it contains a server's URL, that
+ * server is asked for its services.
+ */
 export async function addCompletion(program: Command, words: readonly string[]): Promise<void> {
   const root = tab(program, { completionCommandName: "completion" });
-  // Not tab's script for bash: it requires a further package, and evaluates the typed text.
+  // The script of the package `tab` for bash is not used, because it requires another package and evaluates the typed
+  // text.
   program.commands
     .find((command) => command.name() === "completion")
     ?.action((shell: string) => {
@@ -49,7 +55,7 @@ function complete(root: RootCommand, command: string, argument: string, names: r
   };
 }
 
-/** Asks the server in the command line for its services, with the trust options of the line. */
+/** Lists the services of the server in a command line, using the options for trust and credentials in that line. */
 async function servicesOf(url: string, words: readonly string[]): Promise<readonly ServiceDescription[]> {
   const line = withTrust(new Command())
     .exitOverride()
@@ -66,8 +72,8 @@ async function servicesOf(url: string, words: readonly string[]): Promise<readon
 }
 
 /**
- * Completion script for bash 3.2 and later. It splits the line itself, because bash also splits words at colons, which
- * URLs contain. It never evaluates typed text.
+ * Completion script for bash 3.2 and later. The script splits the line itself, because bash splits words at colons,
+ * which URLs contain. The script never evaluates text that the user has typed.
  */
 const BASH_COMPLETION = `# bash completion for quicrpc
 

@@ -3,13 +3,13 @@ import { RpcError } from "@quicrpc/core";
 import { branchesOf, isObject, isOfType, type JsonSchema, markOf, memberOf } from "@quicrpc/services/json-schema";
 import { InvalidArgumentError } from "commander";
 
-/** A field of a message as typed: `address.city=Oslo`. */
+/** A field of a message on the command line, such as `address.city=Oslo`. */
 export interface DataField {
   readonly path: readonly string[];
   readonly text: string;
 }
 
-/** Parses an argument `name=value`. */
+/** Parses a command-line argument of the form `name=value`. */
 export function parseDataField(argument: string, before: readonly DataField[] = []): readonly DataField[] {
   const at = argument.indexOf("=");
   const path = argument.slice(0, Math.max(at, 0)).split(".");
@@ -18,9 +18,9 @@ export function parseDataField(argument: string, before: readonly DataField[] = 
 }
 
 /**
- * Adds fields to `json`, an object or undefined. The schema determines how a value is read: as text for types written
- * as text, such as dates; as the content of `@file`, in base64 for bytes; otherwise as JSON. A list field gets one
- * element for each occurrence. Throws `RpcError`.
+ * Adds fields to `json`, which is an object or undefined. The schema determines how a value is read: as text for types
+ * that are written as text, such as dates; as the content of `@file` in base64 for bytes; otherwise as JSON. A field
+ * that is a list receives one element for each occurrence. Throws `RpcError` for a field that does not fit the schema.
  */
 export function withDataFields(json: unknown, fields: readonly DataField[], schema: JsonSchema | undefined): unknown {
   const message = json === undefined ? {} : structuredClone(json);
@@ -69,7 +69,7 @@ function contentsOf(file: string, asBase64: boolean): string {
   }
 }
 
-/** Returns true if a schema's values are typed as plain text, including types that JSON writes as text. */
+/** Returns true if values of a schema are typed as plain text: strings, and types that JSON writes as strings. */
 function isText(schema: JsonSchema): boolean {
   const { type } = schema;
   const mark = markOf(schema);
@@ -90,14 +90,14 @@ function isJson(text: string, isValid: (value: unknown) => boolean): boolean {
   }
 }
 
-/** Returns the schema of a member, or undefined if it is not known. */
+/** Returns the schema of an object's member, or undefined if it is not known. */
 function partOf(schema: JsonSchema | undefined, key: string, root: JsonSchema | undefined): JsonSchema | undefined {
   return branchesIn(schema, root)
     .map((branch) => memberOf(branch, key))
     .find(isObject);
 }
 
-/** Returns the schema of a list's items, or undefined if it is not a list or has fixed items. */
+/** Returns the schema of a list's items. Returns undefined if the schema is not a list, or is a tuple. */
 function listItemOf(schema: JsonSchema | undefined, root: JsonSchema | undefined): JsonSchema | undefined {
   const list = branchesIn(schema, root).find(({ type, items }) => type === "array" && isObject(items));
   return list === undefined || markOf(list) === "map" ? undefined : (list["items"] as JsonSchema);
@@ -107,7 +107,7 @@ function branchesIn(schema: JsonSchema | undefined, root: JsonSchema | undefined
   return schema === undefined ? [] : branchesOf(schema, root ?? {});
 }
 
-/** Sets a member. Names come from the user: `__proto__` is an ordinary name. */
+/** Sets a member of an object. The user chooses the name, so `__proto__` is treated as an ordinary name. */
 function setMember(holder: object, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -84,7 +84,7 @@ function methodText(method: Described["methods"][number], colors: Colors): strin
   return `${comment}  ${colors.bold(sanitizeForLog(name))}(${input}): ${output || "nothing"}${colors.dim(rulesOf(method))}\n${thrown.join("")}`;
 }
 
-/** Lists properties of a method that callers may rely on. */
+/** Returns the guarantees of a method that its callers may rely on, as text. */
 function rulesOf({ idempotent, readOnly, once, resumable }: MethodDescription): string {
   const rules = [
     ...(readOnly === true ? ["read-only"] : idempotent ? ["idempotent"] : []),
@@ -100,7 +100,7 @@ function side(form: MethodDescription["takes"], schema: MethodDetails["input"], 
   return streams ? `stream<${type}>` : type;
 }
 
-/** Describes the blobs of a message. */
+/** Returns lines that describe the blob fields of an input or output. */
 function blobLines(side: "input" | "output", { blobs }: MethodDescription): string[] {
   return (blobs?.[side] ?? []).map(({ name, maxBytes, digest, resumable }) => {
     const rules = [

@@ -5,19 +5,19 @@ import { nearest } from "@quicrpc/core/generated";
 import { createReflectionClient, type MethodDetails, type ServiceDescription } from "@quicrpc/services";
 import { printNotice, type TargetOptions } from "./target.js";
 
-/** Services of a server, and a caller for their reflection. */
+/** Services of a server, with a caller that answers requests about them. */
 export interface DescribedServices {
   readonly services: readonly ServiceDescription[];
-  /** Answers reflection calls. */
+  /** Caller that answers calls of the reflection service. */
   readonly reflection: Caller;
-  /** Source of the descriptions. */
+  /** Origin of the descriptions. */
   readonly source: "the server" | "this project" | "--schema";
 }
 
 /**
- * Returns the services to call. They come from the schemas that `schema` names, otherwise from the server's reflection.
- * If the server has no reflection, or refuses it to this caller, they come from the project in the current directory,
- * and a note on stderr says so. Rejects with `RpcError` if there are none in either.
+ * Returns the services of a server that can be called. The descriptions come from the schemas in the option `schema`,
+ * otherwise from the server's reflection. If the server has no reflection or refuses it, they come from the project in
+ * the current directory, and a note on stderr says so. Rejects with `RpcError` if there are no descriptions at all.
  */
 export async function describedServices(
   server: Caller,
@@ -40,18 +40,18 @@ export async function describedServices(
   }
 }
 
-/** Reflection of a project's schemas, and the files from which it was made. */
+/** Reflection of a project's schemas, with the files that contain the schemas. */
 export interface ProjectReflection {
   readonly reflection: Router;
   readonly run: SchemaRun | undefined;
 }
 
-/** Returns reflection of the schemas that `files` name. Rejects with `RpcError` if they are wrong. */
+/** Returns reflection of the schemas in `files`. Rejects with `RpcError` if the schemas have errors. */
 async function schemaReflection(files: readonly string[]): Promise<ProjectReflection> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
   const cwd = process.cwd();
   const paths = files.map((file) => resolve(cwd, file));
-  // The packages, ids and settings of the schemas' own project. A path may be a glob.
+  // Uses the packages, ids and settings of the project that contains the schemas. A path may be a glob pattern.
   const folder = dirname(`${paths[0]?.split(/[*?[{]/, 1)[0]}*`);
   const { services, diagnostics, run } = await loadProjectServices(paths, folder);
   if (services !== undefined) return { reflection: reflectionOf(services), run };
@@ -67,8 +67,8 @@ async function schemaReflection(files: readonly string[]): Promise<ProjectReflec
 }
 
 /**
- * Returns reflection of the project in the current directory, and names its schemas on stderr. Rejects with `error`,
- * and advice, if the project has no services or its schemas have errors.
+ * Returns reflection of the project in the current directory, and names its schemas on stderr. If the project has no
+ * services or its schemas have errors, rejects with `error` and advice.
  */
 export async function projectReflection(error: RpcError, json: boolean): Promise<ProjectReflection> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
@@ -93,17 +93,17 @@ export async function projectReflection(error: RpcError, json: boolean): Promise
   return { reflection: reflectionOf(services), run };
 }
 
-/** Maximum number of schema modules to print. */
+/** Maximum number of schema modules that are printed. */
 const MAX_SHOWN = 3;
 const NO_REFLECTION = "the server has no reflection";
 
-/** Whether an error says that a server has no reflection, or refuses it to this caller. */
+/** Returns true if an error states that a server has no reflection, or refuses it to this client. */
 export function isWithoutReflection(error: unknown): error is RpcError {
   if (!(error instanceof RpcError)) return false;
   return error.message.startsWith(NO_REFLECTION) || ["unauthenticated", "permission_denied"].includes(error.code);
 }
 
-/** Returns all services of a running server. Rejects with `RpcError` if it has no reflection. */
+/** Returns all services of a server. Rejects with `RpcError` if the server has no reflection. */
 export async function listServices(server: Caller, options: CallOptions): Promise<readonly ServiceDescription[]> {
   try {
     return (await createReflectionClient(server).list(options)).services;
@@ -118,17 +118,17 @@ export async function listServices(server: Caller, options: CallOptions): Promis
   }
 }
 
-/** Returns a service by name. Throws `RpcError` if it does not exist. */
+/** Returns the description of a service by name. Throws `RpcError` if the service does not exist. */
 export function findService({ services, source }: DescribedServices, name: string): ServiceDescription {
   const service = services.find((candidate) => candidate.name === name);
   if (service !== undefined) return service;
   throw missing(source, "service", name, services);
 }
 
-/** Maximum number of names that an error lists. */
+/** Maximum number of known names that an error lists. */
 const MAX_LISTED = 20;
 
-/** Creates the error for an unknown name, with a suggestion and the known names. */
+/** Creates the error for an unknown name. The message suggests a similar name and lists the known names. */
 export function missing(
   where: string,
   kind: "service" | "method",
@@ -136,7 +136,7 @@ export function missing(
   known: readonly { readonly name: string }[],
 ): RpcError {
   const names = known.map((entry) => entry.name);
-  // Only the last part counts, because all names share the others.
+  // Compares only the last part of the name, because all names have the other parts in common.
   const edits = Math.max(1, Math.floor((name.split(".").at(-1) ?? "").length / 3));
   const similar =
     nearest(name, names, edits) ??
@@ -150,7 +150,10 @@ export function missing(
   );
 }
 
-/** Returns comments and schemas of a service's methods, by name; empty if its code is not generated. */
+/**
+ * Returns comments and schemas of a service's methods, by method name. Empty if the server did not generate the
+ * service's code.
+ */
 export async function detailsOf(
   { reflection }: DescribedServices,
   service: string,

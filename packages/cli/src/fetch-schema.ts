@@ -4,18 +4,18 @@ import { createReflectionClient } from "@quicrpc/services";
 import { SnapshotError } from "./compared-snapshot.js";
 import { dialTarget, helpFor, type TargetOptions } from "./target.js";
 
-/** The first `SHAPE_FORMAT` whose shapes have the names of kinds that are compared. */
+/** First version of `SHAPE_FORMAT` whose descriptions contain the names that `breaking` compares. */
 const FIRST_FORMAT = 3;
 
-/** Returns true if the version to compare with is the URL of a server. */
+/** Returns true if `reference` is the URL of a server, whose current version is compared. */
 export function isServerUrl(reference: string): boolean {
   // A letter alone is a drive.
   return /^[a-z]{2,}:\//.test(reference);
 }
 
 /**
- * Reads the services of a running server from its reflection service, without health and reflection themselves. Throws
- * `SnapshotError` if the server cannot be reached or does not serve reflection.
+ * Reads the services of a server from its reflection service, without the services for health and reflection. Throws
+ * `SnapshotError` if the server cannot be reached or has no reflection.
  */
 export async function fetchSchema(url: string, options: TargetOptions): Promise<SchemaSnapshot> {
   let session: Session | undefined;

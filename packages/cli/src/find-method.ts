@@ -4,23 +4,26 @@ import { describedMethod, type JsonSchema, timingsMethods, valueOf } from "@quic
 import { InvalidArgumentError } from "commander";
 import { describedServices, detailsOf, findService, missing } from "./described-services.js";
 
-/** A method of a running server, with conversions from and to JSON. */
+/** A method of a server, with functions that convert its input and output from and to JSON. */
 export interface RemoteMethod {
   readonly method: AnyMethod;
-  /** JSON Schema of the input, or of one item of a stream; undefined if it is not known. */
+  /** JSON Schema of the input, or of one item if the input is a stream. Undefined if it is not known. */
   readonly inputSchema: JsonSchema | undefined;
-  /** Converts typed JSON: dates, bytes in base64 and big integers become what the schema declares. */
+  /**
+   * Converts JSON that the user has typed to an input: text becomes dates, bytes or big integers where the schema
+   * requires them.
+   */
   readonly toInput: (json: unknown) => unknown;
   /**
-   * Converts output to the types in the schema. The wire does not distinguish all of them, for example small numbers
-   * and big integers.
+   * Converts an output to the types in its schema. The wire format does not distinguish all types, for example small
+   * numbers and big integers.
    */
   readonly toOutput: (value: unknown) => unknown;
-  /** The server's method that reports how long each part of a call took; undefined if it has none. */
+  /** Method of the server that reports how long each part of a call took. Undefined if the server has none. */
   readonly timingsOf: AnyMethod | undefined;
 }
 
-/** Returns a method from `describedServices`. Rejects with `RpcError` if it does not exist. */
+/** Returns a method of the services from `describedServices`. Rejects with `RpcError` if it does not exist. */
 export async function findMethod(
   session: Session,
   serviceName: string,
@@ -49,12 +52,12 @@ function converter(schema: JsonSchema | undefined): (value: unknown) => unknown 
   return schema === undefined ? (value) => value : (value) => valueOf(value, schema);
 }
 
-/** Returns true if the caller of a method sends a stream. */
+/** Returns true if the caller of a method sends a stream of items. */
 export function takesItems({ kind }: Pick<AnyMethod, "kind">): boolean {
   return kind === "client_stream" || kind === "duplex";
 }
 
-/** Parses an argument `service/method`. */
+/** Parses a command-line argument of the form `service/method`. */
 export function parseMethod(text: string): [string, string] {
   const [service, method, ...more] = text.split("/");
   if (!service || !method || more.length > 0)
@@ -62,7 +65,7 @@ export function parseMethod(text: string): [string, string] {
   return [service, method];
 }
 
-/** Returns the spelling with a slash for an argument such as "shop.v1.Orders.get". */
+/** Returns a correction for an argument that uses a dot instead of a slash, such as "shop.v1.Orders.get". */
 function suggestion(text: string): string {
   const dotted = /^(\w+(?:\.\w+)*)\.(\w+)$/.exec(text);
   return dotted === null ? ", such as shop.v1.Orders/get." : `: did you mean ${dotted[1]}/${dotted[2]}?`;

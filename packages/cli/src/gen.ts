@@ -76,7 +76,7 @@ async function gen(patterns: readonly string[], options: GenOptions): Promise<nu
   return 0;
 }
 
-/** Generates once, writes the files and reports them. */
+/** Generates the code once, writes the files and reports them. */
 async function generateOnce(
   patterns: readonly string[],
   options: GenOptions,
@@ -84,7 +84,7 @@ async function generateOnce(
 ): Promise<{ readonly code: number; readonly run: SchemaRun }> {
   const started = performance.now();
   const { check = false, json = false } = options;
-  // Loaded here, since they bring a compiler: help and usage errors need not wait for it.
+  // Loaded here because they load a compiler, which help and usage errors do not need.
   const { removeStale, runProject, writeGenerated } = await import("@quicrpc/codegen");
   let run = await runProject(patterns, options, cwd);
   if (run.diagnostics.length === 0 && !check) {

@@ -4,8 +4,9 @@ import { inputsOf } from "./mock/items.js";
 import { loadProjectServices } from "./project-services.js";
 
 /**
- * Returns what makes inputs of a server's method, one after the other, from the schema that `schema` names, or else the project that the command is run in has. Rejects with
- * `RpcError` where there is none, where it is of another kind of call, or where no data can be made of it.
+ * Returns a function that generates inputs of a server's method, one after another. Uses the schema in the option
+ * `schema`, otherwise the project in the current directory. Rejects with `RpcError` if there is no schema for the
+ * method, if the schema declares another kind of method, or if no data can be generated for it.
  */
 export async function generatedInputs(
   served: AnyMethod,

@@ -42,7 +42,10 @@ export function healthCommand(): Command {
     });
 }
 
-/** Returns a health status. Rejects with the known names if the server does not know the name. */
+/**
+ * Returns the health status of a service. If the server does not know the service, rejects with an error that lists the
+ * known names.
+ */
 async function statusOf(caller: Caller, service: string = "", options: CallOptions): Promise<HealthStatus> {
   const health = createHealthClient(caller);
   try {

@@ -6,16 +6,19 @@ import { type DataField, withDataFields } from "./data-fields.js";
 import { type RemoteMethod, takesItems } from "./find-method.js";
 
 /**
- * An argument that is JSON, `@file` with JSON in it, or `-` for stdin. For methods that take raw bytes, the file's
- * bytes.
+ * A command-line argument with the input of a call: JSON, `@file` with JSON in the file, or `-` for stdin. For methods
+ * that accept raw bytes, the bytes of the file.
  */
 export interface InputArgument {
   readonly json: () => unknown;
-  /** Bytes of the file or of stdin, or undefined for JSON that was typed. */
+  /** Bytes of the file or of stdin. Undefined if the argument itself is JSON. */
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Parses the argument. Throws `InvalidArgumentError` for a file that cannot be read, and for invalid JSON. */
+/**
+ * Parses the argument with a call's input. Throws `InvalidArgumentError` if a file cannot be read or the JSON is
+ * invalid.
+ */
 export function parseInputArgument(text: string): InputArgument {
   const isTyped = text !== "-" && !text.startsWith("@");
   const wrong = (error: unknown): InvalidArgumentError =>
@@ -40,7 +43,7 @@ export function parseInputArgument(text: string): InputArgument {
   }
 }
 
-/** Input of a call on the command line: an argument and fields. */
+/** Input of a call on the command line: an argument, and fields such as `name=value`. */
 export class InputArguments {
   private readonly argument: InputArgument | undefined;
   private readonly fields: readonly DataField[];
@@ -51,8 +54,8 @@ export class InputArguments {
   }
 
   /**
-   * Returns the message of a method with a single input. Throws `RpcError` for a message that the method does not
-   * accept.
+   * Returns the input of a method that receives a single message. Throws `RpcError` for an input that the method does
+   * not accept.
    */
   message(remote: RemoteMethod): unknown {
     const { argument, fields } = this;
@@ -69,7 +72,7 @@ export class InputArguments {
     return toInput(fields.length === 0 ? json : withDataFields(json, fields, inputSchema));
   }
 
-  /** Returns the given items of a stream, or undefined if they are read from stdin. */
+  /** Returns the items of a stream on the command line. Returns undefined if the items must be read from stdin. */
   items({ method, toInput }: RemoteMethod): Iterable<unknown> | undefined {
     const { argument, fields } = this;
     if (fields.length > 0)
@@ -83,7 +86,7 @@ export class InputArguments {
   }
 }
 
-/** Returns the items of a file: one list of them, or one item in each line, as on standard input. */
+/** Returns the items in a file, which contains a JSON list, or one JSON value on each line. */
 function listIn({ json, bytes }: InputArgument): unknown {
   const lines = String(bytes)
     .split("\n")
@@ -91,13 +94,13 @@ function listIn({ json, bytes }: InputArgument): unknown {
   try {
     if (lines.length > 1) return lines.map((line) => JSON.parse(line) as unknown);
   } catch {
-    // A list that spans several lines, or no JSON, which `json` reports.
+    // The text is a list on several lines, or is not JSON. In the latter case `json` reports the error.
   }
   const all = json();
   return lines.length === 1 && !Array.isArray(all) ? [all] : all;
 }
 
-/** Converts a list of items. Throws `RpcError` if it is not a list. */
+/** Converts a JSON list to items of a method's stream. Throws `RpcError` if `json` is not a list. */
 function itemsOf(method: RemoteMethod["method"], json: unknown, toInput: RemoteMethod["toInput"]): readonly unknown[] {
   if (Array.isArray(json)) return json.map(toInput);
   throw noItems(method);
@@ -107,7 +110,7 @@ function noItems({ name }: RemoteMethod["method"]): RpcError {
   return new RpcError("invalid_argument", `${name} takes a stream: pass a list of its items, as in '[1,2,3]'`);
 }
 
-/** Converts an input of `load`, which many calls use: a message, or the items of a stream. */
+/** Converts an input of the `load` command, which is used for many calls: a message, or the items of a stream. */
 export function inputOf(remote: RemoteMethod, argument: InputArgument | undefined): unknown {
   const input = new InputArguments(argument);
   if (!takesItems(remote.method)) return input.message(remote);

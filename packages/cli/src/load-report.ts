@@ -3,20 +3,20 @@ import { createRequire } from "node:module";
 import type { RecordableHistogram } from "node:perf_hooks";
 import type { SecondSample } from "./load-series.js";
 
-/** Contents of a report. */
+/** Contents of the report of the `load` command. */
 export interface LoadReport {
   readonly title: string;
-  /** Options and results, as a table. */
+  /** Options and results, as rows of a table. */
   readonly rows: readonly (readonly [name: string, value: string])[];
   readonly seconds: readonly SecondSample[];
-  /** Latencies in nanoseconds. */
+  /** Distribution of the latencies, in nanoseconds. */
   readonly latency: RecordableHistogram;
 }
 
-/** Number of points at which the latency is drawn. Each halves the remaining share of calls, down to one in 100,000. */
+/** Number of points at which the latency curve is drawn. The last point is at the share of one call in 100,000. */
 const STEPS = 68;
 
-/** Creates a page with tables and plots that loads nothing from elsewhere. */
+/** Creates an HTML page with tables and plots. The page loads no other files. */
 export function reportHtml({ title, rows, seconds, latency }: LoadReport): string {
   const { resolve } = createRequire(import.meta.url);
   const script = readFileSync(resolve("uplot/dist/uPlot.iife.min.js"), "utf8");
@@ -51,7 +51,7 @@ th { font-weight: normal; opacity: 0.75; }
 `;
 }
 
-/** Returns latencies in milliseconds at shares that approach 1. */
+/** Returns latencies in milliseconds at percentiles that approach 100. */
 function quantilesOf(latency: RecordableHistogram): readonly (readonly [inverse: number, ms: number])[] {
   if (latency.count === 0) return [];
   const inverses = Array.from({ length: STEPS }, (_, step) => 2 ** (step / 4)).filter(
@@ -64,7 +64,7 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-/** The page's own script. */
+/** Script that draws the plots in the report. */
 const PLOTS = `
 const { seconds, quantiles } = JSON.parse(document.getElementById("data").textContent);
 const ink = getComputedStyle(document.body).color;

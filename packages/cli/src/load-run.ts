@@ -5,48 +5,52 @@ import { LoadSeries, type SecondSample } from "./load-series.js";
 import { CallPacer } from "./call-pacer.js";
 
 /**
- * Makes one call. Resolves with the number of items in its answer, 0 if it is not a stream, or undefined if there is no
- * answer.
+ * Makes one call. Resolves with the number of items in its output (0 if the output is not a stream), or undefined if
+ * there is no output.
  */
 type TimedCall = (session: Session) => Promise<number | undefined>;
 
-/** Prepares a call, so that creating its input does not count as latency. */
+/**
+ * Prepares a call and returns the function that makes it, so that the time for creating the input does not count as
+ * latency.
+ */
 export type NextCall = () => TimedCall;
 
-/** How many calls to make, and how many concurrently. */
+/** Settings of a run of the `load` command. */
 export interface LoadPlan {
-  /** Concurrent calls on each session. */
+  /** Number of concurrent calls on each session. */
   readonly inFlight: number;
-  /** The run ends after this number of calls, and after this number of seconds. */
+  /** Number of calls after which the run ends. `seconds` is the time after which the run ends. */
   readonly calls: number;
   readonly seconds: number;
   /**
-   * Calls to start per second, evenly spaced. If a call cannot start in time because all slots are busy, its wait
-   * counts as latency. Default: each call starts when a previous one has ended, so a slow server receives fewer calls.
+   * Number of calls to start per second, at equal intervals. If too many calls are in progress at the time of a start,
+   * the wait counts as latency. Default: each call starts when a previous one has ended, so a slow server receives
+   * fewer calls.
    */
   readonly rate?: number | undefined;
-  /** Ends the run early, after the calls in flight. */
+  /** Ends the run early. Calls in progress are completed. */
   readonly signal: AbortSignal;
-  /** Whether to record each second separately. Default false. */
+  /** If true, records each second separately. Default false. */
   readonly series?: boolean | undefined;
 }
 
 /** Result of a run. Latencies are in nanoseconds and include only successful calls. */
 export interface Outcome {
-  /** Duration in seconds. */
+  /** Duration of the run in seconds. */
   readonly took: number;
   readonly calls: number;
   readonly items: number;
   readonly latency: RecordableHistogram;
-  /** Failed calls by status code: their number, and the first message. */
+  /** Number of failed calls and the first error message, by status code. */
   readonly failed: ReadonlyMap<string, { count: number; readonly message: string }>;
-  /** CPU time of this process, user and system, in microseconds. */
+  /** CPU time of this process in microseconds, user and system together. */
   readonly cpuMicros: number;
-  /** Measurements of each second, if requested. */
+  /** Measurements of each second. Empty unless `series` is set. */
   readonly seconds: readonly SecondSample[];
 }
 
-/** A run in progress. */
+/** A run of the `load` command in progress. */
 export class LoadRun {
   calls = 0;
   items = 0;
@@ -73,7 +77,7 @@ export class LoadRun {
     return failures;
   }
 
-  /** Resolves when all calls have ended. A lost session makes no more calls. */
+  /** Runs the calls on all sessions. Resolves when all calls have ended. A session that is lost makes no more calls. */
   async run(sessions: readonly Session[], next: NextCall): Promise<Outcome> {
     const { inFlight, seconds, signal } = this.load;
     const end = (): void => {
@@ -118,7 +122,7 @@ export class LoadRun {
     }
   }
 
-  /** Counts a session that ends before the run as a failure, even if none of its calls failed. */
+  /** Counts a session that ends before the run as a failure, because it may have ended without a failed call. */
   private onSessionEnd(session: Session): void {
     this.lostSessions.add(session);
     if (!this.isOver) this.note(new RpcError("unavailable", "the session has ended"));

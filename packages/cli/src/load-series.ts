@@ -1,8 +1,8 @@
 import { createHistogram } from "node:perf_hooks";
 
 /**
- * One second of a run. Latencies in milliseconds of the successful calls that ended in it, or undefined if there were
- * none.
+ * Measurements of one second of a run. Latencies are those of the successful calls that ended in that second, in
+ * milliseconds, or undefined if there were none.
  */
 export interface SecondSample {
   readonly calls: number;
@@ -14,7 +14,7 @@ export interface SecondSample {
 
 const MS = 1e6;
 
-/** Counters of a run for each second. */
+/** Collects the measurements of a run for each second. */
 export class LoadSeries {
   readonly seconds: SecondSample[] = [];
   private readonly latency = createHistogram();
@@ -22,18 +22,18 @@ export class LoadSeries {
   private before: { readonly calls: number; readonly failures: number } = { calls: 0, failures: 0 };
   private readonly timer: NodeJS.Timeout;
 
-  /** @param counters read once per second */
+  /** @param counters counters of the run, which are read once per second */
   constructor(counters: { readonly calls: number; readonly failures: number }) {
     this.counters = counters;
     this.timer = setInterval(() => this.endSecond(), 1000);
   }
 
-  /** Records a successful call. */
+  /** Records the latency of a successful call, in nanoseconds. */
   record(nanos: number): void {
     this.latency.record(nanos);
   }
 
-  /** Ends the last second, which may be partial. */
+  /** Ends the last second, which may be incomplete. */
   end(): void {
     clearInterval(this.timer);
     if (this.latency.count > 0 || this.counters.calls > this.before.calls) this.endSecond();

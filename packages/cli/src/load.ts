@@ -35,7 +35,7 @@ interface LoadOptions extends TargetOptions {
   readonly seed: number;
 }
 
-/** Quantiles in the output, in percent. */
+/** Percentiles of the latency that the command prints. */
 const QUANTILES = [0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9] as const;
 
 export function loadCommand(): Command {
@@ -110,7 +110,7 @@ ${TARGET_HELP}`,
             via: options.via,
             ...(options.compress === true && { compress: true }),
           });
-          // One call first: a wrong method or input is reported here, once.
+          // Makes one call first, so that a wrong method or input is reported once, before the run.
           await Promise.race([next()(first), failedBy(signal)]).catch((error: unknown) => {
             throw isUnended(error, method)
               ? new RpcError("deadline_exceeded", error.message, { hint: UNENDED })
@@ -151,7 +151,7 @@ function isUnended(error: unknown, { kind }: AnyMethod): error is RpcError {
   return error instanceof RpcError && error.code === "deadline_exceeded" && /^(server_stream|duplex)$/.test(kind);
 }
 
-/** Rejects when a signal aborts. */
+/** Returns a promise that rejects when a signal fires. */
 function failedBy(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => addAbortListener(signal, () => reject(signal.reason)));
 }
@@ -168,7 +168,7 @@ async function inputsOf(remote: RemoteMethod, inputs: readonly (InputArgument | 
   return () => withFiles[next++ % withFiles.length];
 }
 
-/** Returns a message in which blob fields are replaced by the files that they name. */
+/** Returns a copy of a message in which files replace the file names in its blob fields. */
 async function filesIn(message: unknown, fields: NonNullable<BlobFields["input"]>): Promise<unknown> {
   if (typeof message !== "object" || message === null) return message;
   const { blobOfFile } = await import("./call-blobs.js");
@@ -178,7 +178,7 @@ async function filesIn(message: unknown, fields: NonNullable<BlobFields["input"]
   return completed;
 }
 
-/** Makes calls of a method that was described by the peer. */
+/** Returns a function that makes calls of a method that the server has described. */
 function callsOf(method: AnyMethod, inputs: () => unknown, options: CallOptions): NextCall {
   return () => {
     const input = inputs();
@@ -198,7 +198,7 @@ async function callOnce(
       return 0;
     case "notify":
       await session.start(method, input, options);
-      // Nothing answers: a turn of the event loop for each in flight.
+      // Notifications have no response, so each call in flight waits for one turn of the event loop.
       await setImmediate();
       return undefined;
     case "server_stream":
@@ -214,7 +214,7 @@ async function callOnce(
   }
 }
 
-/** Reads the blobs of an answer, because the number of unread ones is limited. */
+/** Reads and discards the blobs of an output, because the server limits the number of unread blobs. */
 async function readBlobs({ blobs }: AnyMethod, output: unknown): Promise<void> {
   for (const { name } of blobs?.fields.output ?? []) {
     const blob = (output as Readonly<Record<string, AsyncIterable<Uint8Array> | undefined>>)[name];
@@ -252,7 +252,7 @@ function prefixed(prefix: string, values: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values ?? {}).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
-/** Shows progress on a terminal, once per second. Returns a function that ends it. */
+/** Prints the progress of a run on a terminal once per second. Returns a function that stops this. */
 function showProgress(run: LoadRun): () => void {
   if (!process.stderr.isTTY) return () => {};
   let before = 0;
@@ -321,7 +321,7 @@ function count(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
 
-/** Parses an argument that is a file with one JSON value per line. */
+/** Parses a command-line argument that names a file with one JSON value on each line. */
 function parseLines(file: string): readonly InputArgument[] {
   try {
     const lines = readFileSync(file, "utf8")
@@ -337,7 +337,10 @@ function parseLines(file: string): readonly InputArgument[] {
   }
 }
 
-/** Parses an argument that is a file to write. It is checked before the run, so that results are not lost. */
+/**
+ * Parses a command-line argument that names a file to write. Checks before the run that the file can be written, so
+ * that results are not lost.
+ */
 function parseWritable(file: string): string {
   try {
     closeSync(openSync(file, "a"));

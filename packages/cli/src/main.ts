@@ -23,7 +23,7 @@ import { asksForJson, reportUsage, unknownCommand } from "./usage.js";
 
 const USAGE = 2;
 
-// The compiler is large. If Node can cache compiled code for the next run, it does.
+// The compiler is large, so Node caches its compiled code for the next run, if it supports that.
 (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -44,7 +44,7 @@ const program = new Command("quicrpc")
     "\nExamples:\n  $ quicrpc gen src/arith.service.ts --out src/generated\n  $ quicrpc ls quic://localhost:4433 --dev\n  $ quicrpc gen --help",
   );
 
-// Settings are inherited by a command that is made by `command()`, not by one that is added.
+// A command inherits settings if it is created by `command()`, but not if it is added.
 const commands = [
   initCommand(version),
   genCommand(),
@@ -70,7 +70,10 @@ for (const command of commands) {
 }
 program.exitOverride();
 
-/** Creates the `help` command. Commander's own prints the whole help for a misspelt command, without a suggestion. */
+/**
+ * Creates the `help` command. Commander's own `help` prints the complete help for a misspelt command, without a
+ * suggestion.
+ */
 function helpCommand(): Command {
   return new Command("help")
     .description("show the help of a command")
@@ -92,7 +95,7 @@ try {
   await addCompletion(program, process.argv.slice(2));
   await program.parseAsync();
 } catch (error) {
-  // Commander has printed the message by now, but for JSON; help and version end here too, with exit code 0.
+  // Commander has already printed the message, except with --json. Help and version also get here, with exit code 0.
   if (!(error instanceof CommanderError)) throw error;
   process.exitCode = error.exitCode === 0 ? 0 : USAGE;
   if (json && process.exitCode !== 0) reportUsage(error);

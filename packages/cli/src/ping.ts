@@ -40,7 +40,10 @@ export function pingCommand(): Command {
     });
 }
 
-/** Returns the median; for an even number of values, the mean of the two in the middle. NaN for no values. */
+/**
+ * Returns the median of numbers. For an even number of values, the mean of the two middle values; NaN if there are no
+ * values.
+ */
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const [low = Number.NaN, high = Number.NaN] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];

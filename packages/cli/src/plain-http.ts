@@ -7,8 +7,8 @@ import { hostOf, requirePinned, type TransportDialOptions, type TransportProvide
 const HTTPS_PORT = 443;
 
 /**
- * Calls an `https://` URL over plain HTTP: with `fetch`, or with HTTP/2 if certificates are trusted that cannot be
- * passed to `fetch`.
+ * Transport provider that calls an `https://` URL over plain HTTP. It uses `fetch`, or HTTP/2 if the user trusts
+ * certificates that cannot be passed to `fetch`.
  */
 export function plainHttp(): TransportProvider {
   const plain = httpTransport();
@@ -36,7 +36,7 @@ function connectTrusted(url: URL, options: TransportDialOptions, sessionOptions:
     ...(ca !== undefined && { ca: Buffer.from(ca) }),
     ...(serverCertificateHashes !== undefined && { rejectUnauthorized: false }),
   });
-  // Ahead of the session's own listener: nothing is sent to a server that is not trusted.
+  // Added before the session's own listener, so that nothing is sent to a server that is not trusted.
   socket.once("secureConnect", () => {
     try {
       requirePinned(socket, options);

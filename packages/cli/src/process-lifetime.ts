@@ -4,12 +4,12 @@ import { setFlagsFromString } from "node:v8";
 /** Maximum delay of a timer in milliseconds. */
 const MOST_MS = 2 ** 31 - 1;
 
-/** Resolves when the process receives a termination signal. */
+/** Resolves when the process receives a signal to terminate (SIGINT or SIGTERM). */
 export async function terminated(): Promise<void> {
   await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
 }
 
-/** Keeps the process alive until a promise has settled. */
+/** Keeps the process running until a promise has settled. */
 export async function keepAlive(promise: Promise<void>): Promise<void> {
   const timer = setInterval(() => {}, MOST_MS);
   try {
@@ -19,15 +19,18 @@ export async function keepAlive(promise: Promise<void>): Promise<void> {
   }
 }
 
-/** V8's budget in bytes of bytecode before it considers optimizing a function: several times the default. */
+/**
+ * Number of bytes of bytecode that V8 executes before it considers optimizing a function: several times the default.
+ */
 const INTERRUPT_BUDGET = 1_000_000;
 
-/**
- * Last version of V8 with this setting (Node 20). Later ones report an error, and gain nothing from its replacement.
- */
+/** Last major version of V8 that has this setting (Node 20). Later versions report an error, and would gain nothing. */
 const LAST_V8 = 11;
 
-/** Ends the process with `code` once its output is written: a schema module may have left timers or connections open. */
+/**
+ * Ends the process with `code` after its output has been written. This is needed because a schema module may have left
+ * timers or connections open.
+ */
 export async function endRun(code: number): Promise<never> {
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write("", resolve))),
@@ -35,7 +38,7 @@ export async function endRun(code: number): Promise<never> {
   process.exit(code);
 }
 
-/** Makes V8 optimize later: a command that ends within seconds pays for compiled code without a benefit. */
+/** Makes V8 optimize functions later. A command that ends within seconds would compile them without a benefit. */
 export function optimizeLater(): void {
   if (Number.parseInt(process.versions.v8, 10) > LAST_V8) return;
   setFlagsFromString(`--interrupt-budget=${INTERRUPT_BUDGET}`);

@@ -21,21 +21,21 @@ export interface ProjectService {
 }
 
 /**
- * Services of the project around `cwd`, or of the schemas that `patterns` match, or diagnostics if they are invalid;
- * with the run that produced them.
+ * Services of the project around `cwd`, or of the schemas that match `patterns`, with the run that produced them.
+ * Contains diagnostics if the schemas are invalid.
  */
 export type ProjectServices = { readonly run?: SchemaRun } & (
   | { readonly services: readonly ProjectService[]; readonly diagnostics?: never }
   | { readonly services?: never; readonly diagnostics: readonly Diagnostic[] }
 );
 
-/** Maximum number of folders to search if no configuration names the schemas. */
+/** Maximum number of folders that are searched if no configuration names the schemas. */
 const MAX_FOLDERS = 5000;
 const moduleCache = createRequire(import.meta.url).cache;
 
 /**
- * Generates the project's code into the cache folder of its packages, and loads it. Ids come from its lock file. Writes
- * nothing else to the project.
+ * Generates the project's code into a cache folder in node_modules, and loads it. Ids come from the project's lock
+ * file. Writes nothing else to the project.
  */
 export async function loadProjectServices(
   patterns: readonly string[],
@@ -76,7 +76,10 @@ export async function loadProjectServices(
   }
 }
 
-/** Returns reflection of services, for a server without reflection. It does not list itself. */
+/**
+ * Returns a reflection service for these services, which is used for a server without reflection. It does not list
+ * itself.
+ */
 export function reflectionOf(services: readonly ProjectService[]): Router {
   // These handlers are never called: reflection only reads the methods.
   const handler = (): void => {};
@@ -90,7 +93,7 @@ export function reflectionOf(services: readonly ProjectService[]): Router {
   });
 }
 
-/** Returns the cache folder in the nearest node_modules. */
+/** Returns the cache folder in the nearest node_modules folder. */
 function cacheOf(root: string): string {
   for (let directory = root; ; directory = dirname(directory)) {
     const packages = join(directory, "node_modules");

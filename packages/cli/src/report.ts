@@ -4,14 +4,17 @@ import picocolors from "picocolors";
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
-/** Returns colours for `stream`: none if NO_COLOR is set or it is not a terminal. */
+/**
+ * Returns functions that colour text for `stream`. They do nothing if the environment variable NO_COLOR is set or the
+ * stream is not a terminal.
+ */
 export function colorsFor(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Colors {
   const forced = env["FORCE_COLOR"] !== undefined && env["FORCE_COLOR"] !== "0";
   const allowsColor = env["NO_COLOR"] === undefined || env["NO_COLOR"] === "";
   return picocolors.createColors(allowsColor && (forced || stream.isTTY === true));
 }
 
-/** Formats diagnostics for people: location, problem, code and remedy, followed by a summary. */
+/** Formats diagnostics as text for people: location, problem, code and remedy, followed by a summary. */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
   cwd: string,
@@ -23,7 +26,7 @@ export function formatDiagnostics(
   return `${[...blocks, colors.bold(count)].join("\n\n")}\n`;
 }
 
-/** Formats diagnostics that do not stop a run. */
+/** Formats diagnostics that do not stop the run, as text for people. */
 export function formatWarnings(warnings: readonly Diagnostic[], cwd: string, colors: Colors): string {
   return warnings.map((warning) => `${formatDiagnostic(warning, cwd, colors, colors.yellow("warning"))}\n\n`).join("");
 }
@@ -52,7 +55,7 @@ function formatDiagnostic(
   ].join("\n");
 }
 
-/** Formats the result for each file, and the duration. */
+/** Formats the result for each file and the duration of the run, as text for people. */
 export function formatFiles(
   files: readonly GeneratedFile[],
   stale: readonly string[],

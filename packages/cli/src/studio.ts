@@ -47,7 +47,7 @@ page's address has a token, and whoever has it may call. It ends with Ctrl-C.
 ${TARGET_HELP}`,
     )
     .action(async (url: string, options: StudioCommandOptions) => {
-      // From here on: a signal that comes while it connects ends it as well.
+      // Started here, so that a signal during the connection attempt also ends the command.
       const end = terminated();
       const schemaFiles = options.schema && (await schemaReflection(options.schema));
       if (schemaFiles === null) {
@@ -79,7 +79,7 @@ ${TARGET_HELP}`,
     });
 }
 
-/** Returns options with which another command reaches the server in the same way. */
+/** Returns the command-line options with which another command reaches the server in the same way. */
 function trustOf({ dev, hash, ca, plainHttp, credentialsFrom }: TargetOptions): Trust {
   return {
     ...(dev === true && { dev }),
@@ -90,7 +90,9 @@ function trustOf({ dev, hash, ca, plainHttp, credentialsFrom }: TargetOptions): 
   };
 }
 
-/** Returns reflection of the schemas in `files`, or null if they are invalid, which is reported on stderr. */
+/**
+ * Returns reflection of the schemas in `files`. Returns null if the schemas are invalid, and reports that on stderr.
+ */
 async function schemaReflection(files: readonly string[]): Promise<ProjectReflection | null> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
   const cwd = process.cwd();
@@ -101,8 +103,8 @@ async function schemaReflection(files: readonly string[]): Promise<ProjectReflec
 }
 
 /**
- * Calls `onMade` with reflection of the schemas in `files`, or of the project's, after each change. Reports invalid
- * ones on stderr.
+ * Calls `onMade` with new reflection after each change of the schemas in `files`, or of the project's schemas. Reports
+ * invalid schemas on stderr.
  */
 async function followSchemas(
   first: SchemaRun,
@@ -137,8 +139,8 @@ function printProblems(diagnostics: readonly Diagnostic[], consequence: string):
 }
 
 /**
- * Returns reflection of the project's schemas, for a server without reflection. If the project has no schemas either,
- * stderr and the page show what to do.
+ * Returns reflection of the project's schemas, for a server without reflection. If the project has no schemas, prints
+ * advice on stderr and shows it on the page.
  */
 async function missingReflection(server: Caller, timeoutMs: number): Promise<ProjectReflection | undefined> {
   try {
@@ -158,7 +160,10 @@ async function missingReflection(server: Caller, timeoutMs: number): Promise<Pro
   return undefined;
 }
 
-/** Opens a page with the platform's command. If there is none, the address has been printed. */
+/**
+ * Opens a page in the user's browser with the platform's command. Does nothing if there is none, because the URL has
+ * been printed.
+ */
 function openPage(url: string): void {
   const [command = "", ...args] =
     process.platform === "darwin"

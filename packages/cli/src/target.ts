@@ -7,19 +7,19 @@ import type { AdvancedDialOptions, DevCertificate, DialOptions, TransportProvide
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
-/** Exit codes of the command. docs/error-codes.md lists them. */
+/** Exit codes of the command `quicrpc`. docs/error-codes.md lists them. */
 export const EXIT = {
-  /** Success. */
+  /** The command succeeded. */
   ok: 0,
-  /** Failure: a call failed, a schema is invalid, a file is stale, or a change breaks callers. */
+  /** A call failed, a schema is invalid, a file is stale, or a change breaks callers. */
   failed: 1,
-  /** Wrong usage: an unknown or invalid argument. */
+  /** The command line contains an unknown or invalid argument. */
   usage: 2,
-  /** No session with the server. */
+  /** No session with the server could be created. */
   noSession: 3,
 } as const;
 
-/** Options with which a server is reached and trusted. */
+/** Command-line options for reaching and trusting a server. */
 export interface TargetOptions {
   readonly ca?: string;
   readonly hash?: UnsharedBytes;
@@ -28,13 +28,13 @@ export interface TargetOptions {
   readonly json?: boolean;
   readonly credentialsFrom?: string;
   readonly header?: Readonly<Record<string, string>>;
-  /** An https:// URL means plain HTTP, not WebTransport. */
+  /** If true, an https:// URL stands for plain HTTP instead of WebTransport. */
   readonly plainHttp?: boolean;
-  /** Schema modules that describe the services in place of the server's reflection. */
+  /** Schema modules that describe the services, instead of the server's reflection. */
   readonly schema?: readonly string[];
-  /** The session supports compression of calls that ask for it. */
+  /** If true, the session supports compression for calls that request it. */
   readonly compress?: boolean;
-  /** How the session's messages are written. Default "msgpack". */
+  /** Encoding of the session's messages. Default "msgpack". */
   readonly codec?: "msgpack" | "json";
 }
 
@@ -42,12 +42,12 @@ export const TARGET_HELP = `
 A URL is quic://host[:port], tls://, wss://, https:// (WebTransport), http:// (plain HTTP), unix:/path and so on, whatever the server
 listens on. Exit codes: 0 done, 1 the call failed, 2 wrong usage, 3 no session, 130 ended by Ctrl-C.`;
 
-/** Adds the options of a command that calls a server. */
+/** Adds all options of commands that call a server. */
 export function withTarget(command: Command): Command {
   return withTrust(command).option("--json", "print JSON");
 }
 
-/** Adds the option that names schemas in place of the server's reflection. */
+/** Adds the option `--schema`, which names schemas to use instead of the server's reflection. */
 export function withSchemaOption(command: Command): Command {
   return command.option(
     "--schema <file>",
@@ -60,7 +60,7 @@ function addFile(file: string, before: readonly string[] = []): readonly string[
   return [...before, file];
 }
 
-/** Adds the options for reaching a server: trust and credentials. */
+/** Adds the options for trust and credentials. */
 export function withTrust(command: Command): Command {
   return command
     .option("--ca <file>", "trust these roots (PEM) instead of the system's")
@@ -77,8 +77,8 @@ export function withTrust(command: Command): Command {
 }
 
 /**
- * Runs `work` with a session; the result is the exit code. Prints errors: no session, or a failed call. SIGINT and
- * SIGTERM abort `signal`, so that the server is notified; a second signal ends the process.
+ * Creates a session and calls `work` with it. Returns the exit code. Prints the error if there is no session or a call
+ * fails. SIGINT and SIGTERM make `signal` fire, so that the server is notified; a second signal ends the process.
  */
 export function withSession(
   url: string,
@@ -88,7 +88,7 @@ export function withSession(
   return withSessions(url, options, 1, ([session], signal) => work(session, signal));
 }
 
-/** Like `withSession`, with `count` sessions. */
+/** Same as `withSession`, but creates `count` sessions. */
 export async function withSessions(
   url: string,
   options: TargetOptions,
@@ -113,7 +113,7 @@ export async function withSessions(
   }
 }
 
-/** Like `withSession`, with a connection that reconnects. */
+/** Same as `withSession`, but with a connection that reconnects. */
 export async function withConnection(
   url: string,
   options: TargetOptions,
@@ -136,14 +136,14 @@ export async function withConnection(
   }
 }
 
-/** Returns options for calls that a command makes for itself, such as reflection. */
+/** Returns options for calls that a command makes for its own purposes, such as reflection. */
 export function callOptions({ timeout }: TargetOptions, signal: AbortSignal): CallOptions {
   return { timeoutMs: timeout, signal };
 }
 
-/** Aborts a signal at the first SIGINT or SIGTERM. */
+/** Makes an abort signal fire at the first SIGINT or SIGTERM. */
 class Interrupt {
-  /** Exit code that shells use for a process ended by a signal. */
+  /** Exit code that shells use for a process that a signal ended, or 0 before a signal. */
   exitCode = 0;
   private readonly controller = new AbortController();
   private readonly ends: (() => void)[];
@@ -164,20 +164,20 @@ class Interrupt {
     return this.controller.signal;
   }
 
-  /** Restores the default behaviour of the signals. */
+  /** Stops handling the signals, so that they end the process as usual. */
   end(): void {
     for (const end of this.ends.splice(0)) end();
   }
 }
 
-/** Returns the exit code of a command that got no session: that of a usage error for a `TypeError`, otherwise that of a missing session. */
+/** Returns the exit code of a command without a session: for wrong usage if the error is a `TypeError`. */
 function exitWithout(error: unknown): number {
   return error instanceof TypeError ? EXIT.usage : EXIT.noSession;
 }
 
-/** Creates a session with a server. Rejects with the reason if that fails. */
+/** Creates a session with the server of a command's URL and options. Rejects with the reason if that fails. */
 export async function dialTarget(url: string, options: TargetOptions, signal?: AbortSignal): Promise<Session> {
-  // Loaded here, since it brings the native engine: help and usage errors need not wait for it.
+  // Loaded here because it loads the native engine, which help and usage errors do not need.
   const { dial } = await import("@quicrpc/node");
   const session = await dial(url, { ...(await dialOptionsOf(url, options)), ...(signal !== undefined && { signal }) });
   if (isPlainHttp(url, options)) await answering(session, options.timeout, signal);
@@ -185,8 +185,8 @@ export async function dialTarget(url: string, options: TargetOptions, signal?: A
 }
 
 /**
- * Resolves when a plain HTTP server has answered, because HTTP has no handshake that would show that it is there.
- * Rejects like a dial.
+ * Resolves when a server over plain HTTP, which has no handshake, has answered. Rejects like a failed connection
+ * attempt.
  */
 async function answering(session: Session, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -203,7 +203,7 @@ async function answering(session: Session, timeoutMs: number, signal: AbortSigna
   }
 }
 
-/** Returns the certificate hashes that a command's options trust. */
+/** Returns the certificate hashes that the command-line options trust. */
 async function certificateHashes({
   hash,
   dev,
@@ -212,12 +212,12 @@ async function certificateHashes({
   return dev === true ? [...hashes, (await (await import("@quicrpc/node")).devCertificate()).hash] : hashes;
 }
 
-/** Returns the trusted hashes in hexadecimal. */
+/** Returns the certificate hashes that the command-line options trust, in hexadecimal. */
 export async function trustedHashes(options: TargetOptions): Promise<string[]> {
   return (await certificateHashes(options)).map(({ value }) => Buffer.from(value).toString("hex"));
 }
 
-/** Schemes without certificates, for which --dev is ignored. */
+/** Matches URL schemes without certificates, for which the option --dev has no effect. */
 const WITHOUT_TLS = /^(tcp|ws|unix|http):/i;
 
 function isPlainHttp(url: string, { plainHttp }: TargetOptions): boolean {
@@ -252,13 +252,13 @@ async function httpFor(url: string): Promise<TransportProvider> {
   return (await import("@quicrpc/http")).httpTransport();
 }
 
-/** Compresses only calls that ask for it. */
+/** Returns compression options that compress only calls that request it. */
 async function onRequest(): Promise<NonNullable<AdvancedDialOptions["compression"]>> {
   const { nodeCompressions } = await import("@quicrpc/node");
   return { algorithms: nodeCompressions(), minBytes: Infinity };
 }
 
-/** Reads the file of --ca. Throws `TypeError`. */
+/** Reads the file of the option --ca. Throws `TypeError` if it cannot be read. */
 export function readPem(file: string): Buffer {
   try {
     return readFileSync(file);
@@ -267,7 +267,7 @@ export function readPem(file: string): Buffer {
   }
 }
 
-/** Returns the remedy of an error, in terms of the command line if possible. */
+/** Returns the remedy for an error, in terms of the command line if possible. */
 export function helpFor(
   error: unknown,
   { credentialsFrom, header }: Pick<TargetOptions, "credentialsFrom" | "header">,
@@ -287,7 +287,7 @@ export function helpFor(
   return error instanceof RpcError && Object.hasOwn(HELP, error.code) ? HELP[error.code] : undefined;
 }
 
-/** Remedies for errors without their own. */
+/** Remedies for errors that contain none, by error code. */
 const HELP: Readonly<Record<string, string>> = {
   deadline_exceeded: "--timeout <ms> gives it more time",
   invalid_argument: "quicrpc describe <url> <service/method> shows its input",
@@ -295,7 +295,7 @@ const HELP: Readonly<Record<string, string>> = {
   unimplemented: "quicrpc ls <url> lists the server's services",
 };
 
-/** Returns true if a certificate is not trusted: of a session, or of a failed request. */
+/** Returns true if an error states that a server's certificate is not trusted. */
 function isUntrusted(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return typeof code === "string" && UNTRUSTED.test(code);
@@ -303,21 +303,21 @@ function isUntrusted(error: unknown): boolean {
 
 const UNTRUSTED = /CERTIFICATE_UNTRUSTED$|^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
-/** Option names of `dial`, and the corresponding ones of the command. */
+/** Option names of `dial`, with the corresponding names on the command line. */
 const OPTION_WORDS: Readonly<Record<string, string>> = {
   ca: "--ca",
   headers: "-H",
   serverCertificateHashes: "--hash",
 };
 
-/** Returns an error's message with the option names of the command line. */
+/** Returns an error's message with the names of command-line options instead of option names of `dial`. */
 function messageFor({ message }: Error): string {
   return message.replace(/^the option (\w+) cannot/, (text, name: string) =>
     Object.hasOwn(OPTION_WORDS, name) ? `${OPTION_WORDS[name]} cannot` : text,
   );
 }
 
-/** Prints an error and its remedy. */
+/** Prints an error and its remedy on stderr. */
 export function report(error: Error, options: Pick<TargetOptions, "json" | "credentialsFrom" | "header">): void {
   const { json = false } = options;
   const { code } = error as { code?: unknown };
@@ -329,7 +329,7 @@ export function report(error: Error, options: Pick<TargetOptions, "json" | "cred
     return;
   }
   const colors = colorsFor(process.stderr, process.env);
-  // An error that a schema declares, and that was thrown without a text, has its name for that.
+  // An error that a schema declares and that was thrown without a message has its name as the message.
   const name = reason === undefined || reason === message ? "" : ` ${colors.bold(sanitizeForLog(reason))}`;
   const lines = [`${colors.red(typeof code === "string" ? code : "error")}${name} ${sanitizeForLog(message)}`];
   if (details !== undefined) lines.push(jsonText(details, 2));
@@ -337,7 +337,7 @@ export function report(error: Error, options: Pick<TargetOptions, "json" | "cred
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
-/** Prints a notice or advice on stderr, next to an answer. With --json it is a line of JSON, like errors. */
+/** Prints a notice or advice on stderr. With --json, it is a line of JSON like errors. */
 export function printNotice(message: { readonly notice: string } | { readonly help: string }, json: boolean): void {
   if (json) process.stderr.write(`${jsonText(message)}\n`);
   else if ("notice" in message) process.stderr.write(`${sanitizeForLog(message.notice)}\n`);
@@ -346,12 +346,13 @@ export function printNotice(message: { readonly notice: string } | { readonly he
 }
 
 /**
- * Converts values that JSON cannot represent: bytes to base64, big integers and dates to strings, maps to objects, sets
- * to arrays.
+ * Converts values for `JSON.stringify`: bytes to base64, big integers and dates to strings, maps to objects, sets to
+ * arrays.
  */
 function toJson(this: unknown, key: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
-  // A Buffer's own toJSON has run by now. An object that looks like what that makes is an object.
+  // The `toJSON` method of a Buffer has already run, so `original` is needed to distinguish a Buffer from an object
+  // that looks like its JSON.
   const original = (this as Readonly<Record<string, unknown>>)[key];
   if (original instanceof Uint8Array)
     return Buffer.from(original.buffer, original.byteOffset, original.byteLength).toString("base64");
@@ -360,12 +361,12 @@ function toJson(this: unknown, key: string, value: unknown): unknown {
   return value;
 }
 
-/** Prints one value as a line of JSON. */
+/** Prints one value on stdout as a line of JSON. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${jsonText(value)}\n`);
 }
 
-/** Returns `value` as JSON with terminal control characters escaped, which JSON itself permits. */
+/** Returns `value` as JSON. Escapes terminal control characters in it. */
 export function jsonText(value: unknown, indent?: number): string {
   const lines = (JSON.stringify(value, toJson, indent) ?? "null").split("\n");
   return lines.map((line) => sanitizeForLog(line, (hex) => `\\u${hex.padStart(4, "0")}`)).join("\n");
@@ -383,7 +384,7 @@ function parseHeader(text: string, before: Readonly<Record<string, string>> = {}
   return { ...before, [text.slice(0, at).trim()]: text.slice(at + 1).trim() };
 }
 
-/** A whole number, 1 or more. */
+/** Parses a command-line argument that is a whole number of at least 1. */
 export function parseCount(text: string): number {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("It must be a whole number, 1 or more.");

@@ -2,19 +2,19 @@ import type { Command, CommanderError } from "commander";
 import { jsonText } from "./target.js";
 import { nearest } from "@quicrpc/core/generated";
 
-/** Returns true if a command line asks for JSON. */
+/** Returns true if a command line contains the option --json. */
 export function asksForJson(words: readonly string[]): boolean {
   const end = words.indexOf("--");
   return (end < 0 ? words : words.slice(0, end)).includes("--json");
 }
 
-/** Prints a usage error as JSON, like the other errors of a command. */
+/** Prints a usage error as JSON on stderr, like the other errors of a command. */
 export function reportUsage({ message }: CommanderError): void {
   const [, text = message, hint] = /^error: ([^]*?)(?:\n\(([^\n]*)\))?$/.exec(message) ?? [];
   process.stderr.write(`${jsonText({ error: { message: text, hint: hint ?? "add --help for usage" } })}\n`);
 }
 
-/** Exits with the error that `parent` has no such command, and a suggestion. */
+/** Prints an error and exits: `parent` has no command called `name`. The error suggests a similar command. */
 export function unknownCommand(parent: Command, name: string): never {
   const names = parent.commands.map((command) => command.name());
   const suggestion = nearest(name, names);

@@ -5,32 +5,35 @@ import { affectsOutput, type SchemaRun } from "@quicrpc/codegen";
 import { watch } from "chokidar";
 import { terminated, keepAlive } from "./process-lifetime.js";
 
-/** Milliseconds for which changes are collected: editors write a file in several steps, and git writes many files. */
+/**
+ * Milliseconds for which changes are collected before they are reported. Editors write a file in several steps, and git
+ * writes many files.
+ */
 const SETTLE_MS = 50;
 /**
- * Maximum wait for chokidar to be ready, in milliseconds. It may not report that if a folder disappears while it is
- * read, but watches the rest all the same.
+ * Maximum time in milliseconds to wait until chokidar is ready. If a folder disappears while chokidar reads it, it may
+ * never report that it is ready, but still watches the other folders.
  */
 const READY_MS = 5000;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 const IGNORED = /(?:^|[\\/])(?:node_modules|dist|\.[^\\/]+)(?:[\\/]|$)/;
 
-/** A changed file of a project: chokidar's event and the path. */
+/** A changed file of a project: chokidar's event, and the path. */
 export interface FileChange {
   readonly event: string;
   readonly path: string;
 }
 
-/** Watches the sources of a project until it is closed. It does not keep the process alive. */
+/** Watches the source files of a project until it is closed. Does not keep the process running. */
 export interface SourceWatcher {
-  /** Resolves when the current call of `onChanges` has ended. No other follows. */
+  /** Stops watching. Resolves when the call of `onChanges` in progress has ended; it is not called again. */
   close(): Promise<void>;
 }
 
 /**
- * Calls `onChanges` with changed sources below `root` or among `sources` for which `matters` returns true. Changes that
- * happen together are passed together, and the next call waits for the previous one, which resolves to the new list of
- * sources. Resolves when it watches.
+ * Watches source files below `root` and those in `sources`. Calls `onChanges` with the changed files for which
+ * `matters` returns true. Changes at about the same time are passed together. The next call waits for the previous one,
+ * which resolves to the new list of sources. Resolves when watching has started.
  */
 export async function watchSources(
   { root, sources }: Pick<SchemaRun, "root" | "sources">,
@@ -61,7 +64,7 @@ export async function watchSources(
     return IGNORED.test(relativePath) || isAbsolute(relativePath);
   };
   const ignored = new Set<string>();
-  /** Returns the files that are not below the watched root. */
+  /** Returns the files that are not below the watched folder `root`. */
   const further = (files: readonly string[]): string[] => {
     const ignoredFiles = files.filter((file) => !ignored.has(file) && isIgnored(file));
     for (const file of ignoredFiles) ignored.add(file);
@@ -95,7 +98,10 @@ export async function watchSources(
   };
 }
 
-/** Runs `generate`, and again whenever a source of the project around `cwd` changes, until the process receives a signal to end. */
+/**
+ * Calls `generate`, and calls it again whenever a source file of the project around `cwd` changes. Resolves when the
+ * process receives a signal to end.
+ */
 export async function watchProject(cwd: string, generate: () => Promise<{ readonly run: SchemaRun }>): Promise<void> {
   let last = (await generate()).run;
   const { root } = last;

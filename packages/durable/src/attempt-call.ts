@@ -17,27 +17,39 @@ import {
 import type { Pipe } from "./durable-stream.js";
 import { flushPieces, pieceCursor, type PieceFields, sendPiece } from "./pieces.js";
 
-/** A resumable call, as its attempts see it. */
+/**
+ * The methods of a resumable call that its attempts use. An attempt is one of the RPCs that carry the call, each on one
+ * session.
+ */
 export interface AttemptOwner {
-  /** Called when the attempt was created, and before it waits for a session. */
+  /** Called when an attempt has been created, before it waits for a session. */
   onCreated(pipe: AttemptCall): void;
-  /** Called when the attempt was made on `host`, and its request was sent. */
+  /** Called when an attempt has sent its request on the session `host`. */
   onAttempt(pipe: AttemptCall, host: CallingHost): void;
-  /** Called with a piece of the call's stream; the cursor is valid during the call only. Throws `ProtocolError`. */
+  /**
+   * Called with each piece of the call's stream that an attempt receives. The cursor is only valid during the call.
+   * Throws `ProtocolError` for a malformed piece.
+   */
   onPiece(pipe: AttemptCall, cursor: Cursor): void;
-  /** Called when the attempt is over. `started` is false if there was no session for it; `endedByPeer` is true if the callee ended it. */
+  /**
+   * Called when an attempt has ended. `started` is false if there was no session for the attempt. `endedByPeer` is true
+   * if the callee ended it.
+   */
   onAttemptOver(pipe: AttemptCall, error: RpcError | undefined, started: boolean, endedByPeer: boolean): void;
-  /** Makes the call without resumption, by a caller that cannot make attempts. */
+  /** Makes the call once without resumption, on a caller that does not support attempts. */
   plain(caller: Caller): void;
 }
 
-/** One attempt of a resumable call: carries pieces of its byte stream, both ways. */
+/**
+ * One attempt of a resumable call: an RPC on one session that carries pieces of the call's byte stream in both
+ * directions.
+ */
 export class AttemptCall extends Call implements Pipe {
-  /** The program receives the answer of the resumable call. */
+  /** Undefined, because the application receives the output of the resumable call instead. */
   readonly answer = undefined as never;
   private readonly resumable: AttemptOwner;
   private receiving: ReceiveFlow | undefined = undefined;
-  /** Whether the callee has reported how the attempt ends. */
+  /** True if the callee has reported the end of the attempt. */
   private endedByPeer = false;
   private carriedOn: { readonly carrier: Carrier; readonly id: number } | undefined = undefined;
 
@@ -70,12 +82,12 @@ export class AttemptCall extends Call implements Pipe {
     if (!this.over) this.resumable.onAttempt(this, host);
   }
 
-  /** Another caller has made the resumable call itself. */
+  /** Ends this attempt, because another caller makes the resumable call itself. */
   override follow(): void {
     this.drop();
   }
 
-  /** Ends an attempt that is not needed, without notifying the resumable call. */
+  /** Ends the attempt without notifying the resumable call. */
   drop(): void {
     this.settle();
   }
@@ -139,11 +151,13 @@ export class AttemptCall extends Call implements Pipe {
   }
 }
 
-/** Makes attempts. The input is the resumable call, which receives the outcome. */
+/** Creates attempts. Their input is the resumable call, which receives the outcome. */
 const attemptCalls: Calling<"duplex"> = {
   kind: "duplex",
   create: (method, _options, resumable) => new AttemptCall(method, resumable as AttemptOwner),
-  /** Called for a session that does not carry attempts itself, such as one with interceptors. */
+  /**
+   * Makes the call without resumption on a session that does not support attempts, for example one with interceptors.
+   */
   around(caller, _method, resumable) {
     (resumable as AttemptOwner).plain(caller as Caller);
     return undefined;
@@ -153,8 +167,8 @@ const attemptCalls: Calling<"duplex"> = {
 const attemptMethods = new WeakMap<AnyMethod, AnyMethod>();
 
 /**
- * Returns the method for attempts of calls of `method`: the same ids on the wire, with pieces streamed in both
- * directions.
+ * Returns the method that attempts of calls of `method` use. It has the same ids on the wire, but streams pieces in
+ * both directions.
  */
 export function attemptMethod(method: AnyMethod): AnyMethod {
   let attempt = attemptMethods.get(method);

@@ -6,17 +6,17 @@ interface CatchUpOptions<Item> {
   /** Returns the position of an item. */
   readonly cursor: (item: Item) => string | number | bigint;
   /**
-   * Maximum live items that wait while history is sent, and maximum cursors of history that are kept to detect
-   * duplicates. If more items wait, the stream fails with `unavailable`; its caller continues by itself after the last
-   * item that it has. Default 1000.
+   * Maximum number of live items that wait while history is sent, and of history cursors that are stored to detect
+   * duplicates. If more items wait, the stream fails with `unavailable`, and its caller continues automatically after
+   * the last item that it has received. Default 1000.
    */
   readonly maxBuffered?: number;
 }
 
 /**
- * Returns history, then live items, without a gap or a duplicate: `live` is subscribed to before `history` is read, and
- * an item that both contain is returned once. To be returned by a handler; `context.resumeFrom` is the cursor after
- * which history begins.
+ * Returns a stream of past items followed by live items, without gaps and duplicates. Subscribes to `live` before it
+ * reads `history`, and returns an item that both contain only once. A handler can return the result.
+ * `context.resumeFrom` is the cursor after which history begins.
  *
  * @param history called after `live` is subscribed to
  * @param live an iterable that subscribes at its first `next`, or is already subscribed

@@ -12,8 +12,8 @@ const ONCE: ServedExtension = {
 };
 
 /**
- * Adds the serving side of this package's extensions to a router of generated code. Calls of `once` methods that were
- * given no store are remembered by this router, in memory.
+ * Adds support for `once` and `resumable` methods to a router of generated code. If a `once` method has no store of its
+ * own, the router stores the results of its calls in memory.
  */
 export function durableRouter<Context>({ methods }: Router<Context>): Router<Context> {
   let defaultService: OnceService | undefined;
@@ -29,8 +29,8 @@ export function durableRouter<Context>({ methods }: Router<Context>): Router<Con
 }
 
 /**
- * Wraps the handler so that it is entered at most once for each key. Interceptors run outside of it: their refusals are
- * not remembered.
+ * Wraps the handler of a `once` method so that it runs at most once for each key. Interceptors run before this wrapper:
+ * if they refuse a call, the refusal is not stored.
  */
 function onceMethod<Context>(bound: BoundMethod<Context>, defaultService: OnceService): BoundMethod<Context> {
   const { method } = bound;

@@ -3,32 +3,32 @@ import type { DirectStream, DirectStreamHandler } from "@quicrpc/core/transport"
 import { type PieceFields, readPiece } from "./pieces.js";
 import { RetainedBytes } from "./retained-bytes.js";
 
-/** If this many bytes are unacknowledged, a writer should wait. */
+/** Number of unacknowledged bytes at which the writer must wait. */
 const WINDOW: number = 256 * 1024;
-/** Bytes that are processed before they are acknowledged. */
+/** Number of bytes that are processed before an acknowledgement is sent. */
 const ACKNOWLEDGE_STEP = WINDOW / 4;
-/** Most bytes of a piece. */
+/** Maximum number of bytes in one piece of the stream. */
 const MAX_PIECE = 16 * 1024;
 
-/** The carrier of one attempt, as its stream sees it. */
+/** The attempt that carries a durable stream: the methods that the stream uses. */
 export interface Pipe {
   readonly flow: ItemFlow;
-  /** Whether a piece can be written now: no other message is being encoded. */
+  /** True if a piece can be written now, because no other message is being encoded. */
   readonly idle: boolean;
   send(fields: PieceFields, bytes: Uint8Array): void;
-  /** Sends the waiting bytes. */
+  /** Sends the bytes that are waiting. */
   flush(): void;
 }
 
 /**
- * The byte stream of one resumable call, which outlives the sessions that carry it. Sent bytes are kept until the peer
- * has acknowledged them, and are sent again on the next attempt; the peer drops those that it already has. A call uses
- * it like any other stream. Bytes of items are acknowledged when they are read.
+ * Byte stream of one resumable call, which outlives the sessions that carry it. Stores sent bytes until the peer has
+ * acknowledged them, and sends them again on the next attempt. The peer drops bytes that it has already received. Bytes
+ * of items are acknowledged when the application has read them.
  */
 export class DurableStream implements DirectStream {
-  /** Bytes received from the peer; its end counts as one byte. */
+  /** Number of bytes received from the peer. The end of the stream counts as one byte. */
   received = 0;
-  /** Holds the peer back by withholding acknowledgements. */
+  /** Applies backpressure to the peer by delaying acknowledgements. */
   readonly receiveFlow: ReceiveFlow = {
     received: (bytes) => void (this.#unread += bytes),
     consumed: (bytes) => this.#release(bytes),
@@ -37,31 +37,37 @@ export class DurableStream implements DirectStream {
   readonly #sent: RetainedBytes = new RetainedBytes();
   #handler: DirectStreamHandler | undefined = undefined;
   #pipe: Pipe | undefined = undefined;
-  /** Position of the next byte that the current attempt sends. */
+  /** Position of the next byte to send on the current attempt. */
   #next = 0;
   #ended = false;
   #endAcknowledged = false;
   #resetBy: number | undefined = undefined;
   #stoppedBy: number | undefined = undefined;
-  /** Whether the current attempt has reported the end, the reset and the stop. */
+  /** Whether the current attempt has sent the end of the stream, its reset, and the request to stop. */
   #sentEndings = { end: false, reset: false, stop: false };
   #peerOver = false;
-  /** Bytes of items that have arrived and are not yet read. */
+  /** Number of received bytes of items that the application has not read yet. */
   #unread = 0;
-  /** The last position acknowledged. */
+  /** Last position that was acknowledged to the peer. */
   #acknowledged = 0;
   #full = false;
   #waiting = false;
-  /** Bytes received before the current attempt; undefined after the attempt has reported this side's position. */
+  /**
+   * Number of bytes received before the current attempt. Undefined once this attempt has sent that position to the
+   * peer.
+   */
   #greets: number | undefined = undefined;
-  /** Received bytes that the peer will send again, because they were unread when it was told a position. */
+  /**
+   * Number of bytes that were already received but that the peer will send again, because the application had not read
+   * them when the peer was sent a position.
+   */
   #resentBytes = 0;
-  /** The kind that the peer's direction starts with, until it has arrived; it is not passed to the handler. */
+  /** Kind of stream with which the peer's bytes begin, until that byte has arrived. It is not passed to the handler. */
   #kind: number | undefined;
   readonly #onChange: () => void;
 
   /**
-   * @param kind kind of the stream, with which the peer's direction begins; undefined if this side has opened it
+   * @param kind kind of stream with which the peer's bytes begin; undefined if this side has opened the stream
    * @param onChange called when `settled` may have changed
    */
   constructor(kind: number | undefined, onChange: () => void) {
@@ -69,21 +75,22 @@ export class DurableStream implements DirectStream {
     this.#onChange = onChange;
   }
 
-  /** Whether the peer needs nothing more of this side's direction. */
+  /** True if the peer needs no more data from this side. */
   get settled(): boolean {
     return this.#endAcknowledged || (this.#resetBy !== undefined && this.#sentEndings.reset);
   }
 
   /**
-   * Position of the first byte that can still be sent. Any position counts as retained if the direction was abandoned.
+   * Position of the first byte that can still be sent. If this side has reset the stream, it can continue from any
+   * position.
    */
   get retained(): number {
     return this.#resetBy === undefined ? this.#sent.first : 0;
   }
 
   /**
-   * Returns the position from which the peer of the next attempt should send: the end of what was read, so that it is
-   * held back as before. Bytes that arrive twice are dropped.
+   * Returns the position from which the peer must send on the next attempt: after the bytes that the application has
+   * read, so that backpressure continues. Bytes that arrive again are dropped.
    */
   resumeFrom(arrived: number = this.received): number {
     this.#acknowledged = this.#acknowledgeable;
@@ -127,17 +134,17 @@ export class DurableStream implements DirectStream {
 
   resume(): void {}
 
-  /** Returns true if this side can continue from `position`. If it has abandoned its direction, it can from any. */
+  /** Returns true if this side can continue to send from `position`. Always true if this side has reset the stream. */
   canSendFrom(position: number): boolean {
     if (this.#resetBy !== undefined) return true;
     return position >= this.#sent.first && position <= this.#sent.end + (this.#ended ? 1 : 0);
   }
 
   /**
-   * Continues the stream on `pipe`. The peer has everything before `position`. Throws `ProtocolError` if that is
-   * impossible.
+   * Continues the stream on the attempt `pipe`. The peer has received all bytes before `position`. Throws
+   * `ProtocolError` if the stream cannot continue from there.
    *
-   * @param greets whether the peer waits for a piece with this side's position
+   * @param greets true if the peer waits for a piece with this side's position
    */
   carriedBy(pipe: Pipe, position: number, greets: boolean): void {
     if (!this.canSendFrom(position)) throw outOfRange(position);
@@ -150,12 +157,15 @@ export class DurableStream implements DirectStream {
     this.#pump();
   }
 
-  /** Called when no attempt carries the stream. */
+  /** Notes that no attempt carries the stream, for example after its session was lost. */
   detach(): void {
     this.#pipe = undefined;
   }
 
-  /** Processes a piece, whose bytes are valid during the call only. Throws `ProtocolError`. */
+  /**
+   * Processes a received piece, whose bytes are only valid during the call. Throws `ProtocolError` for a malformed
+   * piece.
+   */
   onPiece(cursor: Cursor): void {
     const { acknowledged, end, reset, stop } = readPiece(cursor);
     this.#acknowledge(acknowledged);
@@ -177,13 +187,13 @@ export class DurableStream implements DirectStream {
     this.#pump();
   }
 
-  /** Ends the stream as if the peer had abandoned both directions. */
+  /** Ends the stream as if the peer had reset both directions. */
   abort(code: number): void {
     this.#handler?.onReset(code);
     this.endLocally(undefined);
   }
 
-  /** Ends the stream on this side only. */
+  /** Ends the stream on this side, without notifying the peer. */
   endLocally(error: Error | undefined): void {
     const handler = this.#handler;
     this.#pipe = undefined;
@@ -228,7 +238,10 @@ export class DurableStream implements DirectStream {
     if (this.#acknowledgeable - this.#acknowledged >= ACKNOWLEDGE_STEP) this.#pump();
   }
 
-  /** Position up to which bytes can be acknowledged. The end is acknowledged at once, because nothing follows it. */
+  /**
+   * Position up to which received bytes can be acknowledged. The end of the stream is acknowledged at once, because no
+   * data follows it.
+   */
   get #acknowledgeable(): number {
     return this.#peerOver ? this.received : Math.max(this.#acknowledged, this.received - this.#unread);
   }
@@ -247,7 +260,7 @@ export class DurableStream implements DirectStream {
     return unacknowledged >= ACKNOWLEDGE_STEP || (this.#peerOver && unacknowledged > 0);
   }
 
-  /** Sends as much as the attempt accepts. */
+  /** Sends as many pieces as the flow control of the attempt permits. */
   #pump(): void {
     const pipe = this.#pipe;
     if (pipe === undefined || this.#waiting || !this.#hasNews) return;

@@ -1,9 +1,9 @@
 import { type Expiry, expiries, type OnceStore } from "@quicrpc/core/internal";
 
-/** Renewals within one lease: all but the last may fail. */
+/** Number of times a claim is renewed within one lease. All renewals but the last may fail without losing the claim. */
 const RENEWALS = 3;
 
-/** Renews an owner's claim until `end`. */
+/** Renews a process's claim to run a call, until `end` is called. */
 export class Lease {
   private expiry: Expiry | undefined = undefined;
   private heldUntil: number;
@@ -15,8 +15,8 @@ export class Lease {
   private readonly onLost: () => void;
 
   /**
-   * @param claimedAt time at which the claim was requested, from `performance.now`
-   * @param onLost called once when others may consider the owner lost
+   * @param claimedAt time at which the claim was requested (`performance.now()`)
+   * @param onLost called once if the lease may have expired, so that another process may take over the call
    */
   constructor(store: OnceStore, id: string, owner: string, leaseMs: number, claimedAt: number, onLost: () => void) {
     this.store = store;

@@ -1,17 +1,17 @@
 import { RpcError } from "@quicrpc/core";
 import { checkOptions, type OnceClaim, type OnceState, type OnceStore, type OptionNames } from "@quicrpc/core/internal";
 
-/** Limits of a store in memory. */
+/** Limits of a `MemoryOnceStore`. */
 export interface MemoryOnceStoreOptions {
-  /** Most calls that are kept. Default: 100,000. */
+  /** Maximum number of calls whose results are stored. Default: 100,000. */
   readonly maxEntries?: number;
-  /** Most bytes of their ids and responses, by estimate. Default: 64 MiB. */
+  /** Maximum estimated total size of the stored ids and results in bytes. Default: 64 MiB. */
   readonly maxBytes?: number;
-  /** Most calls of one principal that are kept. Default: 10,000. */
+  /** Maximum number of calls of one principal whose results are stored. Default: 10,000. */
   readonly maxEntriesPerPrincipal?: number;
-  /** Most bytes of these, by estimate. Default: 8 MiB. */
+  /** Maximum estimated size in bytes of the ids and results of one principal. Default: 8 MiB. */
   readonly maxBytesPerPrincipal?: number;
-  /** Time since which the store knows every call, in milliseconds since the epoch. Default: now. */
+  /** Time from which on the store contains every call, in milliseconds since the epoch. Default: now. */
   readonly since?: number;
 }
 
@@ -23,11 +23,14 @@ const OPTIONS: OptionNames<MemoryOnceStoreOptions> = {
   since: true,
 };
 
-/** Estimated bytes of an entry in addition to its id and its record. */
+/** Estimated size of an entry in bytes, without its id and its result. */
 const ENTRY_BYTES = 320;
-/** Number of entries that each claim checks for expiry. */
+/** Number of entries that are checked for expiry whenever a call is added. */
 const SWEPT = 2;
-/** Share of a principal's entries that is dropped at once, so that the largest principal is rarely searched for. */
+/**
+ * Share of a principal's entries that is removed at once when the store is full, so that the search for the largest
+ * principal is rare.
+ */
 const EVICTED_SHARE = 1 / 16;
 
 /** Number of buckets: bit lengths 0 to 53. */
@@ -41,39 +44,39 @@ interface Entry {
   readonly madeAt: number;
   readonly keepUntil: number;
   readonly holder: Holder;
-  /** End of the lease, by the monotonic clock. */
+  /** End of the lease (`performance.now()`). */
   leaseUntil: number;
   bytes: number;
-  /** The value of `bytes` when the call ended. */
+  /** Value of `bytes` when the call ended. */
   endedBytes: number;
   record: Uint8Array | undefined;
 }
 
-/** The entries of one principal, in insertion order. */
+/** The stored calls of one principal, in the order in which they were added. */
 interface Holder {
   readonly principal: string;
   readonly ids: Set<string>;
-  /** Ids of the calls that have ended and may be dropped. */
+  /** Ids of the calls that have ended. Their results may be removed if the store is full. */
   readonly ended: Set<string>;
   bytes: number;
-  /** Bytes of the calls that have ended (`endedBytes`), and the bit length of that number. */
+  /** Total size in bytes of the calls that have ended; `sizeClass` is the bit length of that number. */
   endedBytes: number;
   sizeClass: number;
-  /** Time, by the monotonic clock, until which calls can only end by being settled. */
+  /** Time (`performance.now()`) before which no lease of a running call expires. */
   runsUntil: number;
-  /** Keys made before this may have been evicted. */
+  /** Creation time (milliseconds since the epoch) before which keys of this principal may have been removed. */
   forgottenUntil: number;
 }
 
 /**
- * Remembers calls in this process's memory. If it is full, the oldest results of a principal are dropped. A repeated
- * call with a key of that age, or from before the store was created, is answered with an unknown outcome, because it
- * may have run.
+ * Stores the results of `once` calls in this process's memory. If the store is full, it removes the oldest results of
+ * the principal with the most. A repeated call whose key is as old as a removed result, or older than the store, fails
+ * with an unknown outcome, because its handler may have run.
  */
 export class MemoryOnceStore implements OnceStore {
   private readonly entries: Map<string, Entry> = new Map();
   private readonly holders: Map<string, Holder> = new Map();
-  /** Holders by bit length of their `endedBytes`, so that a large one is found without a search. */
+  /** Principals by the bit length of their `endedBytes`, so that one with many bytes is found without a search. */
   private readonly bySizeClass: readonly Set<Holder>[] = Array.from({ length: SIZE_CLASSES }, () => new Set<Holder>());
   private readonly bounds: Required<Omit<MemoryOnceStoreOptions, "since">>;
   private forgottenUntil: number;
@@ -88,7 +91,7 @@ export class MemoryOnceStore implements OnceStore {
     this.bounds = { maxEntries, maxBytes, maxEntriesPerPrincipal, maxBytesPerPrincipal };
   }
 
-  /** Calls that are kept. */
+  /** Number of stored calls. */
   get size(): number {
     return this.entries.size;
   }
@@ -166,7 +169,7 @@ export class MemoryOnceStore implements OnceStore {
     this.bytes += bytes;
   }
 
-  /** Called when nothing runs under the entry any more. */
+  /** Marks an entry as ended: its handler has settled, or its lease has expired. */
   private markEnded(id: string, entry: Entry): void {
     // It may have counted as ended before, when its lease had expired.
     this.markRunning(id, entry);
@@ -199,7 +202,7 @@ export class MemoryOnceStore implements OnceStore {
     this.forgottenUntil = Math.max(this.forgottenUntil, holder.forgottenUntil);
   }
 
-  /** Checks the next few entries, in turn, for expiry. */
+  /** Checks the next few entries for expiry. Successive calls check all entries in turn. */
   private expireSome(): void {
     for (let i = 0; i < SWEPT; i++) {
       this.sweep ??= this.entries.entries();
@@ -210,7 +213,10 @@ export class MemoryOnceStore implements OnceStore {
     }
   }
 
-  /** Throws `RpcError` `resource_exhausted` if only running calls are left. */
+  /**
+   * Removes results until there is room for new entries. Throws `RpcError` `resource_exhausted` if only running calls
+   * are left.
+   */
   private makeRoom(principal: string, entries: number, bytes: number): void {
     const { maxEntries, maxBytes, maxEntriesPerPrincipal, maxBytesPerPrincipal } = this.bounds;
     const holder = this.holders.get(principal);
@@ -230,7 +236,9 @@ export class MemoryOnceStore implements OnceStore {
     }
   }
 
-  /** Returns a principal with the most results that can be dropped. */
+  /**
+   * Returns the principal whose removable results have about the largest size. Undefined if no results can be removed.
+   */
   private largest(): Holder | undefined {
     for (let sizeClass = SIZE_CLASSES - 1; sizeClass > 0; sizeClass--)
       for (const holder of this.bySizeClass[sizeClass] ?? []) return holder;
@@ -254,7 +262,10 @@ export class MemoryOnceStore implements OnceStore {
     }
   }
 
-  /** Marks the calls whose lease has expired, and computes when the next one expires, so that calls are not checked before. */
+  /**
+   * Marks calls with an expired lease as ended. Computes when the next lease expires, so that the entries are not
+   * checked before.
+   */
   private endLapsed(holder: Holder): void {
     if (performance.now() < holder.runsUntil) return;
     holder.runsUntil = Number.POSITIVE_INFINITY;

@@ -1,7 +1,10 @@
 import type { RpcError } from "@quicrpc/core";
 import { type Measured, MemoryBudget } from "@quicrpc/core/internal";
 
-/** Memory that one call holds, charged to the budget of its current holder: a session, or the calls that wait for one. */
+/**
+ * Memory that one call uses. It is charged to the session that carries the call, or to the suspended calls of its
+ * client.
+ */
 export class MovingBudget extends MemoryBudget {
   #suspendedBudget: MemoryBudget;
   readonly #parts: Set<Measured> = new Set();
@@ -39,7 +42,7 @@ export class MovingBudget extends MemoryBudget {
     return this.#suspendedBudget.refusal(subject, refused, bytes);
   }
 
-  /** Moves the whole charge to `next`. Returns true if it has room. */
+  /** Moves the complete charge to the budget `next`. Returns true if `next` has room for it. */
   moveTo(next: MemoryBudget): boolean {
     const suspendedBudget = this.#suspendedBudget;
     if (next === suspendedBudget) return true;

@@ -1,32 +1,35 @@
 import { type Code, RpcError } from "@quicrpc/core";
 
-/** Reasons why a call of a `once` method has no result, with their codes; docs/error-codes.md lists them. */
+/**
+ * Reasons why a call of a `once` method has no result, with their status codes. The codes are listed in
+ * docs/error-codes.md.
+ */
 const FAILURES: Readonly<Record<OnceFailure, Code>> = {
-  /** The call may have taken effect; the result is unknown, because the process that ran it or its record is gone. */
+  /** The handler may have run, but its result is unknown: the process that ran it, or the stored result, is lost. */
   unknown: "aborted",
-  /** The call's key was used with another input. */
+  /** The key of the call was already used with a different input. */
   mismatch: "invalid_argument",
-  /** The call's key is too old to know the result. Nothing ran now. */
+  /** The key of the call is older than the stored results. The handler did not run for this call. */
   expired: "failed_precondition",
-  /** The call's key does not contain its creation time, or one in the future. */
+  /** The key of the call contains no creation time, or one in the future. */
   malformed: "invalid_argument",
 };
 
 /**
- * The reason why a call of a `once` method has no result. "unknown": it may have taken effect. "mismatch": its key was
- * used with another input. "expired": its key is too old to know the result, and nothing ran now. "malformed": its key
- * is missing or contains no creation time.
+ * Reason why a call of a `once` method has no result. "unknown": its handler may have run. "mismatch": its key was used
+ * with a different input. "expired": its key is older than the stored results, and the handler did not run for this
+ * call. "malformed": its key is missing or contains no valid creation time.
  */
 export type OnceFailure = "unknown" | "mismatch" | "expired" | "malformed";
 
-/** Returns the reason why a `once` call has no result; undefined for any other error. */
+/** Returns the reason why a call of a `once` method has no result, or undefined for any other error. */
 export function onceFailure(error: unknown): OnceFailure | undefined {
   if (!(error instanceof RpcError)) return undefined;
   const { once } = (error.details ?? {}) as { readonly once?: unknown };
   return typeof once === "string" && Object.hasOwn(FAILURES, once) ? (once as OnceFailure) : undefined;
 }
 
-/** Returns the error for a call whose owner, or whose record, was lost. */
+/** Creates the error for a call whose outcome is unknown because its process or its stored result was lost. */
 export function unknownOutcome(cause: string): RpcError {
   return failed("unknown", `it is not known whether the call took effect: ${cause}`);
 }

@@ -1,27 +1,27 @@
 import { type CallOptions, Metadata, RpcError } from "@quicrpc/core";
 import { type CallExtension, withCallOptions } from "@quicrpc/core/generated";
 
-/** Metadata key that identifies a call of a `once` method; over HTTP it is the header of that name. */
+/** Metadata key that identifies a call of a `once` method. Over HTTP, it is the header field of this name. */
 const ONCE_KEY = "idempotency-key";
 
-/** Follows the key in a call that is certainly the first one with it: no handler can have run with this key. */
+/** Suffix of the key in a call that is certainly the first one with the key, so that no handler can have run for it. */
 const FIRST = ";first";
 
 const UUID_V7 = /^"?([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})"?(;first)?$/i;
 
-/** The key of a call as its callee reads it. */
+/** The key of a `once` call as its server receives it. */
 export interface ReceivedOnceKey {
-  /** UUIDv7 in lower case. */
+  /** The key: a UUIDv7 in lower case. */
   readonly key: string;
-  /** Creation time, in milliseconds since the epoch by the caller's clock. */
+  /** Creation time of the key in milliseconds since the epoch, by the caller's clock. */
   readonly madeAt: number;
-  /** Whether the caller has certainly made no earlier call with it. */
+  /** True if the caller has certainly made no earlier call with the key. */
   readonly first: boolean;
 }
 
 /**
- * Creates a key for a call of a `once` method: a UUIDv7, which contains its creation time. Store it if the call has to
- * be repeated after this program has ended, and pass it as `onceKey`.
+ * Creates a key for a call of a `once` method: a UUIDv7, which contains its creation time. To repeat the call after a
+ * restart of this program, store the key and pass it as `onceKey`.
  */
 export function createOnceKey(now: number = Date.now()): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -32,7 +32,10 @@ export function createOnceKey(now: number = Date.now()): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** Reads the key of a call. Throws `RpcError` `invalid_argument` if it is missing or contains no creation time. */
+/**
+ * Reads the key from the metadata of a `once` call. Throws `RpcError` `invalid_argument` if the key is missing or
+ * contains no creation time.
+ */
 export function readOnceKey(metadata: Metadata): ReceivedOnceKey {
   const text = metadata.get(ONCE_KEY);
   const [, uuid, first] = UUID_V7.exec(text ?? "") ?? [];
@@ -50,13 +53,19 @@ export function readOnceKey(metadata: Metadata): ReceivedOnceKey {
   return { key, madeAt: Number.parseInt(key.slice(0, 8) + key.slice(9, 13), 16), first: first !== undefined };
 }
 
-/** Records that a call with the key may have reached a handler, so that later ones may be repetitions. */
+/**
+ * Records that a call with the key may have reached a handler. Later calls with the key are then sent as possible
+ * repetitions.
+ */
 function noteRepeated(metadata: Metadata): void {
   const text = metadata.get(ONCE_KEY);
   if (text?.endsWith(FIRST) === true) metadata.set(ONCE_KEY, text.slice(0, -FIRST.length));
 }
 
-/** The extension of `once` methods: each call has a key, and a repeated call with the key gets the first one's response. */
+/**
+ * Client support for `once` methods: each call sends a key, and a repeated call with the same key receives the result
+ * of the first one.
+ */
 export const onceCalls: CallExtension = {
   name: "once",
   kinds: ["unary"],
@@ -65,7 +74,7 @@ export const onceCalls: CallExtension = {
   onRepeat: noteRepeated,
 };
 
-/** Returns call options with a key in the metadata: the existing one, `onceKey`, or a new one. */
+/** Returns call options with a key in the metadata: the key that is already there, `onceKey`, or a new one. */
 function keyed(options: CallOptions = {}): CallOptions {
   let metadata: Metadata;
   try {

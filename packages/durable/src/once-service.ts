@@ -20,20 +20,23 @@ import { createOnceKey, readOnceKey, type ReceivedOnceKey } from "./once-key.js"
 import { mayBeSame, recordAnswer, recordError, replay } from "./record.js";
 
 const DEFAULTS = { recordForMs: 24 * 60 * 60 * 1000, leaseMs: 10_000, maxRecordBytes: 256 * 1024 } as const;
-/** Additional milliseconds for which records are kept, because servers' clocks differ. */
+/** Additional time in milliseconds for which results are stored, because the clocks of servers differ. */
 const KEPT_LONGER_MS = 60_000;
-/** Milliseconds between requests for the state of a call that runs elsewhere: at first (`FIRST_POLL_MS`), and at most. */
+/**
+ * Milliseconds between two requests for the state of a call that runs in another process: initially (`FIRST_POLL_MS`)
+ * and at most.
+ */
 const FIRST_POLL_MS = 20;
 const MAX_POLL_MS = 500;
-/** Response metadata of a result that belongs to an earlier call with the key. */
+/** Key of response metadata that marks the result of an earlier call with the same key. */
 const REPLAYED = "idempotent-replayed";
 const UNKNOWN_PRINCIPAL =
   "could not determine the principal of the keys: give once: { principal: (context) => context.connection.userId }";
 
-/** Fingerprints of the inputs of calls in progress. */
+/** Fingerprints of the inputs of calls in progress, by call context. */
 export const fingerprints: WeakMap<CallContext, string> = new WeakMap();
 
-/** A handler of any method. */
+/** Handler of a method of any kind. */
 export type OnceHandler = (input: unknown, context: CallContext) => unknown;
 
 interface Keyed extends ReceivedOnceKey {
@@ -41,7 +44,7 @@ interface Keyed extends ReceivedOnceKey {
   readonly principal: string;
 }
 
-/** Runs calls of `once` methods: each key at most once, however often the call is repeated. */
+/** Runs calls of `once` methods: the handler runs at most once for each key, however often a call is repeated. */
 export class OnceService {
   private static readonly services: WeakMap<OnceSettings, OnceService> = new WeakMap();
   private readonly store: OnceStore;
@@ -49,7 +52,7 @@ export class OnceService {
   private readonly recordForMs: number;
   private readonly leaseMs: number;
   private readonly maxRecordBytes: number;
-  /** Results of the calls that run in this process, by id. */
+  /** Pending results of the calls that run in this process, by id. */
   private readonly runs: Map<string, Promise<unknown>> = new Map();
 
   constructor({ options, since }: OnceSettings = { options: {}, since: Date.now() }) {
@@ -65,14 +68,14 @@ export class OnceService {
     });
   }
 
-  /** Returns the service for these settings: one for all sessions and transports that have them. */
+  /** Returns the service for these settings. All sessions and transports with the same settings share one service. */
   static of(settings: OnceSettings): OnceService {
     let service = OnceService.services.get(settings);
     if (service === undefined) OnceService.services.set(settings, (service = new OnceService(settings)));
     return service;
   }
 
-  /** Serves a call: runs the handler, or returns the result of the call with the same key. */
+  /** Answers a call: runs the handler, or returns the result of the earlier call with the same key. */
   async serve(
     method: AnyMethod,
     handler: OnceHandler,
@@ -109,7 +112,7 @@ export class OnceService {
     return this.known(state, call, fingerprint, method, context);
   }
 
-  /** Returns the result of a call that neither runs nor may run. */
+  /** Returns the result of a call that is not running and must not run again. */
   private known(
     state: OnceState,
     { madeAt }: Keyed,
@@ -211,8 +214,8 @@ export class OnceService {
   }
 
   /**
-   * Stores the result of a call before its caller is answered, trying as long as the lease lasts. Never rejects,
-   * because the answer is valid in any case.
+   * Stores the result of a call before the caller receives it. Repeats failed attempts until the lease ends. Never
+   * rejects, because the caller receives the result in any case.
    */
   private async settle(
     id: string,
@@ -250,7 +253,10 @@ export class OnceService {
     await within(this.store.release(id, owner), this.leaseMs).catch(nothing);
   }
 
-  /** Calls the store. A failure is reported, and becomes `unavailable`: the handler was not entered. */
+  /**
+   * Calls a method of the store. If the store fails, reports the exception and throws `unavailable`: the handler has
+   * not run.
+   */
   private async queryStore(
     operation: string,
     query: () => Promise<OnceState>,
@@ -266,7 +272,7 @@ export class OnceService {
   }
 }
 
-/** Returns the error that the caller receives each time. */
+/** Returns the error to store for the caller, which also receives it when the call is repeated. */
 function callerError(error: unknown): RpcError {
   if (error instanceof RpcError && !error.fromCall) return error;
   return new RpcError("internal", "the handler failed");

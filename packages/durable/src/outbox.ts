@@ -6,35 +6,38 @@ import { createOnceKey } from "./once-key.js";
 export interface OutboxOptions<Item> {
   /**
    * Sends items with one call, which has its own key. Pass the key as `onceKey` to a `once` method, or in the input of
-   * an `idempotent` one. Let `retry()` repeat the call until it is answered.
+   * an `idempotent` method. Use `retry()`, so that the call is repeated until it succeeds.
    */
   readonly send: (items: readonly Item[], key: string) => PromiseLike<unknown>;
-  /** Most items of one call. Default 64. */
+  /** Maximum number of items in one call. Default 64. */
   readonly maxItems?: number | undefined;
-  /** Most items that wait. Beyond it, `add` throws `resource_exhausted`; `full` tells so in advance. Default 10,000. */
+  /**
+   * Maximum number of waiting items. If it is reached, `full` is true and `add` throws `resource_exhausted`. Default
+   * 10,000.
+   */
   readonly maxWaiting?: number | undefined;
-  /** Called if `send` fails for good; later items are sent nevertheless. Default: none. */
+  /** Called if `send` rejects for `items`. They are removed, and later items are sent. Default: none. */
   readonly onError?: ((error: RpcError, items: readonly Item[], key: string) => void) | undefined;
 }
 
 const OPTIONS: OptionNames<OutboxOptions<never>> = { send: true, maxItems: true, maxWaiting: true, onError: true };
 
-/** Sends items in order, with one call after the other. */
+/** A queue that sends items in order, with one call after another. */
 export interface Outbox<Item> {
-  /** Items that have not been acknowledged by a response. The items of the call in progress come first. */
+  /** Items that no response has acknowledged yet. The items of the call in progress come first. */
   readonly waiting: readonly Item[];
-  /** Whether `add` would throw. */
+  /** True if `add` would throw because too many items wait. */
   readonly full: boolean;
-  /** Adds an item to the end. Throws `RpcError` `resource_exhausted` if too many wait. */
+  /** Adds an item to the end of the queue. Throws `RpcError` `resource_exhausted` if too many items wait. */
   add(item: Item): void;
-  /** Resolves when no item waits. */
+  /** Resolves when the queue is empty. */
   empty(): Promise<void>;
 }
 
 /**
- * Creates an outbox. Items leave in the order in which they were added, one call at a time; items that are added
- * meanwhile leave together with the next call. So a repeated call overtakes no other, and after a slow or lost
- * connection there is one larger call instead of a queue.
+ * Creates an outbox. It sends items in the order in which they were added, one call at a time. Items that are added
+ * during a call are sent together in the next call. So no call overtakes a repeated one, and after a slow or lost
+ * connection one larger call is made instead of many.
  */
 export function createOutbox<Item>(options: OutboxOptions<Item>): Outbox<Item> {
   checkOptions("createOutbox()", options, OPTIONS);

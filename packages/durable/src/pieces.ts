@@ -13,19 +13,19 @@ import {
 } from "@quicrpc/core/internal";
 
 /**
- * An item of an attempt of a resumable call: a piece of the call's byte stream, and the state of the stream
+ * An item of an attempt of a resumable call. It contains a piece of the call's byte stream and the state of the stream
  * (docs/protocol.md §11):
  *
  *     acknowledged (varint) | flags (1 byte) | [code of the reset (varint)] | [code of the stop (varint)] | bytes
  */
 export interface PieceFields {
-  /** Number of bytes of the other direction that the sender has processed; the end counts as one more. */
+  /** Number of bytes of the other direction that the sender has processed. The end of the stream counts as one byte. */
   acknowledged: number;
-  /** The sender's direction ends after the bytes. */
+  /** True if the sender's direction ends after these bytes. */
   end: boolean;
-  /** The sender has abandoned its direction. */
+  /** Code with which the sender has reset its direction. Undefined: not reset. */
   reset: number | undefined;
-  /** The sender wants nothing more of the other direction. */
+  /** Code with which the sender asks the other side to stop sending. Undefined: not asked. */
   stop: number | undefined;
 }
 
@@ -42,7 +42,7 @@ export function writePiece(out: FrameWriter, { acknowledged, end, reset, stop }:
   out.bytes(bytes);
 }
 
-/** Reads the fields before the bytes, and leaves the cursor after them. */
+/** Reads the fields of a piece before its bytes. The cursor is then at the start of the bytes. */
 export function readPiece(cursor: Cursor): PieceFields {
   const acknowledged = cursor.varint();
   const flags = cursor.byte();
@@ -55,23 +55,24 @@ export function readPiece(cursor: Cursor): PieceFields {
   };
 }
 
-/** Bytes of a token. */
+/** Length in bytes of the token that identifies a resumable call. */
 export const TOKEN_BYTES = 16;
 
 /**
- * The field of a request that makes its call an attempt of a resumable one (docs/protocol.md §11):
+ * Field of a request that makes it an attempt of a resumable call (docs/protocol.md §11):
  *
  *     token (16 bytes) | epoch (varint) | milliseconds to be kept (varint) | received (varint) | retained (varint)
  */
 export interface ResumeFields {
-  /** Names the call among all of its principal. */
+  /** Identifies the call among all calls of its principal. */
   readonly token: Uint8Array;
-  /** 0 for the attempt that begins the call, larger with each that resumes it. */
+  /** 0 for the attempt that starts the call. Each attempt that resumes the call has a larger number. */
   readonly epoch: number;
-  /** How long the callee should keep the call while no session carries it. */
+  /** Milliseconds for which the callee should keep the call while no session carries it. */
   readonly keepMs: number;
   /**
-   * Number of bytes that the caller has processed, the end counted as one more. The callee sends from that position.
+   * Number of bytes that the caller has processed; the end of the stream counts as one byte. The callee continues to
+   * send from that position.
    */
   readonly received: number;
   /** Position of the first byte that the caller can still send. */
@@ -88,7 +89,7 @@ export function encodeResume({ token, epoch, keepMs, received, retained }: Resum
   return out.written();
 }
 
-/** Throws `ProtocolError` if the field ends too soon. */
+/** Decodes the field of a request that makes it an attempt. Throws `ProtocolError` if the field ends too soon. */
 export function decodeResume(raw: Uint8Array): ResumeFields {
   const cursor = new Cursor(raw, 0, raw.length);
   const at = cursor.take(TOKEN_BYTES);
@@ -102,7 +103,7 @@ export function decodeResume(raw: Uint8Array): ResumeFields {
   };
 }
 
-/** Sends a piece as an item. Returns its number of bytes. */
+/** Sends a piece as an item of an attempt. Returns the size of the piece in bytes. */
 export function sendPiece(channel: Channel, id: number, fields: PieceFields, bytes: Uint8Array): number {
   return channel.frame(FrameType.Item, id, (out, mark) => {
     const start = out.position;
@@ -111,12 +112,15 @@ export function sendPiece(channel: Channel, id: number, fields: PieceFields, byt
   });
 }
 
-/** Flushes sent pieces. In a lane they wait for the end of the turn, like frames of other calls. */
+/**
+ * Flushes pieces that were sent. In a shared lane, they wait for the end of the turn of the event loop, like frames of
+ * other calls.
+ */
 export function flushPieces({ single, channel }: CallChannel): void {
   if (single) channel.flushNow();
 }
 
-/** Returns a cursor over the piece in an item's frame. Valid as long as the frame. */
+/** Returns a cursor over the piece in the frame of an item. It is only valid as long as the frame. */
 export function pieceCursor(
   frame: Frame,
   maxMetadataBytes: number,

@@ -2,14 +2,14 @@ import { type Code, RpcError } from "@quicrpc/core";
 import { type AnyMethod, isCode } from "@quicrpc/core/generated";
 import { declaredError, FrameWriter, pack, packDetails, unpack } from "@quicrpc/core/internal";
 
-/** Multipliers of the two halves (from MurmurHash3 and xxHash). */
+/** Multiplier of one half of the hash; `B` is that of the other half (constants of MurmurHash3 and xxHash). */
 const A = 0x85ebca6b;
 const B = 0x9e3779b1;
 
-/** First byte of a record: its kind. The MessagePack of the response, or of the error's fields, follows. */
+/** First byte of a stored result: its kind. The MessagePack of the output, or of the error's fields, follows. */
 const ANSWER = 0;
 const ERROR = 1;
-/** The call succeeded, but its response was too large to be kept. */
+/** Kind of a stored result: the call succeeded, but its output was too large to be stored. */
 const UNKEPT = 2;
 
 type ErrorRecord = readonly [
@@ -20,7 +20,7 @@ type ErrorRecord = readonly [
   isDeclared: boolean,
 ];
 
-/** Returns the record of a response. Throws `RpcError` if it does not match its schema. */
+/** Encodes the output of a call for the store. Throws `RpcError` if the output does not match its schema. */
 export function recordAnswer({ output }: AnyMethod, result: unknown, maxBytes: number): Uint8Array {
   const out = new FrameWriter(256);
   out.byte(ANSWER);
@@ -28,7 +28,10 @@ export function recordAnswer({ output }: AnyMethod, result: unknown, maxBytes: n
   return out.position > maxBytes ? Uint8Array.of(UNKEPT) : out.written().slice();
 }
 
-/** Returns the record of the error that the caller receives. Details that cannot be encoded, or are too large, are left out. */
+/**
+ * Encodes the error that the caller of a call receives, for the store. Omits details that cannot be encoded or are too
+ * large.
+ */
 export function recordError(method: AnyMethod, error: RpcError, maxBytes: number): Uint8Array {
   const { code, message, reason } = error;
   const { details, isDeclared } = detailsOf(method, error);
@@ -56,7 +59,10 @@ function detailsOf(
   }
 }
 
-/** Returns the response in a record, or throws its error. "unkept": the response was too large to be kept. */
+/**
+ * Returns the output in a stored result, or throws the stored error. Returns "unkept" if the output was too large to be
+ * stored.
+ */
 export function replay(method: AnyMethod, record: Uint8Array): { readonly answer: unknown } | "unkept" {
   const [form] = record;
   if (form === ANSWER) return { answer: method.output?.decode(record, 1, record.length) };
@@ -77,9 +83,9 @@ function replayedError(method: AnyMethod, record: Uint8Array): RpcError {
 }
 
 /**
- * Returns the fingerprint of an input: its format, its length and 64 bits of its bytes. It detects different inputs
- * that were sent under one key by mistake. It is not secure: two inputs with the same fingerprint can be found, but
- * that gains nothing.
+ * Returns the fingerprint of an input: its format, its length and 64 bits of a hash. It detects that different inputs
+ * were sent with the same key by mistake. It is not secure against inputs that were made to collide, but an attacker
+ * gains nothing from such inputs.
  */
 export function inputFingerprint(form: string, bytes: Uint8Array, start: number, end: number): string {
   let a = 0x2f0b4c47;
@@ -101,8 +107,8 @@ function hex(value: number): string {
 }
 
 /**
- * Returns true if two fingerprints may be of the same input. Those of different formats, such as JSON and MessagePack,
- * cannot be compared.
+ * Returns true if two fingerprints may be those of the same input. Fingerprints of different formats, such as JSON and
+ * MessagePack, cannot be compared, so the result is true.
  */
 export function mayBeSame(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined || a === b) return true;

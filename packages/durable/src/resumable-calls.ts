@@ -27,10 +27,10 @@ import { DurableStream } from "./durable-stream.js";
 import { encodeResume, TOKEN_BYTES } from "./pieces.js";
 
 const NOTHING = new Uint8Array(0);
-/** Longest time for which a callee is asked to keep a call. */
+/** Maximum time in milliseconds for which a callee is asked to keep a call. */
 const MAX_KEEP_MS = 2 ** 31 - 1;
 
-/** The extension of `resumable` methods: their calls outlive the sessions that carry them. */
+/** Client support for `resumable` methods: their calls continue on another session if their session is lost. */
 export const resumableCalls: CallExtension = {
   name: "resumable",
   kinds: ["server_stream", "client_stream", "duplex"],
@@ -50,7 +50,7 @@ export const resumableCalls: CallExtension = {
   },
 };
 
-/** The stream of a resumable call, as the call sees it. */
+/** Stream of a resumable call, as the call uses it. */
 class DurableCallStream extends OutgoingCallStream {
   private readonly durable: DurableStream;
 
@@ -68,7 +68,7 @@ class DurableCallStream extends OutgoingCallStream {
   }
 }
 
-/** Bytes that the resumable calls of a caller hold. */
+/** Memory that the resumable calls of each caller use. */
 const budgets = new WeakMap<BaseCaller, MemoryBudget>();
 
 function budgetOf(caller: BaseCaller, { maxSessionBytes }: ClientLimits): MemoryBudget {
@@ -84,9 +84,12 @@ function newToken(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
 }
 
-/** A call that consists of as many attempts as necessary, each on another session. Its own stream outlives them. */
+/**
+ * A call that is carried by as many attempts as necessary, one after another on different sessions. Its own byte stream
+ * outlives the attempts.
+ */
 class ResumableCall implements AttemptOwner, StreamOpener {
-  /** The call as its program sees it. */
+  /** The call whose result the application receives. */
   private readonly call: PendingCall;
   private readonly caller: BaseCaller;
   private readonly forMs: number;
@@ -100,13 +103,13 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   private epoch = 0;
   private failures = 0;
   private lostAt: number | undefined = undefined;
-  /** Whether the callee may have received the call: from then on it is resumed, and never started again. */
+  /** True if the callee may have received the call. From then on the call is resumed instead of started again. */
   private mayHaveReached = false;
-  /** Whether anything of the callee has arrived. */
+  /** True if data from the callee has arrived. */
   private hasReceived = false;
   /**
-   * The attempt being made, and the one that carries the call. They are the same after the callee has reported its
-   * position.
+   * The attempt that was started last (`running`), and the attempt that carries the stream (`pipe`). They are the same
+   * once the callee has sent its position.
    */
   private running: AttemptCall | undefined = undefined;
   private pipe: AttemptCall | undefined = undefined;
@@ -196,14 +199,17 @@ class ResumableCall implements AttemptOwner, StreamOpener {
       );
   }
 
-  /** Makes one call without resumption, on a session that cannot carry attempts: over HTTP, or with interceptors. */
+  /**
+   * Makes the call once without resumption, on a session that does not support attempts: over HTTP, or with
+   * interceptors.
+   */
   plain(caller: Caller): void {
     this.isOver = true;
     followAnswer(this.call, caller.start(this.method, this.input, this.remaining()));
     this.finish();
   }
 
-  /** Starts the call on its stream. */
+  /** Starts the call on its byte stream. */
   private begin(host: CallingHost): void {
     const { limits, schemas, peer, explain } = host;
     const settings: CarrierSettings = {
@@ -234,7 +240,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     if (this.stream === undefined) this.fail(new RpcError("cancelled", "the call is over"));
   }
 
-  /** Called when the caller has its answer, or wants none. */
+  /** Called when the caller has its result, or has cancelled the call. */
   onOver(): void {
     this.isOver = true;
     // The callee ends the attempt after it has been notified.
@@ -264,7 +270,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     });
   }
 
-  /** Returns the call's options with the time that is left. */
+  /** Returns the call's options with the remaining time as timeout. */
   private remaining(): CallOptions {
     const { timeoutMs } = this.options;
     return {
@@ -273,7 +279,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     };
   }
 
-  /** @param started whether there was a session for the attempt */
+  /** @param started true if the attempt had a session */
   private onAttemptLost(error: RpcError, endedByPeer: boolean, started: boolean): void {
     const { resumption } = this.caller;
     const { idempotent } = this.method;
@@ -320,7 +326,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     });
   }
 
-  /** Makes the next attempt start the call again. */
+  /** Makes the next attempt start the call again instead of resuming it. */
   private startAfresh(): void {
     this.mayHaveReached = false;
     this.epoch = 0;
@@ -347,7 +353,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   }
 }
 
-/** Returns the error for a call whose server drained and ended before it. */
+/** Creates the error for a call that was lost because its server drained and exited before the call ended. */
 function serverHasShutDown(cause: RpcError): RpcError {
   const hint =
     "it may have run, as far as it got: let the server's drain take longer, or give the items cursors, by which streams move";

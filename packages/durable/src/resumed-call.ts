@@ -18,10 +18,13 @@ import type { ResumeFields } from "./pieces.js";
 import type { ServedAttempt } from "./served-attempt.js";
 import type { ResumableCalls } from "./suspended-calls.js";
 
-/** Bytes charged for a resumable call, in addition to the call: for its stream, and for the state that outlives a session. */
+/**
+ * Number of bytes charged for a resumable call in addition to an ordinary call: for its stream, and for the state that
+ * outlives a session.
+ */
 export const RESUMABLE_BYTES = 6144;
 
-/** The call's own stream on the serving side. */
+/** Byte stream of a resumable call on the server. */
 class ResumedStream extends IncomingCallStream {
   readonly #durable: DurableStream;
 
@@ -36,14 +39,13 @@ class ResumedStream extends IncomingCallStream {
 }
 
 /**
- * The callee's side of a resumable call: it is served on a stream that outlives the attempts which carry it. Only the
- * latest attempt counts.
+ * A resumable call on the server. Its byte stream outlives the attempts that carry it. Only the latest attempt is used.
  */
 export class ResumedCall {
   readonly key: string;
-  /** Principal of the call; empty if callers are not distinguished. */
+  /** Principal of the call. Empty if the server does not distinguish callers. */
   readonly principal: string;
-  /** The group of suspended calls to which it belongs. */
+  /** Name of the group of suspended calls that the call belongs to. */
   group: unknown = undefined;
   readonly #durable: DurableStream = new DurableStream(StreamKind.Call, () => this.#check());
   readonly #calls: ResumableCalls;
@@ -51,7 +53,7 @@ export class ResumedCall {
   #attempt: ServedAttempt | undefined = undefined;
   #epoch = 0;
   #keepMs = 0;
-  /** Whether the call is over, although its caller may not know. */
+  /** True if the call has ended, although its caller may not know that yet. */
   #hasResponded = false;
   #isOver = false;
   #expiry: Expiry | undefined = undefined;
@@ -64,7 +66,7 @@ export class ResumedCall {
     budget.charge(RESUMABLE_BYTES);
   }
 
-  /** Starts to serve the call with `requests`. */
+  /** Starts to serve the call. `requests` handles the request on the call's stream. */
   begin(attempt: ServedAttempt, fields: ResumeFields, requests: RequestHandler, settings: ChannelSettings): void {
     const serve = (channel: Channel): ResumedStream =>
       new ResumedStream(
@@ -80,7 +82,7 @@ export class ResumedCall {
     this.#carriedBy(attempt, fields);
   }
 
-  /** Returns the reason why `fields` cannot resume the call; undefined if they can. */
+  /** Returns the reason why an attempt with these fields cannot resume the call, or undefined if it can. */
   objection({ epoch, received, retained }: ResumeFields): RpcError | undefined {
     if (epoch <= this.#epoch)
       return new RpcError("aborted", `the call was resumed by another session (epoch ${this.#epoch})`);
@@ -92,7 +94,7 @@ export class ResumedCall {
     );
   }
 
-  /** Continues the call on the next attempt. An attempt that still carries it is ended. */
+  /** Continues the call on a new attempt. Ends the previous attempt if it is still in progress. */
   resume(attempt: ServedAttempt, fields: ResumeFields, budget: MemoryBudget): void {
     const before = this.#attempt;
     this.#attempt = undefined;
@@ -102,18 +104,18 @@ export class ResumedCall {
     this.#carriedBy(attempt, fields);
   }
 
-  /** Throws if the piece is malformed. */
+  /** Processes a piece that an attempt has received. Throws `ProtocolError` if the piece is malformed. */
   onPiece(attempt: ServedAttempt, cursor: Cursor): void {
     if (attempt !== this.#attempt) return;
     this.#durable.onPiece(cursor);
   }
 
-  /** Called when the caller has cancelled the call. */
+  /** Cancels the call, because its caller has cancelled the attempt. */
   onCancel(attempt: ServedAttempt, code: Code): void {
     if (attempt === this.#attempt) this.cancel(code);
   }
 
-  /** Called when the session of the attempt has ended. */
+  /** Suspends the call, because the session of its attempt has ended. */
   onLost(attempt: ServedAttempt): void {
     if (attempt !== this.#attempt) return;
     this.#attempt = undefined;
@@ -127,17 +129,20 @@ export class ResumedCall {
     if (!this.#budget.moveTo(budget)) this.cancel("resource_exhausted");
   }
 
-  /** Ends the call because its caller may not continue it, unless a session still carries it. */
+  /** Cancels the call because its caller may no longer continue it. Does nothing if a session carries the call. */
   cancelIfDetached(code: Code): void {
     if (this.#attempt === undefined) this.cancel(code);
   }
 
-  /** Ends the call because its caller may not continue it, which was found while `attempt` carries it. */
+  /**
+   * Ends the call with `error`, because its caller may no longer continue it. Does nothing if another attempt than
+   * `attempt` carries the call.
+   */
   revoke(attempt: ServedAttempt, error: RpcError): void {
     if (attempt === this.#attempt) this.#end(error);
   }
 
-  /** Ends the call here, and notifies its caller if possible. */
+  /** Ends the call on the server, and notifies its caller if a session carries it. */
   cancel(code: Code): void {
     this.#end(new RpcError(code, "the call was given up"));
   }
@@ -166,7 +171,7 @@ export class ResumedCall {
     this.#calls.onResumed(this);
   }
 
-  /** Ends the call if it is over and its caller knows it. */
+  /** Removes the call if it has ended and its caller knows that. */
   #check(): void {
     const attempt = this.#attempt;
     if (this.#isOver || attempt === undefined || !this.#hasResponded || !this.#durable.settled) return;

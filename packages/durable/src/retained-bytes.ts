@@ -1,12 +1,15 @@
 const NOTHING = new Uint8Array(0);
-/** Size of the smallest buffer in bytes, which is kept even if it is empty. */
+/** Size of the smallest buffer in bytes. It is kept for reuse even if it is empty. */
 const SMALL = 1024;
 
-/** The bytes of a stream from position `first` to `end`, in a ring buffer that grows, and shrinks when few are left. */
+/**
+ * The bytes of a stream between the positions `first` and `end`, in a ring buffer. The buffer grows when necessary, and
+ * shrinks when few bytes are left.
+ */
 export class RetainedBytes {
-  /** Position of the first byte that is kept. */
+  /** Position of the first byte in the buffer. */
   first = 0;
-  /** Position of the next byte that is written. */
+  /** Position of the next byte to write. */
   end = 0;
   private ring: Uint8Array = NOTHING;
 
@@ -14,12 +17,12 @@ export class RetainedBytes {
     return this.end - this.first;
   }
 
-  /** Bytes of memory in use; 0 if nothing is retained, even if a buffer is kept for reuse. */
+  /** Size of the buffer in bytes, or 0 if it contains no data, even if it is kept for reuse. */
   get heldBytes(): number {
     return this.length === 0 ? 0 : this.ring.length;
   }
 
-  /** Appends a copy. */
+  /** Appends a copy of `bytes`. */
   write(bytes: Uint8Array): void {
     const { length } = bytes;
     if (length === 0) return;
@@ -37,7 +40,10 @@ export class RetainedBytes {
     this.end += length;
   }
 
-  /** Returns bytes from `position` on, at most `maxBytes` and perhaps fewer than there are; valid until the next write. */
+  /**
+   * Returns bytes from `position` on, at most `maxBytes` and possibly fewer than are available. The result is only
+   * valid until the next write.
+   */
   read(position: number, maxBytes: number): Uint8Array {
     const { ring } = this;
     if (position === this.end) return NOTHING;
@@ -45,7 +51,7 @@ export class RetainedBytes {
     return ring.subarray(at, Math.min(ring.length, at + maxBytes, at + this.end - position));
   }
 
-  /** Drops the bytes before `position`. */
+  /** Removes the bytes before `position`. */
   trim(position: number): void {
     if (position <= this.first) return;
     this.first = position;

@@ -24,8 +24,8 @@ const UNKNOWN_PRINCIPAL =
   "could not determine the principal of this call: give principal: (context) => context.connection.userId";
 
 /**
- * Serves an attempt: begins its call, or continues the call that has its token. Throws `RpcError` if it is refused at
- * once.
+ * Serves an attempt of a resumable call: starts the call, or continues the call with the same token. Throws `RpcError`
+ * if the attempt is refused at once.
  */
 export function serveAttempt(
   { carrier, callId, context, resume, bound, settings, dispatcher }: AttemptRequest,
@@ -100,7 +100,10 @@ function principalOfCall(context: IncomingContext<unknown>, settings: DispatchSe
   }
 }
 
-/** Returns the settings for serving the call itself: only its method, independent of the sessions that carry it. */
+/**
+ * Returns the settings for serving the resumable call itself. They contain only its method, and do not depend on the
+ * session that carries it.
+ */
 function ownSettings(
   { method, handler, authorize }: BoundMethod,
   settings: DispatchSettings<unknown>,

@@ -18,11 +18,11 @@ import type { Pipe } from "./durable-stream.js";
 import { flushPieces, pieceCursor, type PieceFields, sendPiece } from "./pieces.js";
 import type { ResumedCall } from "./resumed-call.js";
 
-/** One attempt of a resumable call, as its callee serves it. In this order: `enter`, then `end` or `refuse`. */
+/** One attempt of a resumable call on the server. Call `enter` first, and then `end` or `refuse`. */
 export class ServedAttempt implements IncomingCall, Pipe {
   readonly flow: SendFlow;
   call: ResumedCall | undefined = undefined;
-  /** Called once, when the attempt is over. */
+  /** Called once when the attempt has ended. */
   onOver: (() => void) | undefined = undefined;
   readonly #carrier: AnswerCarrier;
   readonly #id: number;
@@ -32,7 +32,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
   readonly #receiving: ReceiveFlow;
   #isOver = false;
   #deciding = false;
-  /** Called with the decision if it arrives after the attempt has ended. */
+  /** Called with the decision about the attempt if the attempt has ended before that. */
   #outlived: (() => void) | undefined = undefined;
 
   constructor(carrier: AnswerCarrier, id: number, method: AnyMethod, settings: ReplySettings) {
@@ -47,14 +47,14 @@ export class ServedAttempt implements IncomingCall, Pipe {
     gatherFrames(carrier.channel);
   }
 
-  /** Starts to receive the caller's items. */
+  /** Starts to receive items from the caller. */
   enter(): void {
     this.#carrier.enter(this.#id, this);
   }
 
   /**
-   * Begins a decision on whether the attempt may continue. The attempt stays in progress until the returned function is
-   * called, even if it ends before. So slow decisions are bounded by the number of calls.
+   * Notes that a decision about the attempt is pending. The attempt counts as in progress until the returned function
+   * is called, even if it ends before that. This way, the limit on calls also limits slow decisions.
    */
   decide(): () => void {
     this.#deciding = true;
@@ -69,7 +69,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
     return this.#carrier.channel.out.idle;
   }
 
-  /** Whether nothing more can be sent on it. */
+  /** True if nothing more can be sent on the attempt. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -82,7 +82,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
     if (!this.#isOver) flushPieces(this.#carrier);
   }
 
-  /** Called when the call needs no attempt any more. */
+  /** Ends the attempt, because the call needs it no longer. */
   end(): void {
     if (this.#isOver) return;
     const { channel, single } = this.#carrier;

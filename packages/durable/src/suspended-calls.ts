@@ -2,13 +2,13 @@ import type { Limits, ServerLoad } from "@quicrpc/core";
 import { MemoryBudget, sourceOf } from "@quicrpc/core/internal";
 import type { ResumedCall } from "./resumed-call.js";
 
-/** Suspended calls of one principal, or of one lost session. */
+/** Suspended calls of one principal. For callers without a principal, those of one lost session. */
 interface Group {
-  /** The client of the calls: their principal, or the address of their session, if known. */
+  /** Client of the calls: their principal, or the address of their session if it is known. */
   readonly client: unknown;
   readonly calls: Set<ResumedCall>;
   readonly budget: MemoryBudget;
-  /** Removes the budget from those of the server. */
+  /** Removes the group's memory budget from those of the server. */
   readonly release: () => void;
 }
 
@@ -17,13 +17,13 @@ export interface SuspensionSettings {
   readonly limits: Limits;
   readonly budget: MemoryBudget;
   readonly load: ServerLoad;
-  /** Name of the peer: its address and port, if it has any. */
+  /** Name of the peer: its address and port. Undefined if it has none. */
   readonly peer: string | undefined;
 }
 
 const HOST_AND_PORT = /^\[?(.+?)\]?:\d+$/;
 
-/** The resumable calls of one router's methods in this process: those on a session, and suspended ones. */
+/** Resumable calls of one router's methods in this process: those that a session carries, and suspended calls. */
 export class ResumableCalls {
   readonly #calls: Map<string, ResumedCall> = new Map();
   readonly #settings: Map<ResumedCall, SuspensionSettings> = new Map();
@@ -37,13 +37,16 @@ export class ResumableCalls {
     return this.#calls.get(key);
   }
 
-  /** Adds a running call of a session with these settings. */
+  /** Adds a call that runs on a session with these settings. */
   add(call: ResumedCall, settings: SuspensionSettings): void {
     this.#calls.set(call.key, call);
     this.#settings.set(call, settings);
   }
 
-  /** Called when no session carries the call. Returns the budget that is charged for it from now on; undefined if it is not kept. */
+  /**
+   * Suspends a call whose session was lost. Returns the memory budget that is charged for the call from now on, or
+   * undefined if the call cannot be kept.
+   */
   onSuspended(call: ResumedCall): MemoryBudget | undefined {
     const settings = this.#settings.get(call);
     if (settings === undefined || settings.load.ending) return undefined;
@@ -103,7 +106,7 @@ export class ResumableCalls {
     else this.#clients.set(client, count);
   }
 
-  /** Returns the group with the most calls of the client with the most calls. */
+  /** Returns a group of the client with the most suspended calls: the one with the most calls. */
   #largest(): Group | undefined {
     let mostCalls = 0;
     let largest: Group | undefined;

@@ -28,15 +28,15 @@ import { FailsRequests } from "./requests.js";
 const MAX_STREAMS = 100;
 
 /**
- * Accepts WebTransport sessions over HTTP/2, and over the ponyfill's WebSocket, on connections that a listener of this
- * package has accepted. The server of `@fails-components/webtransport` itself never listens, because it supports one
- * certificate, no client certificates and no limits.
+ * Accepts WebTransport sessions over HTTP/2, and over the WebSocket of the package's ponyfill, on connections that a
+ * listener of this package has accepted. The server of `@fails-components/webtransport` itself never listens, because
+ * it supports only one certificate, no client certificates and no limits.
  */
 class FailsAcceptor implements WebAcceptor {
   readonly alpn: string = "h2";
   private readonly http2: Http2SecureServer;
   private readonly requests: FailsRequests;
-  /** The connection whose HTTP/2 session is being created. */
+  /** The connection whose HTTP/2 session is being created. Undefined otherwise. */
   private connecting: { readonly socket: TLSSocket; readonly accepted: AcceptedSocket } | undefined = undefined;
 
   private constructor(http2: Http2SecureServer, requests: FailsRequests) {
@@ -59,19 +59,19 @@ class FailsAcceptor implements WebAcceptor {
     return new FailsAcceptor(http2, requests);
   }
 
-  /** Takes over a connection that negotiated HTTP/2. */
+  /** Takes over a TLS connection whose client negotiated HTTP/2. */
   takeConnection(socket: TLSSocket, accepted: AcceptedSocket): void {
     this.connecting = { socket, accepted };
     this.http2.emit("secureConnection", socket);
     this.connecting = undefined;
   }
 
-  /** Returns true if an upgrade request to WebSocket comes from the ponyfill. */
+  /** Returns true if a WebSocket upgrade request comes from the ponyfill. */
   asks({ headers }: IncomingMessage): boolean {
     return isPonyfill(headers["sec-websocket-protocol"]);
   }
 
-  /** Returns the HTTP status that refuses such a request, or undefined to accept it. */
+  /** Returns the HTTP status with which to refuse an upgrade request of the ponyfill, or undefined to accept it. */
   refusal({ url, headers }: IncomingMessage): number | undefined {
     // The ponyfill doubles the first slash.
     return this.requests.refusal({ ...headers, ":path": url?.replace(/^\/+/, "/") });
@@ -109,10 +109,12 @@ class FailsAcceptor implements WebAcceptor {
   }
 }
 
-/** Creates the acceptor for the HTTP/2 and ponyfill connections of a TCP port. */
+/** Starts to accept HTTP/2 and ponyfill connections on a TCP port. */
 export const failsProtocol: WebProtocol = (...args) => FailsAcceptor.create(...args);
 
-/** Listens on `https://` over TCP: for HTTP/2, and for the WebSocket of the ponyfill if `webSocket` is on. */
+/**
+ * Listens on `https://` over TCP: for HTTP/2 and, if the option `webSocket` is set, for the WebSocket of the ponyfill.
+ */
 export const listenFails: ListenTransport = async (target, settings, onIncoming) => {
   const listen = listenWeb({ webSocket: settings.web.webSocket, protocols: [failsProtocol] });
   return [await listen(target, settings, onIncoming)];
@@ -124,8 +126,8 @@ function isPonyfill(offered: string | undefined): boolean {
 }
 
 /**
- * Redirects WebSockets that a browser opens on an HTTP/2 connection (RFC 8441). The ponyfill's stay; others get
- * HTTP_1_1_REQUIRED, after which the browser retries with HTTP/1.1 (RFC 9113 §7).
+ * Handles WebSocket requests on an HTTP/2 connection (RFC 8441). Requests of the ponyfill stay on the connection.
+ * Others are answered with HTTP_1_1_REQUIRED, after which the browser retries over HTTP/1.1 (RFC 9113 §7).
  */
 function sendWebSocketsToHttp1(http2: Http2SecureServer): void {
   divert(http2, "stream", (_, stream: ServerHttp2Stream, header: IncomingHttpHeaders) => {

@@ -16,8 +16,8 @@ type Ponyfill = new (url: string, options: object) => PonyfillSession;
 /** URL that the package connects to when it is loaded, to detect the browser's capabilities. */
 const PROBE = "https://example.com:23333/test";
 /**
- * Flow-control window in bytes. It must exceed what a session has in flight: with the package's small defaults, a
- * session stalls.
+ * Size of the flow-control windows in bytes. It must be larger than the data that a session has in flight. With the
+ * package's small defaults, a session would stall.
  */
 const WINDOW = 2 * 1024 * 1024;
 
@@ -46,15 +46,15 @@ const ponyfill: PageTransportProvider = {
 };
 
 /**
- * WebTransport over the WebSocket of the package's ponyfill, for pages whose server uses `http2Transport()` or
- * `failsTransport()`: `connect(url, { fallback: { transport: ponyfillTransport() } })`. It does not support
- * `serverCertificateHashes`.
+ * Returns a transport for pages whose server uses `http2Transport()` or `failsTransport()`: WebTransport over the
+ * WebSocket of the package's ponyfill, as in `connect(url, { fallback: { transport: ponyfillTransport() } })`. It does
+ * not support `serverCertificateHashes`.
  */
 export function ponyfillTransport(): PageTransportProvider {
   return ponyfill;
 }
 
-/** Loads the package, and blocks the connection to `PROBE` that the package makes on import. */
+/** Loads the package. Blocks the connection to `PROBE` that the package makes when it is imported. */
 async function load(): Promise<Ponyfill> {
   const scope = globalThis as { WebTransport?: (typeof globalThis)["WebTransport"] };
   const { WebTransport: native } = scope;

@@ -3,8 +3,8 @@ import type { Duplex } from "node:stream";
 import type { FailsInside } from "./package.js";
 
 /**
- * Destroys only the stream if the package's parser throws, instead of crashing the process. Some input, such as a close
- * capsule that is too short, makes the parser throw from an event listener.
+ * Makes an exception of the package's parser destroy only the stream, instead of ending the process. Some input, such
+ * as a close capsule that is too short, makes the parser throw from an event listener.
  */
 export function containReads(stream: Duplex): void {
   const originalOn = stream.on.bind(stream);
@@ -21,8 +21,8 @@ export function containReads(stream: Duplex): void {
 }
 
 /**
- * Delays the reset of a refused stream by one turn of the event loop. Newer versions of Node do not send the response
- * headers of a stream that is reset in the same turn.
+ * Delays the reset of a refused stream by one turn of the event loop. Otherwise newer versions of Node do not send the
+ * response headers of the stream.
  */
 export function resetLater(stream: ServerHttp2Stream): void {
   const close = stream.close.bind(stream);
@@ -34,8 +34,8 @@ export function resetLater(stream: ServerHttp2Stream): void {
 }
 
 /**
- * Throws at once for a stream that arrives after the session has closed. The package itself throws one turn later,
- * where the exception would be uncaught.
+ * Throws synchronously for a stream that arrives after the session has closed. The package itself throws one turn of
+ * the event loop later, which would be an uncaught exception.
  */
 export function refuseLateStreams(session: FailsInside): void {
   const onStream = session.onStream.bind(session);
@@ -45,7 +45,10 @@ export function refuseLateStreams(session: FailsInside): void {
   };
 }
 
-/** Skips the package's ping, sent every second, once the connection is destroyed: Node throws for such a ping. */
+/**
+ * Stops the package's ping, which it sends every second, after the connection is destroyed. Node would throw for such a
+ * ping.
+ */
 export function pingWhileAlive(connection: Http2Session): void {
   const ping = connection.ping.bind(connection) as (...args: unknown[]) => boolean;
   connection.ping = (...args: unknown[]) => !connection.destroyed && ping(...args);

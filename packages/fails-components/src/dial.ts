@@ -6,7 +6,7 @@ import { destroyingOnClose } from "./requests.js";
 import { containReads, pingWhileAlive, refuseLateStreams } from "./containment.js";
 import { type FailsClientSession, failsError, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 
-/** Dials `https://host[:port]/path` with `@fails-components/webtransport`, over HTTP/2. */
+/** Connects to `https://host[:port]/path` over HTTP/2 with `@fails-components/webtransport`. */
 export async function dialFails(url: URL, options: TransportDialOptions): Promise<DirectSession> {
   requireSupported(options);
   const fails = await loadFails();
@@ -43,7 +43,7 @@ export async function dialFails(url: URL, options: TransportDialOptions): Promis
   });
 }
 
-/** Throws `TypeError` for options that the package would silently ignore. */
+/** Throws `TypeError` for options that the package does not support. They would otherwise have no effect. */
 function requireSupported({ ca, cert, serverName }: TransportDialOptions): void {
   const unsupported = Object.entries({ ca, cert, serverName }).find(([, value]) => value !== undefined);
   if (unsupported === undefined) return;
@@ -61,7 +61,7 @@ function settings({ serverCertificateHashes, timeoutMs }: TransportDialOptions):
   };
 }
 
-/** Returns the socket of a connection: Node's proxy object until the connection has ended. */
+/** Returns the socket of an HTTP/2 connection. It is Node's proxy object until the connection has ended. */
 function socketOf(connection: ClientHttp2Session): TLSSocket {
   return connection.socket as TLSSocket;
 }
@@ -80,7 +80,7 @@ function transportOf(
   return oneStreamTransport(destroyingOnClose(session, connection), "client", timeout);
 }
 
-/** Throws an error with the cause of a failed handshake, which the package's own error does not state. */
+/** Throws an error with the cause of a failed handshake, because the package's own error does not contain it. */
 function refuse({ href }: URL, status: number | undefined, cause: unknown): never {
   const text =
     status === undefined
@@ -89,7 +89,7 @@ function refuse({ href }: URL, status: number | undefined, cause: unknown): neve
   throw Object.assign(failsError("ERR_FAILS_REFUSED", text, { cause, permanent: false }), { status });
 }
 
-/** Adds headers to the package's CONNECT request and calls back with its stream. */
+/** Adds headers to the package's CONNECT request, and calls back with the request's stream. */
 function onRequest(
   connection: ClientHttp2Session,
   headers: TransportDialOptions["headers"],

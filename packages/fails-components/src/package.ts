@@ -6,8 +6,9 @@ import type { WebTransportSession } from "@quicrpc/core/transport";
 const ABOUT_QUICHE = /^(http3 loader:|Problem loading http3-quiche transport|Did you install @fails-components\/)/;
 
 /**
- * Runs `load` and suppresses the package's console output about a missing quiche transport. It would include stacks and
- * go to stdout, which may carry a session (`stdioTransport`). Sessions use HTTP/2, which does not need it.
+ * Calls `load` and suppresses the package's console output about a missing quiche transport. That output contains stack
+ * traces, and goes to stdout, which may carry a session (`stdioTransport`). Sessions use HTTP/2, which does not need
+ * quiche.
  */
 async function withoutQuicheLogs<T>(load: () => Promise<T>): Promise<T> {
   const restore = [filtered("log"), filtered("error")];
@@ -36,41 +37,41 @@ function filtered(name: "log" | "error"): () => void {
 export interface FailsPackage {
   readonly WebTransport: new (url: string, options: object) => FailsClientSession;
   readonly Http2Server: new (options: object) => FailsServer;
-  /** Fulfils with undefined, even if the quiche transport could not be loaded. */
+  /** Resolves with undefined, even if the quiche transport could not be loaded. */
   readonly quicheLoaded: Promise<unknown>;
 }
 
-/** A client or server session. */
+/** A session of the package, on a client or a server. */
 export interface PackageSession extends WebTransportSession {
   readonly incomingUnidirectionalStreams: ReadableStream<unknown>;
 }
 
-/** Members of a session that the package's own parser uses. */
+/** Members of a session that the package's own parser calls. */
 export interface FailsInside {
   readonly state: string;
   /** Called for each stream that the peer opens. */
   onStream(event: unknown): void;
 }
 
-/** A client session, with the internals that hold its connection. */
+/** A session on a client, with the internal members that contain its connection. */
 export interface FailsClientSession extends PackageSession {
-  /** Subprotocol that the server chose, or "" for none. */
+  /** Subprotocol that the server selected, or "" for none. */
   readonly protocol: string;
   readonly sessionint?: FailsInside & FailsConnection;
 }
 
-/** Internals of a client session. `clientInt` is defined over HTTP/2. */
+/** Internal members of a client's session. `clientInt` is defined over HTTP/2. */
 interface FailsConnection {
   readonly parentobj?: { readonly transportInt?: { readonly clientInt?: ClientHttp2Session } };
 }
 
-/** A server session. */
+/** A session on a server. */
 export interface FailsServerSession extends PackageSession, FailsInside {
   /** The `userData` that the request callback returned. */
   readonly userData: unknown;
 }
 
-/** Result of the request callback. */
+/** Result of the callback that accepts or refuses a request. */
 export interface FailsAnswer {
   readonly status: number;
   readonly path?: string;
@@ -78,11 +79,11 @@ export interface FailsAnswer {
   readonly userData?: object;
 }
 
-/** A server, with the internals that accept connections. */
+/** A server of the package, with the internal members that accept connections. */
 export interface FailsServer {
   /**
-   * Sets the callback that accepts or refuses a request. It must neither reject (the client's `ready` would stay
-   * pending) nor throw (the exception would be uncaught).
+   * Sets the callback that accepts or refuses a request. The callback must neither reject (the client's `ready` would
+   * stay pending) nor throw (the exception would be uncaught).
    */
   setRequestCallback(callback: (request: { readonly header: IncomingHttpHeaders }) => Promise<FailsAnswer>): void;
   sessionStream(path: string, options?: { readonly noAutoPaths: boolean }): ReadableStream<FailsServerSession>;
@@ -95,9 +96,9 @@ const PACKAGE = "@fails-components/webtransport";
 const WINDOW = 2 * 1024 * 1024;
 
 /**
- * Flow-control settings of both sides. They exceed what a session has in flight by its own credit (1 MiB), because the
- * package's windows, which start at 16 KiB, would stall it. Without a request callback, the package's server announces
- * one window and enforces another; `FailsRequests` always sets a callback.
+ * Flow-control settings of both sides. The windows are larger than the data that a session has in flight within its own
+ * flow control (1 MiB); the package's windows start at 16 KiB and would stall the session. Without a request callback,
+ * the package's server announces one window and enforces another, so `FailsRequests` always sets a callback.
  */
 export const FAILS_WINDOWS: Readonly<Record<string, number>> = {
   initialStreamFlowControlWindow: WINDOW,
@@ -106,7 +107,9 @@ export const FAILS_WINDOWS: Readonly<Record<string, number>> = {
   sessionFlowControlWindowSizeLimit: WINDOW,
 };
 
-/** One stream: the session's own. The package never grants credit for a second stream. */
+/**
+ * Settings for the number of streams: one, which the session itself uses. The package never permits a second stream.
+ */
 export const FAILS_STREAMS: Readonly<Record<string, number>> = {
   initialBidirectionalStreams: 1,
   initialUnidirectionalStreams: 1,
@@ -115,24 +118,24 @@ export const FAILS_STREAMS: Readonly<Record<string, number>> = {
 /** Error codes of this package. docs/error-codes.md lists them. */
 interface FailsErrorCodes {
   /**
-   * `@fails-components/webtransport` is not installed, or cannot be loaded.
+   * The package `@fails-components/webtransport` is not installed, or cannot be loaded.
    *
    * `npm install @fails-components/webtransport@1.6`
    */
   readonly ERR_FAILS_MISSING: "fails";
   /**
-   * The package's version is not supported.
+   * The installed version of `@fails-components/webtransport` is not supported.
    *
-   * Install 1.6.
+   * Install version 1.6.
    */
   readonly ERR_FAILS_VERSION: "fails";
-  /** The server does not speak this protocol in its WebTransport sessions. */
+  /** The server does not support this library's protocol in its WebTransport sessions. */
   readonly ERR_FAILS_PROTOCOL: "fails";
-  /** The server refused the session. `status` is the HTTP status, if there was a response. */
+  /** The server refused the session. `status` is the HTTP status if there was a response. */
   readonly ERR_FAILS_REFUSED: "fails";
 }
 
-/** Creates an error of this transport. `permanent` means that a retry is unlikely to succeed. */
+/** Creates an error of this transport. If `permanent` is true, a retry is unlikely to succeed. */
 export function failsError(
   code: keyof FailsErrorCodes,
   message: string,
@@ -144,7 +147,8 @@ export function failsError(
 let loading: Promise<FailsPackage> | undefined;
 
 /**
- * Loads the package on first use, which takes a while because it looks for quiche. Rejects with `ERR_FAILS_MISSING`.
+ * Loads the package on first use. This takes a while, because the package searches for quiche. Rejects with
+ * `ERR_FAILS_MISSING` if it is not installed.
  */
 export async function loadFails(): Promise<FailsPackage> {
   loading ??= withoutQuicheLogs(load);
@@ -158,7 +162,7 @@ export async function loadFails(): Promise<FailsPackage> {
   }
 }
 
-/** Loads the package and waits until its client and its server have looked for quiche. */
+/** Loads the package, and waits until its client and its server have searched for quiche. */
 async function load(): Promise<FailsPackage> {
   const loaded = (await import("@fails-components/webtransport")) as unknown as FailsPackage;
   await loaded.quicheLoaded;
@@ -166,7 +170,7 @@ async function load(): Promise<FailsPackage> {
   return loaded;
 }
 
-/** Creates the error for a version of the package whose internals differ from the ones used here. */
+/** Creates the error for a version of the package whose internal members differ from those that this module uses. */
 export function unsupportedVersion(): Error {
   return failsError("ERR_FAILS_VERSION", `this version of ${PACKAGE} is not supported: install ${PACKAGE}@1.6`);
 }

@@ -24,25 +24,25 @@ export interface Source {
   readonly transport: "webtransport-http2" | "webtransport-websocket";
   readonly socket: TLSSocket;
   readonly accepted: AcceptedSocket;
-  /** Carries the session: a stream of the connection, or the socket itself. */
+  /** Stream of the connection that carries the session, or the socket itself. */
   readonly holder: Duplex;
-  /** Pauses reading of the session's data. */
+  /** Stops reading the session's data until the result is released. */
   readonly hold: () => HeldReads;
 }
 
-/** An accepted request, passed through the package as the session's `userData`. */
+/** An accepted request. The package stores it as the session's `userData`. */
 interface Accepted {
   readonly header: IncomingHttpHeaders;
   readonly source: Source;
   readonly pending: PendingConnection;
 }
 
-/** Path under which the package delivers all sessions. `FailsRequests` checks the requested path earlier. */
+/** Path under which the package delivers all sessions. `FailsRequests` has already checked the requested path. */
 const SESSIONS = "/";
 
-/** Accepts or refuses a server's requests, and turns the package's sessions into incoming sessions. */
+/** Accepts or refuses the requests to a server, and creates incoming sessions from the package's sessions. */
 export class FailsRequests {
-  /** Source of the request whose callback is about to run. The package calls back synchronously. */
+  /** Connection of the request whose callback the package is about to call synchronously. */
   source: Source | undefined = undefined;
   private readonly path: string;
   private readonly settings: ListenSettings;
@@ -73,7 +73,7 @@ export class FailsRequests {
     this.stopped = true;
   }
 
-  /** Returns the HTTP status that refuses a request, or undefined to accept it. */
+  /** Returns the HTTP status with which to refuse a request, or undefined to accept it. */
   refusal(header: IncomingHttpHeaders): number | undefined {
     if (this.stopped) return 503;
     if (pathOf(header[":path"]) !== this.path) return 404;
@@ -94,8 +94,8 @@ export class FailsRequests {
   }
 
   /**
-   * Reserves a place for a session. A WebSocket over HTTP/1.1 uses the place of its connection; each session on an
-   * HTTP/2 connection gets its own.
+   * Counts a session in the server's limits. A WebSocket over HTTP/1.1 is counted by its connection; each session on an
+   * HTTP/2 connection is counted separately.
    */
   private reservePlace({ accepted, holder, socket }: Source): PendingConnection | undefined {
     if (holder === socket) return accepted.pending;
@@ -158,8 +158,8 @@ function peerOf(header: IncomingHttpHeaders, source: Source, listener: string): 
 }
 
 /**
- * Returns the origin of a page. The package's Node clients send their host name as origin, which is ignored: a page's
- * origin begins with a scheme, or is "null".
+ * Returns the origin of a page. Returns undefined for the package's Node clients, which send their host name as origin:
+ * a page's origin begins with a scheme, or is "null".
  */
 function pageOrigin(origin: string | undefined): string | undefined {
   return origin === undefined || !(origin === "null" || origin.includes("://")) ? undefined : origin;
@@ -169,16 +169,16 @@ function fieldsOf(name: string, value: string | string[] | undefined): [string, 
   return [value ?? []].flat().map((entry) => [name, entry]);
 }
 
-/** A connection, or one stream of it, that carries a session. */
+/** A connection, or one of its streams, that carries a session. */
 export interface Holder {
   destroy(): unknown;
 }
 
 /**
- * Returns `session` with a `close` that destroys its holder. The package's own `close` ends the HTTP/2 stream and waits
- * for a peer that may be gone. If both sides close at once, it also destroys an ended stream that was not reset, after
- * which Node's HTTP/2 sends empty frames forever. By the time `close` is called, the close reason has already been sent
- * on the stream.
+ * Returns `session` with another `close`, which destroys the session's connection or stream. The package's own `close`
+ * ends the HTTP/2 stream and waits for the peer, which may not exist any more. If both sides close at the same time, it
+ * also destroys an ended stream that was not reset; Node's HTTP/2 then sends empty frames forever. The reason has
+ * already been sent on the stream when `close` is called.
  */
 export function destroyingOnClose(session: PackageSession, holder: Holder): PackageSession {
   const { ready, closed, datagrams, incomingBidirectionalStreams, incomingUnidirectionalStreams } = session;

@@ -1,6 +1,9 @@
 import type { TransportCapabilities, TransportProvider } from "@quicrpc/node";
 
-/** All calls of a session share one byte stream with the protocol's own flow control. */
+/**
+ * Capabilities of the transport. All calls of a session share one byte stream, with flow control of this library's
+ * protocol.
+ */
 const CAPABILITIES: TransportCapabilities = {
   sessions: true,
   headers: true,
@@ -11,8 +14,8 @@ const CAPABILITIES: TransportCapabilities = {
 };
 
 /**
- * Uses `@fails-components/webtransport` over HTTP/2 for `https://`, instead of the QUIC engine, in servers and clients:
- * `serve({ listen: "https://[::]:4433", advanced: { transports: [failsTransport()] } })`,
+ * Returns a transport for `https://` that uses `@fails-components/webtransport` over HTTP/2 instead of the QUIC engine,
+ * in servers and clients: `serve({ listen: "https://[::]:4433", advanced: { transports: [failsTransport()] } })`,
  * `connect(url, { advanced: { transports: [failsTransport()] } })`.
  */
 export function failsTransport(): TransportProvider {
@@ -27,8 +30,9 @@ export function failsTransport(): TransportProvider {
 }
 
 /**
- * WebTransport over HTTP/2, and over the WebSocket of the package's ponyfill for browsers, on the TCP port with the
- * same number as each `quic://` and `https://` listener: `serve({ advanced: { transports: [http2Transport()] } })`.
+ * Returns a transport that adds WebTransport over HTTP/2, and over the WebSocket of the package's ponyfill for
+ * browsers. It uses the TCP port with the same number as each `quic://` and `https://` listener: `serve({ advanced: {
+ * transports: [http2Transport()] } })`.
  */
 export function http2Transport(): TransportProvider {
   return {

@@ -3,24 +3,24 @@ import { type CallOptions, RpcError } from "@quicrpc/core";
 import type { Caller } from "@quicrpc/core/generated";
 import type { Tool } from "./tool.js";
 
-/** Default for the maximum number of stream items in one result. */
+/** Default maximum number of stream items in one result. */
 const DEFAULT_MAX_ITEMS = 1000;
 
-/** Calling context of one request or one connection. */
+/** Context in which tools are called: one HTTP request, or one connection. */
 export interface ToolCalls {
   readonly caller: Caller;
-  /** Aborted when the client disconnects. */
+  /** Signal that fires when the client disconnects. */
   readonly signal?: AbortSignal;
   /**
    * Registers a call so that the client can cancel it. Returns undefined if the client cannot cancel calls. Call `end`
-   * when the call is over.
+   * on the result when the call has ended.
    */
   readonly begin?: () => { readonly signal: AbortSignal; end(): void } | undefined;
-  /** Approximate maximum size of the items in one result, in bytes. */
+  /** Approximate maximum size in bytes of the stream items in one result. */
   readonly maxBytes: number;
 }
 
-/** Calls a tool's method. Never rejects: a failure is a result with `isError`. */
+/** Calls the method of a tool. Never rejects: if the call fails, the result has `isError`. */
 export async function callTool(
   tool: Tool,
   args: Readonly<Record<string, unknown>>,
@@ -59,7 +59,7 @@ function inputOf({ input, wraps }: Tool, args: Readonly<Record<string, unknown>>
   return input?.fromJson(wraps.input ? args["value"] : args);
 }
 
-/** Collects the items of a stream. Reports each one as progress if the client asked for progress. */
+/** Collects the items of a stream. If the client asked for progress, reports each item as progress. */
 async function gather(
   { output, mark }: Tool,
   items: AsyncIterable<unknown>,
@@ -89,7 +89,9 @@ function resultOf(structuredContent: Record<string, unknown>): CallToolResult {
   return { structuredContent, content: [{ type: "text", text: JSON.stringify(structuredContent) }] };
 }
 
-/** Creates the result of a failed call: text for the model, structured content for programs. */
+/**
+ * Creates the result of a failed call. It contains text for the language model, and structured content for programs.
+ */
 function failureOf(tool: Tool, error: RpcError): CallToolResult {
   const { code, message, reason } = error;
   const details = detailsOf(tool, error);

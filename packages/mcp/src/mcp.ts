@@ -17,18 +17,18 @@ import { createToolServer, TOOL_SERVER_OPTIONS, type ToolServerInfo } from "./to
 
 /** Options of `mcp`. */
 export interface McpOptions extends Omit<Partial<ToolServerInfo>, "name" | "version"> {
-  /** Server name reported to clients. Default: "quicrpc". */
+  /** Name that the server reports to clients. Default: "quicrpc". */
   readonly name?: string;
-  /** Server version reported to clients. Default: "0.0.0". */
+  /** Version that the server reports to clients. Default: "0.0.0". */
   readonly version?: string;
-  /** Path of the endpoint. Default: "/mcp". */
+  /** URL path of the MCP endpoint. Default: "/mcp". */
   readonly path?: string;
 }
 
 /**
- * Serves methods marked with `meta.mcp` in their schema as tools, over streamable HTTP. Pass it to `extensions` of
- * `createFetchHandler`. Each tool call is a call over HTTP to the same handler, with the headers of the client's
- * request.
+ * Creates an HTTP extension that serves an MCP endpoint over streamable HTTP. Methods with `meta.mcp` in their schema
+ * are available as tools. Pass the result to `extensions` of `serve` or `createFetchHandler`. Each tool call becomes a
+ * call of the method over HTTP, with the headers of the client's request.
  */
 export function mcp(options: McpOptions = {}): HttpExtension {
   checkOptions("mcp()", options, { ...TOOL_SERVER_OPTIONS, path: true });
@@ -67,7 +67,7 @@ function serveTools(info: ToolServerInfo, { router, limits, prefix, onError }: E
   };
 }
 
-/** Headers of the MCP request that are not copied to the calls it makes. */
+/** Names of headers of an MCP request that are not copied to the method calls. */
 const OWN =
   /^(content-.*|accept.*|mcp-.*|connect-.*|sec-.*|origin|host|connection|transfer-encoding|te|upgrade|last-event-id)$/;
 

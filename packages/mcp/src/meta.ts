@@ -1,28 +1,29 @@
-/** How a method is presented as a tool: the object form of its `meta.mcp`. */
+/** Describes how a method is presented as a tool: the object form of its `meta.mcp`. */
 export interface McpTool {
   /** Name of the tool: letters, digits, "_", "-" and ".". Default: `Service_method`. */
   readonly name?: string;
   /** Display name. Default: `meta.summary`. */
   readonly title?: string;
-  /** Tells the model what the tool does. Default: `meta.description`, or the method's comment. */
+  /** Text that tells the language model what the tool does. Default: `meta.description`, or the method's comment. */
   readonly description?: string;
-  /** Calls may overwrite or delete data. Default: not stated. */
+  /** True if calls may overwrite or delete data. Default: not stated. */
   readonly destructive?: boolean;
-  /** Calls reach beyond the services' own data, for example to the web. Default: not stated. */
+  /** True if calls affect or read data outside the services, for example on the web. Default: not stated. */
   readonly openWorld?: boolean;
-  /** Maximum number of server-stream items in one result; the call is then ended. Default: 1000. */
+  /** Maximum number of stream items in one result. The call is cancelled after that. Default: 1000. */
   readonly maxItems?: number;
 }
 
 declare module "@quicrpc/core" {
   interface MethodMeta {
-    /** Exposes the method as a tool for language models: see `@quicrpc/mcp`. */
+    /** Makes the method available as a tool for language models; see `@quicrpc/mcp`. */
     readonly mcp?: boolean | McpTool;
   }
 }
 
 /**
- * Reads a method's `meta.mcp`. Returns undefined if the method is not a tool. Throws `TypeError` for an invalid value.
+ * Returns the `meta.mcp` of a method. Returns undefined if the method is not a tool. Throws `TypeError` for an invalid
+ * value.
  */
 export function toolMarkOf(meta: object | undefined, method: string): McpTool | undefined {
   const { mcp } = (meta ?? {}) as { readonly mcp?: unknown };

@@ -15,8 +15,8 @@ import { toolMarkOf } from "./meta.js";
 import { type JsonSchema, type Tool, type ToolJson, toolsOf, type ToolSource } from "./tool.js";
 
 /**
- * Creates tools from a server's reflection service. Rejects with the server's `RpcError` if it has no reflection, and
- * with `TypeError` if a marked method cannot be a tool.
+ * Creates tools from the methods that a server's reflection service describes. Rejects with the server's `RpcError` if
+ * it has no reflection, and with `TypeError` if a marked method cannot be a tool.
  */
 export async function reflectedTools(caller: Caller, options: CallOptions = {}): Promise<ReadonlyMap<string, Tool>> {
   const reflection = createReflectionClient(caller);

@@ -7,8 +7,8 @@ import { toolMarkOf } from "./meta.js";
 import { type Tool, type ToolJson, type ToolSource, toolsOf } from "./tool.js";
 
 /**
- * Creates tools from a router. Rejects with `TypeError` if a marked method cannot be a tool: its code is not generated,
- * or plain JSON cannot represent its values.
+ * Creates tools from the marked methods of a router. Rejects with `TypeError` if a marked method cannot be a tool: its
+ * code is not generated, or its values cannot be written as JSON.
  */
 export async function toolsOfRouter({ methods }: Router<never>): Promise<ReadonlyMap<string, Tool>> {
   const marked = methods.map(({ method }) => method).filter(({ meta, ...method }) => isMarked(meta, method));

@@ -1,8 +1,8 @@
 import { isObject } from "@quicrpc/services/json-schema";
 
 /**
- * Header with the session of a client that speaks protocol version 2025. The client repeats the value from the response
- * to `initialize`.
+ * Header that contains the session id for clients of MCP protocol version 2025. The client repeats the value from the
+ * response to `initialize`.
  */
 export const SESSION_FIELD = "mcp-session-id";
 
@@ -16,15 +16,16 @@ interface Message {
 const SESSION = /^[0-9a-f-]{36}$/;
 
 /**
- * Tool calls that clients of protocol version 2025 can cancel. A cancellation is a request of its own. It is matched
- * with the call by the session name, which cannot be guessed, and the call's id. No other session state is kept.
+ * Tool calls that clients of MCP protocol version 2025 can cancel. They cancel a call by a separate request. It is
+ * matched with the call by the session id, which cannot be guessed, and the call's id. No other session state is
+ * stored.
  */
 export class RunningCalls {
   private readonly calls: Map<string, AbortController> = new Map();
 
   /**
-   * Registers a call; call `end` when it is over. Returns undefined if the message is not a tool call or the client has
-   * no session.
+   * Registers a call. Call `end` on the result when the call has ended. Returns undefined if the message is not a tool
+   * call or the client has no session.
    */
   begin(session: string | null, message: Message): { readonly signal: AbortSignal; end(): void } | undefined {
     const { id, method } = message;
@@ -40,7 +41,7 @@ export class RunningCalls {
     };
   }
 
-  /** Cancels the call that a cancellation message names. Ignores other messages. */
+  /** Cancels the call that a cancellation message refers to. Ignores other messages. */
   cancel(session: string | null, message: Message): void {
     const { method, params } = message;
     if (method !== "notifications/cancelled") return;

@@ -7,13 +7,13 @@ import { createToolServer, TOOL_SERVER_OPTIONS, type ToolServerInfo } from "./to
 
 /** Options of `serveToolsOverStdio`. */
 export interface StdioOptions extends ToolServerInfo {
-  /** Call options of the reflection calls. Default: none. */
+  /** Call options for the calls of the reflection service. Default: none. */
   readonly reflection?: CallOptions;
-  /** Approximate maximum size of the stream items in one result, in bytes. Default: 4 MiB. */
+  /** Approximate maximum size in bytes of the stream items in one result. Default: 4 MiB. */
   readonly maxResultBytes?: number;
-  /** Carries the protocol's messages. Default: the process's standard input and output. */
+  /** Transport of the MCP messages. Default: the process's standard input and output. */
   readonly transport?: NonNullable<ServeStdioOptions["transport"]>;
-  /** Called with protocol errors. Default: none. */
+  /** Called with errors of the MCP protocol. Default: none. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -28,8 +28,9 @@ const OPTIONS: OptionNames<StdioOptions> = {
 const DEFAULT_RESULT_BYTES = 4 * 1024 * 1024;
 
 /**
- * Serves a server's tools to the program that started this process. `caller` is for example a connection to the server;
- * the server's reflection service lists the tools. Rejects if the tools cannot be read.
+ * Serves the tools of a server to the program that started this process, over standard input and output. `caller` is
+ * for example a connection to the server, whose reflection service describes the tools. Rejects if the tools cannot be
+ * read.
  */
 export async function serveToolsOverStdio(
   caller: Caller,

@@ -3,15 +3,15 @@ import type { OptionNames } from "@quicrpc/core/internal";
 import { callTool, type ToolCalls } from "./call-tool.js";
 import type { Tool } from "./tool.js";
 
-/** How the server describes itself to clients. */
+/** Description of the MCP server for its clients. */
 export interface ToolServerInfo {
-  /** Server name. */
+  /** Name that the server reports to clients. */
   readonly name: string;
-  /** Server version. */
+  /** Version that the server reports to clients. */
   readonly version: string;
-  /** Display name. Default: `name`. */
+  /** Title of the server that clients display. Default: `name`. */
   readonly title?: string;
-  /** Tells the model how to use the tools together. Default: none. */
+  /** Text that tells the language model how to use the tools together. Default: none. */
   readonly instructions?: string;
 }
 
@@ -23,7 +23,7 @@ export const TOOL_SERVER_OPTIONS: OptionNames<ToolServerInfo> = {
   version: true,
 };
 
-/** Creates the MCP server of one request or one connection. It lists and calls `tools`. */
+/** Creates an MCP server for one HTTP request or one connection. It lists and calls `tools`. */
 export function createToolServer(
   { instructions, ...info }: ToolServerInfo,
   tools: ReadonlyMap<string, Tool>,

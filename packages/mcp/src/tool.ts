@@ -8,21 +8,21 @@ import { toolMarkOf, type McpTool } from "./meta.js";
 
 /** Converts the input or output of a method to and from JSON. Both functions may throw `RpcError`. */
 export interface ToolJson {
-  /** JSON Schema of the values. */
+  /** JSON Schema of the input or output. */
   readonly schema: JsonSchema;
   toJson(value: unknown): unknown;
   fromJson(json: unknown): unknown;
 }
 
-/** A method with everything that a tool needs of it. */
+/** A method, with the functions and schemas that a tool needs. */
 export interface ToolSource {
   readonly method: AnyMethod;
   readonly docs: string | undefined;
-  /** Undefined if the method has no input. */
+  /** Conversion of the input. Undefined if the method has no input. */
   readonly input: ToolJson | undefined;
-  /** Undefined if the method has no output. For a stream, one item. */
+  /** Conversion of the output, or of one item if the output is a stream. Undefined if the method has no output. */
   readonly output: ToolJson | undefined;
-  /** Returns the details of an error as JSON, or undefined. */
+  /** Returns the details of an error as JSON. Undefined if it has none. */
   detailsOf(error: RpcError): unknown;
 }
 
@@ -30,7 +30,7 @@ export interface ToolSource {
 export interface Tool extends ToolSource {
   readonly mark: McpTool;
   readonly listing: Listing;
-  /** True if values are wrapped as `{ value }`, because tools require objects. */
+  /** True if inputs or outputs are wrapped as `{ value }`, because MCP requires objects. */
   readonly wraps: { readonly input: boolean; readonly output: boolean };
 }
 
@@ -116,14 +116,14 @@ function textOf(text: unknown): string | undefined {
 
 export type { JsonSchema };
 
-/** Returns true if all values of a schema are objects, which tools require for inputs and outputs. */
+/** Returns true if all values of a schema are objects, as MCP requires for inputs and outputs of tools. */
 function isObjectSchema({ type }: JsonSchema): boolean {
   return type === "object";
 }
 
 /**
- * Returns the schema of an object with one member: `value` of `schema`, or `items` as a list of them. Moves definitions
- * to the root and adjusts references.
+ * Returns the schema of an object with one member: `value` with the given schema, or `items` with a list of such
+ * values. Moves definitions to the root and adjusts references.
  */
 function wrapped(schema: JsonSchema, key: "value" | "items", optional: JsonSchema = {}): JsonSchema {
   const { $defs, ...ownKeywords } = schema;

@@ -17,21 +17,21 @@ import {
   type TopicReceiver,
 } from "@quicrpc/topics";
 
-/** Settings of the JetStream stream that stores topics with history. */
+/** Options of the JetStream stream that stores topics with history. */
 export interface NatsHistory {
   /** Name of the JetStream stream, which is created if it does not exist. Default "quicrpc-topics". */
   readonly stream?: string | undefined;
   /** Maximum number of stored messages of each topic. Default 1000. */
   readonly maxMessages?: number | undefined;
-  /** Milliseconds for which messages are stored. Default: one day. */
+  /** Milliseconds for which messages are stored. Default: 86,400,000 (one day). */
   readonly maxAgeMs?: number | undefined;
-  /** Maximum bytes of all stored messages. Default 1 GiB. */
+  /** Maximum total size of the stored messages in bytes. Default 1 GiB. */
   readonly maxBytes?: number | undefined;
   /** Number of replicas of the stream in a cluster. Default 1. */
   readonly replicas?: number | undefined;
 }
 
-/** All settings of a log. */
+/** Settings of a `JetStreamLog`. */
 export interface JetStreamSettings extends NatsHistory {
   readonly prefix: string;
   readonly timeoutMs: number;
@@ -40,31 +40,34 @@ export interface JetStreamSettings extends NatsHistory {
 const DAY_MS = 24 * 60 * 60 * 1000;
 const NANOS_PER_MS = 1_000_000;
 /**
- * Milliseconds after which an unconfirmed message is sent again. The server recognises repetitions by the message's id.
+ * Milliseconds after which a message that the server has not confirmed is sent again. The server recognises repetitions
+ * by the message's id.
  */
 const AGAIN_MS = 100;
-/** Number of attempts within the timeout if the server does not answer at all. */
+/** Number of attempts to send a message within the timeout if the server does not respond. */
 const ATTEMPTS = 5;
-/**
- * Milliseconds that one request waits for messages. If the server does not answer within this time, the next request is
- * made.
- */
+/** Milliseconds for which one request waits for messages. After that, the next request is sent. */
 const EXPIRES_MS = 5000;
-/** The position before the first message of an empty stream. "0" would request all stored messages. */
+/**
+ * Position before the first message of an empty stream. It differs from "0", which would request all stored messages.
+ */
 const EMPTY = "00";
 
-/** A subscriber of this process that follows a topic. */
+/** A subscriber of this process that receives the new messages of a topic. */
 interface Follower {
   readonly topic: string;
   readonly receiver: TopicReceiver;
-  /** Number of the last message that was delivered to it. */
+  /** Sequence number of the last message that the subscriber has received. */
   last: number;
   reading: ConsumerMessages | undefined;
-  /** Incremented with each new reading, and at the end. */
+  /** Counter that is incremented whenever reading starts again, and at the end of the subscription. */
   generation: number;
 }
 
-/** Stores the history of topics in a JetStream stream. A position is the sequence number of a message there. */
+/**
+ * Log that stores the history of topics in a JetStream stream. The position of a message is its sequence number in the
+ * stream.
+ */
 export class JetStreamLog implements TopicLog {
   private readonly client: JetStreamClient;
   private readonly manager: JetStreamManager;
@@ -74,7 +77,7 @@ export class JetStreamLog implements TopicLog {
   private readonly instanceId: string = crypto.randomUUID();
   private sent = 0;
   private readonly followers: Set<Follower> = new Set();
-  /** Consumers that read stored messages. */
+  /** JetStream consumers that read stored messages. */
   private readonly readings: Set<ConsumerMessages> = new Set();
 
   private constructor(
@@ -89,7 +92,9 @@ export class JetStreamLog implements TopicLog {
     this.timeoutMs = timeoutMs;
   }
 
-  /** Opens the stream, or creates it. Rejects if JetStream is not enabled on the server. */
+  /**
+   * Opens the JetStream stream, or creates it if it does not exist. Rejects if JetStream is not enabled on the server.
+   */
   static async open(nats: NatsConnection, settings: JetStreamSettings): Promise<JetStreamLog> {
     const client = jetstream(nats, { timeout: settings.timeoutMs });
     const manager = await client.jetstreamManager();
@@ -155,7 +160,7 @@ export class JetStreamLog implements TopicLog {
     return { ready, end };
   }
 
-  /** Delivers the messages after a follower's last one, with a new consumer. */
+  /** Delivers the messages after the last one that the subscriber has received, with a new consumer. */
   private async read(follower: Follower): Promise<void> {
     const generation = ++follower.generation;
     follower.reading?.stop();
@@ -177,7 +182,7 @@ export class JetStreamLog implements TopicLog {
     });
   }
 
-  /** Continues reading as soon as the server is available. */
+  /** Starts to read again as soon as the server is available. */
   private async readOn(follower: Follower): Promise<void> {
     const end = performance.now() + this.timeoutMs;
     for (;;) {
@@ -195,7 +200,7 @@ export class JetStreamLog implements TopicLog {
     }
   }
 
-  /** Restarts the readings after a reconnection, because a restarted server has forgotten its consumers. */
+  /** Starts all consumers again after the connection was lost, because a restarted server has lost its consumers. */
   private async watch(nats: NatsConnection): Promise<void> {
     for await (const { type } of nats.status()) {
       if (type !== "reconnect") continue;
@@ -227,8 +232,8 @@ export class JetStreamLog implements TopicLog {
   }
 
   /**
-   * Returns true if no later message of the topic was dropped: while a message is stored, all later ones of its topic
-   * are. Otherwise the limits of the stream decide.
+   * Returns true if no message of the topic after a sequence number was removed. While one message is stored, so are
+   * all later ones of its topic. If none is stored, the limits of the stream decide.
    */
   private async hasAllAfter(subject: string, number: number): Promise<boolean> {
     const { streams } = this.manager;
@@ -240,7 +245,10 @@ export class JetStreamLog implements TopicLog {
     return state.first_seq <= number + 1 && storedCount < maxCount;
   }
 
-  /** Reads the messages after a sequence number, across lost connections and restarts of the server. */
+  /**
+   * Returns a consumer that reads the messages after a sequence number. It survives lost connections and restarts of
+   * the server.
+   */
   private consumer(topic: string, after: number): ReturnType<JetStreamClient["consumers"]["get"]> {
     return this.client.consumers.get(this.stream, {
       filter_subjects: [this.subjects + topic],

@@ -2,31 +2,34 @@ import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 import { RpcError } from "@quicrpc/core";
 import type { BusSubscription, TopicBus, TopicLog, TopicReceiver } from "@quicrpc/topics";
 
-/** Settings of a bus on NATS. */
+/** Settings of a `NatsBus`. */
 export interface NatsBusSettings {
-  /** Prefix of all subjects, including its final dot. */
+  /** Prefix of all NATS subjects, including the final dot. */
   readonly prefix: string;
   readonly timeoutMs: number;
   readonly maxUnconfirmedBytes: number;
 }
 
-/** A period without a server. It interrupts subscriptions when it lasts too long, or when it is over. */
+/** A period without a connection to a server. It interrupts subscriptions if it lasts too long, or when it ends. */
 interface Outage {
   readonly timer: ReturnType<typeof setTimeout>;
-  /** Receivers that were subscribed when it began. */
+  /** Receivers that were subscribed when the connection was lost. */
   readonly receivers: ReadonlySet<TopicReceiver>;
-  /** Resolves when the server is reachable again. */
+  /** Resolves when a server can be reached again. */
   readonly ended: Promise<void>;
   readonly end: () => void;
 }
 
-/** A bus on core NATS: one connection, with one subscription for each topic that has subscribers in this process. */
+/**
+ * Message bus over NATS (without JetStream). It uses one connection, with one subscription for each topic that has
+ * subscribers in this process.
+ */
 export class NatsBus implements TopicBus {
   readonly log: TopicLog | undefined;
   private readonly nats: NatsConnection;
   private readonly settings: NatsBusSettings;
   private readonly receivers: Set<TopicReceiver> = new Set();
-  /** Confirmation by the server of all messages sent in this turn. */
+  /** Pending confirmation by the server for all messages sent in this turn of the event loop. */
   private confirming: Promise<void> | undefined = undefined;
   private unconfirmedBytes = 0;
   private outage: Outage | undefined = undefined;
@@ -92,7 +95,10 @@ export class NatsBus implements TopicBus {
     }
   }
 
-  /** Resolves when the server has received all messages sent before. Messages of one turn share the confirmation. */
+  /**
+   * Resolves when the server has received all messages sent so far. Messages sent in one turn of the event loop share a
+   * confirmation.
+   */
   private confirmed(): Promise<void> {
     if (this.confirming === undefined) {
       const ping = Promise.resolve().then(() => {
@@ -106,7 +112,10 @@ export class NatsBus implements TopicBus {
     return this.confirming;
   }
 
-  /** Interrupts subscriptions after a lost connection, because it is unknown which messages were lost meanwhile. */
+  /**
+   * Interrupts the subscriptions after the connection was lost, because it is unknown which messages were lost
+   * meanwhile.
+   */
   private async watch(): Promise<void> {
     for await (const { type } of this.nats.status()) {
       if (type === "disconnect") this.onDisconnect();
@@ -140,7 +149,7 @@ export class NatsBus implements TopicBus {
   }
 }
 
-/** Returns `promise`, or rejects if it takes longer than `timeoutMs`. */
+/** Settles with `promise`, or rejects after `timeoutMs` milliseconds. */
 async function inTime(promise: Promise<void> | undefined, timeoutMs: number): Promise<void> {
   if (promise === undefined) return;
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -4,7 +4,7 @@ import type { ResolveTargets } from "@quicrpc/pool";
 
 /** Options of `natsTargets`. */
 export interface NatsTargetsOptions {
-  /** Milliseconds after the last answer until the search ends. Default 300. */
+  /** Milliseconds without another response after which a search ends. Default 300. */
   readonly quietMs?: number | undefined;
   /** Maximum duration of a search in milliseconds. Default 2000. */
   readonly timeoutMs?: number | undefined;
@@ -14,17 +14,17 @@ const OPTIONS: OptionNames<NatsTargetsOptions> = { quietMs: true, timeoutMs: tru
 
 const DEFAULT_QUIET_MS = 300;
 const DEFAULT_TIMEOUT_MS = 2000;
-/** Maximum number of servers with one name; further answers are ignored. */
+/** Maximum number of servers with the same name. Further responses are ignored. */
 const MOST_SERVERS = 10_000;
-/** Maximum bytes of a server's URLs, and maximum number of URLs of one server. */
+/** Maximum size in bytes of the URLs of one server. `MOST_URLS` is their maximum number. */
 const MOST_BYTES = 8192;
 const MOST_URLS = 16;
 
 /**
- * Finds the servers of one name for `connectPool`: sends a request over NATS, and collects the answers of
- * `announceTargets`. A server that misses one request, for example because it is busy, is kept; after a second miss it
- * is removed. If no server answers, or NATS is unreachable, this rejects, and the pool keeps its targets. `name`
- * consists of words separated by dots, such as "shop.orders".
+ * Returns a function for `connectPool` that finds the servers with a name. It sends a request over NATS and collects
+ * the responses of `announceTargets`. A server that misses one request, for example because it is busy, is kept; after
+ * a second miss it is removed. If no server responds or NATS cannot be reached, the search rejects, and the pool keeps
+ * its targets. `name` consists of words separated by dots, such as "shop.orders".
  */
 export function natsTargets(nats: NatsConnection, name: string, options: NatsTargetsOptions = {}): ResolveTargets {
   checkOptions("natsTargets()", options, OPTIONS);
@@ -49,8 +49,8 @@ export function natsTargets(nats: NatsConnection, name: string, options: NatsTar
 }
 
 /**
- * Answers clients that search for servers of this name with `urls`, the addresses of this server. Call the returned
- * function before the server drains, so that no new client finds it.
+ * Answers clients that search for servers with this name. The response contains `urls`, the addresses of this server.
+ * Call the returned function before the server drains, so that no new client finds it.
  */
 export function announceTargets(nats: NatsConnection, name: string, urls: readonly string[]): () => void {
   const text = JSON.stringify(urls);
@@ -71,8 +71,8 @@ function subjectOf(name: string): string {
 }
 
 /**
- * Reads an answer. Anyone who may publish on the NATS server can send one, so anything other than a list of URLs is
- * ignored, as is NATS's own reply that there are no responders.
+ * Returns the URLs in a response to a search. Ignores anything that is not a list of URLs, because anyone who may
+ * publish on the NATS server can send a response. Also ignores NATS's own reply that nobody has received the request.
  */
 function urlsOf({ data }: Msg): readonly string[] {
   if (data.length === 0 || data.length > MOST_BYTES) return [];

@@ -6,30 +6,33 @@ import { NatsBus } from "./nats-bus.js";
 
 /** Options of `natsTopics`. */
 export interface NatsTopicsOptions extends Omit<TopicsOptions, "bus"> {
-  /** Addresses of NATS servers, such as `"nats.example.com:4222"`. If one is lost, the client connects to another. */
+  /**
+   * Addresses of NATS servers, such as `"nats.example.com:4222"`. If one server is lost, the client connects to
+   * another.
+   */
   readonly servers: string | readonly string[];
-  /** Further options of the NATS client: credentials, TLS, its name. Default: none. */
+  /** Further options of the NATS client, such as credentials, TLS and its name. Default: none. */
   readonly connection?: Omit<NodeConnectionOptions, "servers" | "noEcho"> | undefined;
   /**
    * Stores topics with history in a JetStream stream: `true`, or `{ stream, maxMessages, maxAgeMs, maxBytes, replicas
-   * }`. By default the stream is `quicrpc-topics`, with the last 1000 messages of each topic, one day and 1 GiB. A
-   * missing stream is created; an existing one is not changed. Requires the package `@nats-io/jetstream`, and NATS
+   * }`. With `true`, the stream is `quicrpc-topics`, with the last 1000 messages of each topic, one day and 1 GiB. A
+   * missing stream is created; an existing stream is not changed. Requires the package `@nats-io/jetstream`, and NATS
    * servers of version 2.10 or later with `jetstream` enabled. Default: topics with history are refused.
    */
   readonly history?: true | NatsHistory | undefined;
   /**
-   * Prefix of the topics' names on the NATS server, such as `"app.topics"`, so that several applications can share one
+   * Prefix of topic names on the NATS server, such as `"app.topics"`, so that several applications can share one
    * server. Default: none.
    */
   readonly prefix?: string | undefined;
   /**
-   * Milliseconds within which the server must confirm a message, after which `publish` fails. The same time without a
-   * server ends subscriptions with `unavailable`. Default 5000.
+   * Milliseconds within which the server must confirm a message; otherwise `publish` fails. If there is no server for
+   * this time, subscriptions end with `unavailable`. Default 5000.
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Maximum bytes of messages that wait for confirmation; further ones are refused with `resource_exhausted`. Default
-   * 16 MiB.
+   * Maximum size in bytes of the messages that wait for a confirmation. Further messages are refused with
+   * `resource_exhausted`. Default 16 MiB.
    */
   readonly maxUnconfirmedBytes?: number | undefined;
 }
@@ -48,12 +51,12 @@ const OPTIONS: OptionNames<NatsTopicsOptions> = {
 
 const DEFAULT_TIMEOUT_MS = 5000;
 const DEFAULT_UNCONFIRMED_BYTES = 16 * 1024 * 1024;
-/** Milliseconds between pings. After two unanswered ones the connection counts as lost. */
+/** Milliseconds between two pings to the server. After two unanswered pings, the connection counts as lost. */
 const PING_INTERVAL_MS = 2000;
 
 /**
- * Creates topics whose messages reach other processes through a NATS server. Rejects if no server can be reached at
- * first; later, reconnection is attempted forever.
+ * Creates topics whose messages reach other processes through a NATS server. Rejects if no server can be reached
+ * initially. If the connection is lost later, the client tries to reconnect forever.
  */
 export async function natsTopics(options: NatsTopicsOptions): Promise<Topics> {
   checkOptions("natsTopics()", options, OPTIONS);
@@ -80,7 +83,7 @@ export async function natsTopics(options: NatsTopicsOptions): Promise<Topics> {
   }
 }
 
-/** Loads the JetStream package, which is only needed for history. */
+/** Loads the JetStream package, which is only needed for topics with history, and opens the log. */
 async function openLog(nats: NatsConnection, settings: JetStreamSettings): Promise<TopicLog> {
   const { version = "" } = nats.info ?? {};
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(version) ?? [];

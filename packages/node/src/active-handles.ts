@@ -1,14 +1,14 @@
 import { isDebugged } from "./debug.js";
 
-/** An object of this process that has not been closed. It keeps the process alive. */
+/** An open server, connection, pool or session of this process. It keeps the process alive until it is closed. */
 export interface ActiveHandle {
   /** Kind of the object. */
   readonly what: "server" | "connection" | "pool" | "session";
-  /** URLs that it listens on, or is connected to. */
+  /** URLs that the object listens on or is connected to. */
   readonly target: string;
-  /** Time of opening in milliseconds since the epoch. */
+  /** Time at which the object was opened, in milliseconds since the epoch. */
   readonly since: number;
-  /** The line that opened it, if `QUICRPC_DEBUG` contains "open". */
+  /** Source line that opened the object. Only recorded if the environment variable `QUICRPC_DEBUG` contains "open". */
   readonly openedAt: string | undefined;
 }
 
@@ -30,8 +30,9 @@ export function activeHandles(): readonly ActiveHandle[] {
 }
 
 /**
- * Call it in the turn in which the object is requested, so that the stack is captured. The returned function adds the
- * object to the list once it is open, and returns a function that removes it.
+ * Records where an object is opened. Call this function synchronously when the caller requests the object, so that the
+ * stack trace contains the caller's line. The returned function adds the opened object to the list of active handles,
+ * and itself returns a function that removes the object.
  */
 export function trackHandle(kind: ActiveHandle["what"]): (target: string) => () => void {
   const openedAt = debugging ? callersLine(new Error().stack) : undefined;
@@ -43,7 +44,7 @@ export function trackHandle(kind: ActiveHandle["what"]): (target: string) => () 
   };
 }
 
-/** Returns the first line of a stack outside of this library. */
+/** Returns the first line of a stack trace that is outside this library. */
 function callersLine(stack = ""): string | undefined {
   const lines = stack.split("\n").slice(1);
   return lines

@@ -8,7 +8,7 @@ import type { DescribedBlob, ReadBlobOptions, ReceivedBlob } from "@quicrpc/blob
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { type PartOptions, savePart } from "./blob-parts.js";
 
-/** Bytes of one read from a file. */
+/** Number of bytes read from a file at once. */
 const CHUNK_BYTES = 262_144;
 
 /** Description of a file that is sent as a blob, and its progress hook. */
@@ -17,9 +17,9 @@ export type FileBlobOptions = Partial<Pick<DescribedBlob, "name" | "type" | "id"
 /** Options of `saveBlob`. */
 export interface SaveBlobOptions extends Omit<ReadBlobOptions, "after"> {
   /**
-   * If a transfer ends early, keeps what has arrived as `<path>.part`. The next transfer to the same path continues it,
-   * also in another process. Use a path that belongs to the blob: for an upload, one that contains `blob.id`. Default:
-   * nothing is kept.
+   * If a transfer ends early, keeps the bytes received so far in `<path>.part`. The next transfer to the same path
+   * continues from there, also in another process. Use a path that is unique to the blob: for an upload, one that
+   * contains `blob.id`. Default: nothing is kept.
    */
   readonly resume?: boolean | PartOptions;
 }
@@ -32,8 +32,8 @@ const SAVE_BLOB: OptionNames<SaveBlobOptions> = {
 };
 
 /**
- * Sends a file as a blob. The file is read as fast as the receiver takes it, and the transfer fails if it is changed
- * meanwhile. Rejects if the file does not exist.
+ * Sends a file as a blob. Reads the file only as fast as the receiver accepts the data. The transfer fails if the file
+ * changes meanwhile. Rejects if the file does not exist.
  */
 export async function fileBlob(path: string, options: FileBlobOptions = {}): Promise<DescribedBlob> {
   checkOptions("fileBlob()", options, FILE_BLOB);
@@ -53,16 +53,16 @@ export async function fileBlob(path: string, options: FileBlobOptions = {}): Pro
 }
 
 /**
- * Writes a blob to `path`, as fast as the disk accepts it. The file appears when it is complete: until then it has a
- * temporary name in the same folder, and a failure leaves nothing behind unless `resume` is set.
+ * Writes a blob to `path`, as fast as the disk accepts it. Until it is complete, the file has a temporary name in the
+ * same folder. A failed transfer leaves no file behind unless `resume` is set.
  */
 export async function saveBlob(blob: ReceivedBlob, path: string, saveOptions: SaveBlobOptions = {}): Promise<void> {
   checkOptions("saveBlob()", saveOptions, SAVE_BLOB);
   const { resume = false, ...options } = saveOptions;
   if (resume !== false) return savePart(blob, path, options, resume === true ? {} : resume);
   const partial = `${path}.${randomUUID()}.part`;
-  // Opened before the transfer: a stream that opens the file itself could do so after it has failed, and leave the file
-  // behind.
+  // Opened before the transfer. If the write stream opened the file itself, it could do so after the transfer has
+  // failed, and leave the file behind.
   const file = await open(partial, "wx");
   try {
     try {

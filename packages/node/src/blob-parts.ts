@@ -4,15 +4,18 @@ import { dirname, join, resolve } from "node:path";
 import { RpcError } from "@quicrpc/core";
 import type { ReadBlobOptions, ReceivedBlob } from "@quicrpc/blobs";
 
-/** Limits on unfinished transfers in one folder. */
+/** Limits on the `.part` files of unfinished transfers in one folder. */
 export interface PartOptions {
-  /** Milliseconds after which the next transfer to the folder removes an abandoned part. Default: a day. */
+  /**
+   * Age in milliseconds after which an abandoned `.part` file is removed by the next transfer to the folder. Default:
+   * 86,400,000 (one day).
+   */
   readonly maxAgeMs?: number;
-  /** Maximum number of parts in the folder. Default 1000. */
+  /** Maximum number of `.part` files in the folder. Default 1000. */
   readonly maxParts?: number;
   /**
-   * Maximum size of all parts in the folder in bytes, including the expected size of those in progress. Default: 16
-   * GiB.
+   * Maximum total size in bytes of the `.part` files in the folder, including the expected size of transfers in
+   * progress. Default: 16 GiB.
    */
   readonly maxPartBytes?: number;
 }
@@ -21,23 +24,26 @@ const SUFFIX = ".part";
 const DAY_MS = 86_400_000;
 const MAX_PARTS = 1000;
 const MAX_PART_BYTES = 17_179_869_184;
-/** Codes of errors after which a part is useless: it is not the beginning of the blob, or the blob is not accepted. */
+/**
+ * Error codes after which a `.part` file cannot be continued: its bytes are not the beginning of the blob, or the
+ * application rejected the blob.
+ */
 const WORTHLESS: readonly string[] = ["failed_precondition", "data_loss", "resource_exhausted", "invalid_argument"];
 
-/** A transfer in progress in this process. */
+/** A file transfer of this process that is in progress. */
 interface Saving {
   readonly stop: AbortController;
   /** Fulfils when the transfer has stopped writing. */
   readonly closed: Promise<void>;
-  /** Expected size of the part in bytes. */
+  /** Expected size of the `.part` file in bytes. */
   readonly bytes: number;
 }
 
 const savings: Map<string, Saving> = new Map();
 
 /**
- * Writes a blob to `path`, continuing what an earlier transfer left in `<path>.part`. Ends a transfer to the same path
- * that is in progress.
+ * Writes a blob to `path` and continues from `<path>.part` if an earlier transfer left that file. Aborts any other
+ * transfer of this process to the same path.
  */
 export async function savePart(
   blob: ReceivedBlob,
@@ -50,7 +56,7 @@ export async function savePart(
   const stop = new AbortController();
   let onOver!: () => void;
   const closed = new Promise<void>((fulfil) => (onOver = fulfil));
-  // From here on this transfer is the one that the next has to end.
+  // From here on, the next transfer to the same path finds this one and ends it.
   savings.set(part, { stop, closed, bytes: blob.length ?? 0 });
   try {
     before?.stop.abort(new RpcError("aborted", "another transfer to the same file has started"));
@@ -73,7 +79,7 @@ async function written(
   options: ReadBlobOptions,
   limits: PartOptions,
 ): Promise<void> {
-  // An upload that was complete when its call was lost is compared, and not sent again.
+  // If the upload was complete when its call was lost, its bytes are only compared, and not sent again.
   if (blob.id !== undefined && (await sizeOf(path)) !== undefined) {
     for await (const _ of blob.chunks({ ...options, after: createReadStream(path) }))
       throw new RpcError("failed_precondition", "the received file is not complete");
@@ -106,8 +112,8 @@ async function written(
 }
 
 /**
- * Writes at explicit positions. If another process has not noticed the end of its transfer yet, it writes the same
- * bytes to the same place.
+ * Appends the blob's bytes to the `.part` file at explicit positions. If another process still writes to the file, both
+ * write the same bytes to the same positions.
  */
 async function append(
   file: FileHandle,
@@ -128,8 +134,8 @@ async function append(
 }
 
 /**
- * Removes expired parts and returns the number of bytes that this part may have. Throws `RpcError` `resource_exhausted`
- * if other parts leave no room.
+ * Removes expired `.part` files and returns the maximum size in bytes of this one. Throws `RpcError`
+ * `resource_exhausted` if the other `.part` files leave no room.
  */
 async function requireRoom(blob: ReceivedBlob, part: string, limits: PartOptions): Promise<number> {
   const { maxAgeMs = DAY_MS, maxParts = MAX_PARTS, maxPartBytes = MAX_PART_BYTES } = limits;

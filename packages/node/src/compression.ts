@@ -5,8 +5,8 @@ import { pacedCompression } from "./paced-compression.js";
 type Transform = (bytes: Uint8Array, options?: { readonly maxOutputLength: number }) => Uint8Array;
 
 /**
- * The compressions that this version of Node supports: zstd (22.15, 23.8 and later), gzip and deflate. Pass it as the
- * option `compression` of `connect` and `serve`.
+ * Returns the compressions that this version of Node supports: zstd (Node 22.15, 23.8 and later), gzip and deflate.
+ * Pass the result as the option `compression` of `connect` and `serve`.
  */
 export function nodeCompressions(): readonly Compression[] {
   // Newer than the types of the oldest Node that is supported.

@@ -31,8 +31,8 @@ export interface ConnectOptions<Context = unknown>
   extends Omit<DialOptions<Context>, "advanced">,
     Pick<ConnectionOptions, "reconnect"> {
   /**
-   * Another URL of the same server, used if the first cannot be: on a platform without the native engine, or in a
-   * network that blocks UDP. Early data and QUIC's `transport` do not apply to it. Default: none.
+   * Another URL of the same server, used if the first URL cannot be reached: on a platform without the native engine,
+   * or in a network that blocks UDP. Early data and QUIC's `transport` do not apply to the fallback. Default: none.
    */
   readonly fallback?: FallbackOptions;
   /** Options that few clients set. Default: none. */
@@ -44,8 +44,9 @@ export interface AdvancedConnectOptions<Context = unknown>
   extends AdvancedDialOptions<Context>,
     Pick<ConnectionOptions, "backoff"> {
   /**
-   * Addresses to which a draining server may redirect this client (`Server.drain({ to })`), including its credentials:
-   * URLs, or a predicate. `onError` reports other addresses, which are ignored. Default: none.
+   * Addresses to which a draining server may redirect this client (`Server.drain({ to })`): a list of URLs, or a
+   * predicate. The client sends its credentials to the new address. Redirects to other addresses are ignored and
+   * reported to `onError`. Default: none.
    */
   readonly allowedRedirects?: TrustedAddresses;
 }
@@ -68,14 +69,14 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
  * Connects to a URL such as `quic://host[:port]`, `tls://host[:port]`, `wss://host/path` or `unix:/path`. Resolves when
- * the first session is ready. Creates another whenever one is lost, unless `reconnect` is false. The routers serve on
- * each session.
+ * the first session is ready. Creates a new session whenever the current one is lost, unless `reconnect` is false. The
+ * server can call the `routers` on each session.
  *
  * Rejects
  * - at once with a `TransportError` if a retry cannot help: an untrusted certificate, another protocol;
  * - at once with the server's `RpcError` if it refuses this client: `unauthenticated`, `permission_denied`;
  * - with the last attempt's error after `timeoutMs`;
- * - with `TypeError` for invalid arguments, such as an unknown option, or two routers that collide.
+ * - with `TypeError` for invalid arguments, such as an unknown option, or two routers with the same service.
  *
  * @example const connection = await connect("quic://orders.example:4433", { credentials: () => token() }); const orders
  * = createOrdersClient(connection);
@@ -139,18 +140,22 @@ export async function connect<Context = unknown>(
     return rejectedAtCaller(error, signal);
   }
   void connection.closed.finally(note(String(url)));
-  // Around the connection, not each of its sessions: what retries gets another session.
+  // Wraps the connection instead of each session, because a retry uses another session.
   return interceptCaller(connection, interceptors);
 }
 
-/** Returns the options for another address. Over a transport other than QUIC, options of QUIC are left out. */
+/**
+ * Returns the connect options to use for another address. Removes QUIC options if the address uses another transport.
+ */
 function usableAt<Context>(to: string, from: string | URL, options: DialSettings<Context>): DialSettings<Context> {
   if (new URL(to).protocol === new URL(from).protocol) return options;
   const { earlyData: _, transport: __, ...dialOptions } = options;
   return dialOptions;
 }
 
-/** Returns the function that dials the fallback. Throws `TypeError` if it cannot be used. */
+/**
+ * Returns the function that dials the fallback URL. Throws `TypeError` if the fallback URL is invalid or unsupported.
+ */
 function dialFallback<Context>(fallback: FallbackOptions, options: DialSettings<Context>): DialOnce {
   const { earlyData: _, transport: __, ...dialOptions } = options;
   resolveTarget(fallback.url, dialOptions);

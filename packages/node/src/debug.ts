@@ -1,4 +1,4 @@
-/** Names accepted in the environment variable `QUICRPC_DEBUG`, separated by commas. */
+/** Names that the environment variable `QUICRPC_DEBUG` accepts, separated by commas. */
 const KNOWN = ["open", "refused"] as const;
 
 const names = process.env["QUICRPC_DEBUG"]?.split(",").filter((name) => name !== "") ?? [];
@@ -9,7 +9,7 @@ if (unknown.length > 0) {
   });
 }
 
-/** Returns true if `QUICRPC_DEBUG` contains a name. */
+/** Returns true if the environment variable `QUICRPC_DEBUG` contains `name`. */
 export function isDebugged(name: (typeof KNOWN)[number]): boolean {
   return names.includes(name);
 }

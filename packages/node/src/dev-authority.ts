@@ -4,16 +4,20 @@ import { homedir, hostname, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { checkOptions } from "@quicrpc/core/internal";
 
-/** A certificate authority of this user for development, which browsers can be told to trust. */
+/**
+ * A certificate authority for development that belongs to one user. The user can add it to a browser's trusted
+ * authorities.
+ */
 export interface DevAuthority {
-  /** PEM. */
+  /** Certificate of the authority, in PEM. */
   readonly cert: string;
-  /** Path of the certificate, without its key. */
+  /** Path of the file with the authority's certificate, without its private key. */
   readonly file: string;
-  /** Common name of the subject. */
+  /** Common name of the certificate's subject. */
   readonly name: string;
   /**
-   * Hosts for which it can sign certificates, including their subdomains. Certificates for other hosts are not trusted.
+   * Hosts that the authority can sign certificates for, including their subdomains. Clients reject its certificates for
+   * any other host.
    */
   readonly hosts: readonly string[];
   readonly validTo: Date;
@@ -23,26 +27,26 @@ export interface DevAuthority {
 export interface DevAuthorityOptions {
   /** Host names and addresses in addition to localhost, 127.0.0.1 and ::1. Default: none. */
   readonly hosts?: readonly string[];
-  /** Folder of the files. Default: the user's cache folder. */
+  /** Folder that stores the authority. Default: the user's cache folder. */
   readonly directory?: string;
 }
 
 /** Default hosts of a development certificate. */
 export const DEV_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1"];
 
-/** An authority that expires sooner is replaced, in milliseconds: 30 days. */
+/** Remaining validity in milliseconds (30 days) below which an authority is replaced. */
 const RENEW_BEFORE = 30 * 24 * 3_600_000;
 const HOSTS_LINE = /^hosts: (.*)$/m;
 
-/** An authority with its private key in PEM. */
+/** A development authority together with its private key in PEM. */
 interface KeptAuthority extends DevAuthority {
   readonly key: string;
 }
 
 /**
- * Returns this user's development authority. Creates one if there is none that covers all of `hosts`. From then on
- * `devCertificate` returns certificates signed by it. The key is in the folder, and the certificate lists the hosts
- * that it is valid for.
+ * Returns this user's development authority, and creates one if no existing authority covers all of `hosts`. Afterwards
+ * `devCertificate` returns certificates signed by this authority. The private key is stored in `directory`. The
+ * authority's certificate restricts it to these hosts.
  */
 export async function devAuthority(options: DevAuthorityOptions = {}): Promise<DevAuthority> {
   checkOptions("devAuthority()", options, { directory: true, hosts: true });
@@ -61,9 +65,7 @@ export async function devAuthority(options: DevAuthorityOptions = {}): Promise<D
   return publicPart(authority);
 }
 
-/**
- * Returns the development authority that `devAuthority` created, even if it has expired, or undefined if there is none.
- */
+/** Returns the authority that `devAuthority` created, even if it has expired. Returns undefined if there is none. */
 export async function existingDevAuthority(
   options: Pick<DevAuthorityOptions, "directory"> = {},
 ): Promise<DevAuthority | undefined> {
@@ -72,7 +74,7 @@ export async function existingDevAuthority(
   return stored && publicPart(stored);
 }
 
-/** Reads the authority in a folder. Returns undefined if there is no valid one. */
+/** Reads the development authority from a folder. Returns undefined if the folder contains no valid authority. */
 export async function readAuthority(directory: string): Promise<KeptAuthority | undefined> {
   const stored = await readKept(directory);
   if (stored === undefined) return undefined;
@@ -95,7 +97,7 @@ async function readKept(directory: string): Promise<KeptAuthority | undefined> {
   }
 }
 
-/** Returns true if the authority can sign for all of the hosts. */
+/** Returns true if the authority can sign certificates for all of `hosts`. */
 export function covers({ hosts: permitted }: Pick<DevAuthority, "hosts">, hosts: readonly string[]): boolean {
   return hosts.every((host) => permitted.some((name) => host === name || host.endsWith(`.${name}`)));
 }
@@ -119,8 +121,8 @@ async function replace(path: string, text: string, mode: number): Promise<void> 
 }
 
 /**
- * Returns this user's folder for development certificates. Ignores variables that are empty or not an absolute path
- * (XDG Base Directory Specification).
+ * Returns this user's cache folder for development certificates. Ignores environment variables that are empty or not an
+ * absolute path (XDG Base Directory Specification).
  */
 export function cacheDirectory(): string {
   const { XDG_CACHE_HOME = "", LOCALAPPDATA = "" } = process.env;
@@ -129,7 +131,7 @@ export function cacheDirectory(): string {
   return join(isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(homedir(), ".cache"), "quicrpc");
 }
 
-/** Splits a PEM text into certificate and key. */
+/** Splits a PEM text into its certificate and its private key. */
 export function splitPem(text: string): { readonly cert: string; readonly key: string } {
   const [cert = ""] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/.exec(text) ?? [];
   const [key = ""] = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----\n?/.exec(text) ?? [];

@@ -9,41 +9,41 @@ import type { Issuer } from "./make-certificate.js";
 export interface DevCertificate {
   /** The certificate, in PEM. */
   readonly cert: string;
-  /** The private key, in PEM (PKCS #8). */
+  /** The certificate's private key, in PEM (PKCS #8). */
   readonly key: string;
   /** Hash of the certificate, for a client's `serverCertificateHashes`. */
   readonly hash: { readonly algorithm: "sha-256"; readonly value: UnsharedBytes };
-  /** Expiry date. The certificate is replaced a day earlier. */
+  /** Expiry date of the certificate. `devCertificate` replaces the certificate one day earlier. */
   readonly validTo: Date;
-  /** Path of the file with certificate and key. */
+  /** Path of the file that contains the certificate and its private key. */
   readonly file: string;
 }
 
 /** Options of `devCertificate`. */
 export interface DevCertificateOptions {
-  /** Host names and addresses. Default: localhost, 127.0.0.1 and ::1. */
+  /** Host names and addresses that the certificate is valid for. Default: localhost, 127.0.0.1 and ::1. */
   readonly hosts?: readonly string[];
-  /** Folder of the files. Default: the user's cache folder. */
+  /** Folder that stores the certificate. Default: the user's cache folder. */
   readonly directory?: string;
-  /** Replaces the existing certificate. Default false. */
+  /** If true, replaces the stored certificate even if it is still valid. Default false. */
   readonly renew?: boolean;
 }
 
 const OPTIONS: OptionNames<DevCertificateOptions> = { hosts: true, directory: true, renew: true };
 
-/** A certificate that expires sooner is replaced, in milliseconds: one day. */
+/** Remaining validity in milliseconds (one day) below which a stored certificate is replaced. */
 const RENEW_BEFORE = 24 * 3_600_000;
 
 /**
- * Maximum number of attempts to store a certificate while other processes do the same. In each round one process
- * succeeds. More rounds happen only if a link leads nowhere.
+ * Maximum number of attempts to store a certificate while other processes try the same. One process succeeds in each
+ * round, so the maximum is reached only if the path is a broken link.
  */
 const MAX_TRIES = 1000;
 
 /**
- * Returns an ECDSA P-256 certificate for development: self-signed, or signed by the authority of `devAuthority` if it
- * covers the hosts. It is stored for later calls of this user, in this process or another, and replaced a day before it
- * expires. Rejects with a remedy if it cannot be stored.
+ * Returns an ECDSA P-256 certificate for development: signed by the authority of `devAuthority` if it covers the hosts,
+ * otherwise self-signed. The certificate is stored and reused by this user's later calls, also in other processes, and
+ * replaced one day before it expires. Rejects if it cannot be stored; the error suggests a remedy.
  */
 export async function devCertificate(options: DevCertificateOptions = {}): Promise<DevCertificate> {
   checkOptions("devCertificate()", options, OPTIONS);
@@ -67,13 +67,16 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
   }
 }
 
-/** Creates and stores a certificate. Processes that do so at the same time all get the one that was stored first. */
+/**
+ * Creates and stores a certificate. If several processes do this at the same time, all return the certificate that was
+ * stored first.
+ */
 async function createAndStore(
   path: string,
   hosts: readonly string[],
   issuer: Issuer | undefined,
 ): Promise<DevCertificate> {
-  // Loaded only now: a server with a certificate of its own never needs it.
+  // Loaded only when necessary: a server that has its own certificate never needs this module.
   const { makeCertificate } = await import("./make-certificate.js");
   const created = await makeCertificate(hosts, issuer);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -93,7 +96,7 @@ async function createAndStore(
   }
 }
 
-/** Creates a hard link. Returns true if nothing existed at `path`. */
+/** Creates a hard link at `path`. Returns false if a file already exists there. */
 async function linked(from: string, path: string): Promise<boolean> {
   try {
     await link(from, path);
@@ -105,8 +108,8 @@ async function linked(from: string, path: string): Promise<boolean> {
 }
 
 /**
- * Replaces a file that cannot be used. Of several processes that do so at the same time, the first wins: the link name
- * is derived from the replaced content.
+ * Replaces a file that cannot be used. If several processes do this at the same time, the first one succeeds, because
+ * all derive the same link name from the replaced content.
  *
  * @param stale digest of the content to replace; another process may have replaced it already
  */
@@ -116,7 +119,7 @@ async function replaceStale(path: string, stale: string, created: string): Promi
   try {
     await linked(created, successor);
     await link(successor, temporary);
-    // While the old file exists, the first successor has not been removed, so this is it.
+    // While the old file exists, the first successor has not been removed, so this file is the first successor.
     const existing = await contentOf(path);
     if (existing !== undefined && digestOf(existing) === stale) await rename(temporary, path);
   } catch (error) {
@@ -146,7 +149,7 @@ function isMissing(error: unknown): boolean {
 }
 
 /**
- * Returns a stored certificate, or undefined if it is missing, damaged, not valid yet, about to expire, or signed by
+ * Returns the stored certificate, or undefined if it is missing, damaged, not valid yet, about to expire, or signed by
  * another issuer.
  */
 function fresh(pem: string | undefined, path: string, issuer: Issuer | undefined): DevCertificate | undefined {

@@ -25,14 +25,14 @@ import { DEFAULT_INTERVAL_MS, QUIC_OPTIONS, type QuicOptions, withKeepAlive } fr
 import type { TransportProvider } from "./transport/provider.js";
 import { requireDialable } from "./transport/refuse.js";
 
-/** Options of `dial`. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
+/** Options of `dial`. Without `ca` and `serverCertificateHashes`, the client trusts the system's root certificates. */
 export interface DialOptions<Context = unknown>
   extends Pick<SessionOptions<Context>, "limits" | "onError" | "routers">,
     Pick<TransportDialOptions, "ca" | "cert" | "key" | "serverCertificateHashes" | "signal" | "timeoutMs"> {
   /**
-   * Credentials of this client: a token, or a function that returns one for each session and again before it expires.
-   * They are sent in the session's greeting over any transport. The server's `authenticate` receives them as
-   * `Peer.credentials`. Default: none.
+   * Credentials of this client: a token, or a function that returns a token for each session and again before it
+   * expires. The client sends the token at the start of the session over any transport, and the server's `authenticate`
+   * receives it as `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;
   /**
@@ -86,14 +86,14 @@ export const DIAL_OPTIONS: OptionNames<DialOptions> = {
   timeoutMs: true,
 };
 
-/** Initial number of streams that a server may open to a client that serves nothing. */
+/** Maximum number of streams that the server may open at first, if the client has no `routers`. */
 const FEW_STREAMS = 8;
 
 /**
  * Creates one session with `quic://host[:port]`, `https://host[:port]/path` (WebTransport), `tls://host[:port]`,
  * `wss://host[:port]/path`, or without encryption `tcp://`, `ws://` and `unix:/path`. Rejects with a `TransportError`
- * whose `code` states the reason, such as a timeout, an untrusted certificate or another protocol, and with `TypeError`
- * for invalid arguments, such as two routers that collide.
+ * whose `code` states the reason, such as a timeout, an untrusted certificate or another protocol. Rejects with
+ * `TypeError` for invalid arguments, such as two routers with the same service.
  */
 export function dial<Context = unknown>(
   url: `quic://${string}`,
@@ -114,15 +114,16 @@ export async function dial<Context = unknown>(url: string | URL, options: DialOp
   return session;
 }
 
-/** Throws an error whose stack contains the line that awaits it. A signal's reason is thrown unchanged. */
+/**
+ * Rethrows a failure so that the error's stack contains the line of the caller that awaits it. A signal's abort reason
+ * is thrown unchanged.
+ */
 export async function rejectedAtCaller(failure: unknown, signal: AbortSignal | undefined): Promise<never> {
   if (signal?.aborted === true) throw failure;
   return rejectionAtCaller(failure as Error);
 }
 
-/**
- * Same as `dial` for connections that reconnect: the connection is listed as an open handle instead of its sessions.
- */
+/** Same as `dial`, for connections that reconnect. `activeHandles` lists the connection instead of each session. */
 export async function dialSession<Context>(
   url: string | URL,
   options: DialSettings<Context>,
@@ -160,7 +161,9 @@ function requireHashes(hashes: DialSettings["serverCertificateHashes"]): void {
   );
 }
 
-/** Returns how to reach the server at a URL. Throws `TypeError` if that is not possible with these options. */
+/**
+ * Returns how to reach the server at a URL. Throws `TypeError` if the URL's transport does not support these options.
+ */
 export function resolveTarget<Context>(
   url: string | URL,
   options: DialSettings<Context>,
@@ -172,8 +175,8 @@ export function resolveTarget<Context>(
 }
 
 /**
- * Reduces the number of streams that the peer may open. QUIC reserves memory for each: the usual 100 took a tenth of an
- * idle session's memory.
+ * Returns the QUIC settings of a client. Lowers the number of streams that the server may open if the client has no
+ * `routers`: QUIC reserves memory for each stream, and the usual 100 took a tenth of an idle session's memory.
  */
 function transportFor<Context>({ routers = [], keepAlive, ...options }: DialSettings<Context>): TransportOptions {
   const transport = withKeepAlive(options.transport, keepAlive, DEFAULT_INTERVAL_MS);

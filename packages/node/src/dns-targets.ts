@@ -22,26 +22,29 @@ export interface SrvRecord {
 /** Options of `dnsTargets`. */
 export interface DnsTargetsOptions {
   /**
-   * Records to look up: "address" looks up A and AAAA, and uses those that exist; "SRV" gives hosts and ports with their
+   * DNS records to look up. "address": A and AAAA records, whichever exist. "SRV": hosts and ports with their
    * priorities and weights. Default "address".
    */
   readonly records?: "address" | "A" | "AAAA" | "SRV";
-  /** Default: the system's DNS servers, with two tries of 2 s each. The hosts file is not used. */
+  /** DNS resolver. Default: the system's DNS servers, with two attempts of 2 s each. The hosts file is not used. */
   readonly resolver?: DnsResolver;
 }
 
 const OPTIONS: OptionNames<DnsTargetsOptions> = { records: true, resolver: true };
 
-/** Targets of `connectPool` from DNS. */
+/** Targets of `connectPool` that are looked up in DNS. */
 export interface DnsTargets {
   readonly resolve: ResolveTargets;
-  /** Name that certificates must contain: the name in the URL, not one that DNS returned (RFC 9525 §6.1). */
+  /**
+   * Name that the servers' certificates must contain: the host name in the URL, not a name that DNS returned (RFC 9525
+   * §6.1).
+   */
   readonly serverName: string;
 }
 
 /**
- * Returns the targets behind a URL such as `quic://orders.example:4433`, or with SRV `quic://_orders._udp.example`, one
- * for each record.
+ * Returns the servers behind a URL as targets of `connectPool`, one for each DNS record. The URL is for example
+ * `quic://orders.example:4433`, or `quic://_orders._udp.example` with SRV records.
  */
 export function dnsTargets(url: string | URL, options: DnsTargetsOptions = {}): DnsTargets {
   checkOptions("dnsTargets()", options, OPTIONS);
@@ -78,11 +81,11 @@ function unresolved(error: unknown, base: URL, signal: AbortSignal): unknown {
 const NO_RECORD =
   "DNS has no such record: check the name and the option `records`. dnsTargets only queries DNS; for a name of the hosts file, such as localhost, pass a list of URLs";
 
-/** Share of calls for records with weight 0 among others: very small (RFC 2782). */
+/** Weight used for SRV records with weight 0, so that they get a very small share of the calls (RFC 2782). */
 const LEAST_WEIGHT = 0.01;
 
 function srvTargets(base: URL, records: readonly SrvRecord[]): TargetSpec[] {
-  // The root as a target means that the service is not available (RFC 2782).
+  // A record with the root domain as its target means that the service is not available (RFC 2782).
   const offered = records.filter(({ name }) => name !== "." && name !== "");
   const weighs = new Set(offered.filter(({ weight }) => weight > 0).map(({ priority }) => priority));
   return offered.map(({ name, port, priority, weight }) => ({
@@ -92,7 +95,7 @@ function srvTargets(base: URL, records: readonly SrvRecord[]): TargetSpec[] {
   }));
 }
 
-/** Joins the successful answers. Rejects with the first error if all failed. */
+/** Returns the results of all queries that succeeded. Rejects with the first error if every query failed. */
 async function anyOf(questions: readonly Promise<string[]>[]): Promise<string[]> {
   const answers = await Promise.allSettled(questions);
   const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));

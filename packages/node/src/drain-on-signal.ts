@@ -2,20 +2,25 @@ import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { checkDrain } from "./paced-drain.js";
 import type { Server, ServerDrainOptions } from "./server.js";
 
-/** Milliseconds after the drain when a process that still runs gets a warning with possible reasons. */
+/**
+ * Milliseconds after a completed drain at which a process that has not exited prints a warning with possible reasons.
+ */
 const STILL_RUNNING_MS = 5000;
-/** Ctrl-C reaches all processes of a terminal, and `npm` and `tsx` forward it to the program: signals within this many milliseconds count as one. A person takes longer to press Ctrl-C again. */
+/**
+ * Signals within this many milliseconds count as one, because Ctrl-C reaches all processes of a terminal, and `npm` and
+ * `tsx` forward it to the program as well. A person takes longer to press Ctrl-C twice.
+ */
 const SAME_MS = 100;
-/** Milliseconds after which a message about the drain is printed on a terminal. */
+/** Milliseconds of draining after which a message about the drain is printed on a terminal. */
 const LONG_MS = 1000;
 
 /** Options of `drainOnSignal`. */
 export interface DrainOnSignalOptions extends ServerDrainOptions {
-  /** Default: SIGTERM, which orchestrators send, and SIGINT (Ctrl-C). */
+  /** Signals that start the drain. Default: SIGTERM, which orchestrators send, and SIGINT (Ctrl-C). */
   readonly signals?: readonly NodeJS.Signals[];
   /**
-   * Objects to close after the server, such as connections that handlers use: they would keep the process running.
-   * Default: none.
+   * Objects to close after the server, such as connections that the handlers use. If they stay open, they keep the
+   * process running. Default: none.
    */
   readonly close?: readonly { close(): unknown }[];
 }
@@ -29,8 +34,9 @@ const OPTIONS: OptionNames<DrainOnSignalOptions> = {
 };
 
 /**
- * Shuts a server down when the process is asked to end. The first signal drains it, so that the process exits when the
- * calls in progress have ended; a second closes it at once. Returns a function that removes the signal listeners.
+ * Shuts a server down when the process receives a signal. The first signal drains the server: the process exits once
+ * the calls in progress have ended. A second signal closes the server at once. Returns a function that removes the
+ * signal listeners.
  */
 export function drainOnSignal(
   server: Pick<Server, "drain" | "close" | "stats">,

@@ -3,29 +3,30 @@ import type { TransportSession } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 
 /**
- * Wraps a session that may have started before its handshake was complete. Until it is complete, only calls of
- * idempotent methods are made: an attacker who records them can send them again (RFC 8470 §5.2 requires the same for
- * HTTP).
+ * Wraps a session that may start before its handshake is complete. Until then, only calls of idempotent methods are
+ * sent, because an attacker who records them can send them again (RFC 8470 §5.2 has the same rule for HTTP). Other
+ * calls wait.
  */
 export function delayEarlyCalls(session: Session<QuicSession>): Session<QuicSession> {
   const { transport } = session;
   if (!transport.early) return session;
   const hold: Interceptor = async (call, next) => {
-    // Should the handshake fail, the session ends, and so says the call.
+    // If the handshake fails, the session ends, and the call fails with the session's error.
     if (transport.early && !call.method.idempotent) await transport.ready.catch(() => {});
     return next(call);
   };
   return interceptCaller(session, [hold]);
 }
 
-/** Returns true if an accepted session started before its handshake was complete. */
+/** Returns true if the server accepted the session before its handshake was complete. */
 export function isEarly(transport: TransportSession): boolean {
   return "early" in transport && transport.early === true;
 }
 
 /**
- * Delays calls of methods that are not idempotent until the handshake is complete. A recorded flight that is sent again
- * never completes it. This protects the server even from clients that send such calls early.
+ * Interceptor that delays calls of methods that are not idempotent until the handshake is complete. If an attacker
+ * sends recorded early data again, its handshake never completes. This protects the server even if a client sends such
+ * calls in early data.
  */
 export const runWhenProven: Interceptor = async (call, next) => {
   const session = call.context?.session as Session<QuicSession> | undefined;

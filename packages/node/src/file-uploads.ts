@@ -6,7 +6,7 @@ import { RpcError } from "@quicrpc/core";
 import type { StoredUpload, UploadInfo, UploadStore } from "@quicrpc/blobs";
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 
-/** Limits of a folder of uploads. */
+/** Limits of a folder that stores uploads. */
 export interface FileUploadOptions {
   /** Maximum number of uploads. Default 1000. */
   readonly maxUploads?: number;
@@ -21,17 +21,17 @@ const MAX_UPLOADS = 1000;
 const MAX_BYTES = 17_179_869_184;
 const [BYTES, INFO] = [".upload", ".json"];
 /**
- * Flags for opening a file that may have been put into the folder by somebody else: a symbolic link fails (`ELOOP`), and
- * a pipe does not block. Windows has neither flag: both are undefined there, which counts as 0.
+ * Flags for opening a file in a folder that other programs can write to. A symbolic link fails with `ELOOP`, and a
+ * named pipe does not block. Both flags are undefined on Windows, which counts as 0.
  */
 const { O_RDONLY, O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
 const READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 const READ_WRITE = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
 
 /**
- * Stores uploads over HTTP in a folder, which is created if it does not exist: `serve({ http: { uploads } })`,
- * `createFetchHandler`. Uploads survive the process, and servers that share the folder share its uploads. Use a
- * separate folder for it.
+ * Returns a store that keeps HTTP uploads in a folder, for `serve({ http: { uploads } })` and `createFetchHandler`.
+ * Creates the folder if it does not exist. Uploads survive a restart of the process, and servers that use the same
+ * folder share them. Use a folder that contains nothing else.
  */
 export function fileUploads(folder: string, options: FileUploadOptions = {}): UploadStore {
   checkOptions("fileUploads()", options, OPTIONS);
@@ -48,11 +48,11 @@ class Folder {
   readonly path: string;
   private readonly maxUploads: number;
   private readonly maxBytes: number;
-  /** Uploads found by the last scan, plus those added since. */
+  /** Number and size of the uploads that the last scan found, updated by later additions and removals. */
   private readonly stored: UploadCount = { uploads: 0, bytes: 0 };
-  /** Uploads that are being written. */
+  /** Number and size of the writes to the folder that are in progress. */
   private readonly coming: UploadCount = { uploads: 0, bytes: 0 };
-  /** Uploads that the current scan may have missed. */
+  /** Number and size of the uploads that started so late that the current scan may not have counted them. */
   private missed: UploadCount = { uploads: 0, bytes: 0 };
   private looking: Promise<void> | undefined = undefined;
   private hasLooked = false;
@@ -63,7 +63,10 @@ class Folder {
     this.maxBytes = maxBytes;
   }
 
-  /** Reserves room and calls `write`. Throws `RpcError` if there is no room. */
+  /**
+   * Counts an upload or its new bytes against the limits, and then calls `write`. Throws `RpcError` if a limit is
+   * reached.
+   */
   async add(amount: UploadCount, write: () => Promise<void>): Promise<void> {
     if (!this.hasLooked) await this.scan(0);
     const { stored, coming, missed } = this;
@@ -85,8 +88,8 @@ class Folder {
   }
 
   /**
-   * Removes uploads older than `before` and counts the rest, including those of other processes. Concurrent callers
-   * share one scan.
+   * Removes uploads last modified before `before` (milliseconds since the epoch) and counts the rest, including those
+   * of other processes. Concurrent callers share one scan.
    */
   scan(before: number): Promise<void> {
     this.looking ??= this.scanFolder(before).finally(() => (this.looking = undefined));
@@ -101,7 +104,8 @@ class Folder {
     for (const name of names) {
       const [id = ""] = name.split(".");
       const isBytes = name === id + BYTES;
-      // Information belongs to bytes. Files without the other one were left by a process that ended while it wrote them.
+      // Each upload has a file with its bytes and a file with its information. If one of them is missing, a process
+      // ended while it wrote them.
       if (!name.startsWith(id + INFO) ? !isBytes : name === id + INFO && names.has(id + BYTES)) continue;
       const path = join(this.path, name);
       const file = await lstat(path).catch(() => undefined);
@@ -157,7 +161,7 @@ class FileUpload implements StoredUpload {
   readonly bytesPath: string;
   private readonly infoPath: string;
   private readonly folder: Folder;
-  /** Open while an attempt writes. */
+  /** The file with the upload's bytes, open while a request writes to it. */
   private file: FileHandle | undefined = undefined;
 
   constructor(path: string, info: UploadInfo, folder: Folder) {
@@ -167,7 +171,7 @@ class FileUpload implements StoredUpload {
     this.folder = folder;
   }
 
-  /** Creates the upload's files. Throws `RpcError` `already_exists` if another process has created them. */
+  /** Creates the upload's files. Throws `RpcError` `already_exists` if another process has already created them. */
   async begin(info: UploadInfo): Promise<void> {
     // Only this user may read it, because uploads are private.
     await writeFile(this.bytesPath, "", { flag: "wx", mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {

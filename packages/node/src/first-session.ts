@@ -4,17 +4,20 @@ import { isDenied } from "@quicrpc/core/transport";
 import type { DialSettings } from "./dial.js";
 import { transportError } from "./transport/failure.js";
 
-/** Options of `connect` and `connectPool` that identify this side and set the timeout. */
+/**
+ * Options of `connect` and `connectPool` that `firstSession` uses: the client's credentials, and the signal that aborts
+ * the wait.
+ */
 type Proof = Pick<DialSettings, "signal" | "credentials" | "headers" | "cert">;
 
-/** Creates the first session, or rejects within a limited time. Returns undefined if it has already ended. */
+/** Waits for the next session, up to `timeoutMs`. Resolves with undefined if the session has already ended. */
 type Ready = (options: { signal: AbortSignal | undefined; timeoutMs: number }) => Promise<Session | undefined>;
 
 /**
- * Waits for the first session and, if this side sends credentials, until the server has accepted them. A server refuses
- * a session only after it has started.
+ * Waits for the first session. If this client sends credentials, also waits until the server has accepted them, because
+ * a server can refuse a session only after the session has started.
  *
- * @param peer name of the server in errors; a pool has no name before its targets are known
+ * @param peer returns the server's name for errors; a pool has no name before its targets are known
  */
 export async function firstSession(
   ready: Ready,
@@ -30,7 +33,7 @@ export async function firstSession(
     });
     if ((credentials ?? headers ?? cert) === undefined) return;
     if (session === undefined) {
-      // The connection is notified of its end in a turn of the event loop.
+      // The connection notices the end of its session only in a turn of the event loop.
       await new Promise(setImmediate);
       continue;
     }
@@ -58,7 +61,7 @@ function refusalBy(peer: string, { code, message, cause }: RpcError): RpcError {
   });
 }
 
-/** Creates the error for sessions that were established, but all ended before the server sent anything. */
+/** Creates the error for a server that accepted connections, but closed every session before it sent any data. */
 function notTaken(error: Error, peer: string, signal: AbortSignal | undefined): unknown {
   // A pool with several targets, or none, has no URL.
   if (error instanceof RpcError || !URL.canParse(peer)) return error;

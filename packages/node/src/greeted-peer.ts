@@ -5,19 +5,19 @@ import { type Greeting, type GreetingOptions, receiveGreeting, type TransportSes
 import type { IncomingSession, IncomingPeer } from "./listen/listener.js";
 import type { Peer } from "./peer.js";
 
-/** Maximum number of bytes that a transport adds to a greeting, such as a WebSocket frame header. */
+/** Maximum number of bytes that a transport adds to a greeting, for example for a WebSocket frame header. */
 const FRAMING = 4096;
 
-/** A peer whose greeting is kept until the session is accepted or refused. */
+/** A peer whose greeting stays in memory until the server accepts or refuses the session. */
 interface PeerBeforeDecision {
   readonly peer: Peer;
-  /** Releases the greeting, so that credentials do not stay in memory for each session. */
+  /** Releases the greeting from memory, so that the server does not keep credentials for every open session. */
   readonly releaseGreeting: () => void;
 }
 
 /**
- * Returns the peer of an incoming session. Its greeting is read on first use; otherwise it stays unread until the
- * session starts.
+ * Returns the peer of an incoming session. The greeting is read when the application first uses it, or when the session
+ * starts.
  */
 export function greetedPeer(
   incoming: IncomingSession,
@@ -28,17 +28,19 @@ export function greetedPeer(
   return { peer: new PeerWithGreeting(incoming.peer, greeting), releaseGreeting: () => greeting.release() };
 }
 
-/** Returns the same peer with a renewed greeting, received in a session over `transport`. */
+/**
+ * Returns a copy of a peer with new credentials and metadata, which its client sent during a session over `transport`.
+ */
 export function renewedPeer(peer: Peer, greeting: RenewedGreeting, transport: TransportSession): Peer {
   return new PeerWithGreeting(peer, new RenewedClaims(greeting, transport));
 }
 
-/** Statements of a client about itself in its greeting. */
+/** Values that a client states about itself in its greeting. */
 type Claims = Pick<Peer, "credentials" | "metadata" | "proof">;
 
 /**
- * A peer with its greeting. It is a class because V8 allocates the getters of an object literal in the old generation,
- * where they keep the session alive across young collections.
+ * A peer together with its greeting. This is a class because V8 allocates the getters of an object literal in the old
+ * generation, where they would keep the session alive across young collections.
  */
 class PeerWithGreeting implements Peer {
   readonly transport: Peer["transport"];
@@ -86,9 +88,9 @@ class PeerWithGreeting implements Peer {
   }
 }
 
-/** A greeting and a proof that are read on first use. */
+/** A greeting and a proof of possession that are read when they are first used. */
 class UnreadGreeting implements Claims {
-  /** Undefined after `release`. */
+  /** The incoming session, or undefined after `release`. */
   #incoming: Pick<IncomingSession, "transport" | "pending"> | undefined;
   readonly #limits: Limits;
   readonly #prefix: Uint8Array | undefined;
@@ -154,7 +156,10 @@ class UnreadGreeting implements Claims {
   }
 }
 
-/** A greeting received in the session, with the proof that it contains. */
+/**
+ * Credentials and metadata that a client has renewed during a session, with the proof of possession in the same
+ * message.
+ */
 class RenewedClaims implements Claims {
   readonly credentials: Promise<string | undefined>;
   readonly metadata: Promise<Metadata>;
@@ -177,7 +182,7 @@ class RenewedClaims implements Claims {
   }
 }
 
-/** Prevents an unhandled rejection if a caller reads the promise without awaiting it. */
+/** Returns the promise unchanged, and prevents an unhandled rejection if nothing awaits the promise. */
 function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

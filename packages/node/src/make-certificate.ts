@@ -3,29 +3,30 @@ import { type CertificateRequest, createCertificate, QuicError } from "@quicrpc/
 
 const HOUR = 3_600_000;
 /**
- * Lifetime in milliseconds. Browsers trust a certificate by hash only if it is valid for at most 14 days (W3C
- * WebTransport §9.4).
+ * Lifetime of a certificate in milliseconds. Browsers trust a certificate by its hash only if it is valid for at most
+ * 14 days (W3C WebTransport §9.4).
  */
 const LIFETIME = 14 * 24 * HOUR - 2 * HOUR;
-/** Five years. */
+/** Lifetime of an authority's certificate in milliseconds: five years. */
 const AUTHORITY_LIFETIME = 5 * 365 * 24 * HOUR;
 const COMMON_NAME = "quicrpc development";
 
-/** Extensions of a certificate that an authority signs, as those of the engine have. */
+/** Extensions of a certificate that an authority signs. The native engine creates the same extensions. */
 const SERVER_USAGES = [
   { name: "keyUsage", critical: true, digitalSignature: true },
   { name: "extKeyUsage", serverAuth: true },
 ] as const;
 
-/** An authority that signs certificates, as PEM. */
+/** Certificate and private key of an authority that signs certificates, in PEM. */
 export interface Issuer {
   readonly cert: string;
   readonly key: string;
 }
 
 /**
- * Creates a key and an ECDSA P-256 certificate for `hosts`, valid from an hour ago, as one PEM text; self-signed, or
- * signed by an authority. Without the engine the package `selfsigned` creates it. Rejects if that is not installed.
+ * Creates a private key and an ECDSA P-256 certificate for `hosts`. The certificate is signed by `issuer`, or
+ * self-signed, and valid from one hour before now. Returns both as one PEM text. Without the native engine, requires
+ * the package `selfsigned`, and rejects if that is not installed.
  */
 export async function makeCertificate(hosts: readonly string[], issuer?: Issuer): Promise<string> {
   const request: CertificateRequest = { commonName: COMMON_NAME, hosts, issuer, ...validity(LIFETIME) };
@@ -38,8 +39,8 @@ export async function makeCertificate(hosts: readonly string[], issuer?: Issuer)
 }
 
 /**
- * Creates a key and the certificate of an authority that is limited to these names and their subdomains, as one PEM
- * text. It needs the engine.
+ * Creates the private key and certificate of an authority that can only sign certificates for `names` and their
+ * subdomains. Returns both as one PEM text. Requires the native engine.
  */
 export function makeAuthority(commonName: string, names: readonly string[]): string {
   return createCertificate({ commonName, hosts: names, isAuthority: true, ...validity(AUTHORITY_LIFETIME) });

@@ -2,9 +2,9 @@ import type { Session } from "@quicrpc/core";
 import type { SessionDrainOptions, Unacknowledged } from "@quicrpc/core/internal";
 import type { ServerDrainOptions } from "./server.js";
 
-/** Default milliseconds per session. */
+/** Default time in milliseconds between the drains of two sessions. */
 const MS_PER_SESSION = 1;
-/** Default maximum share of a drain's time for notifying the sessions. */
+/** Maximum share of a drain's time in which the sessions are notified one after another, unless `spreadMs` is set. */
 const MOST_OF_TIME = 0.25;
 
 /** Throws `TypeError` for invalid drain options. */
@@ -15,8 +15,8 @@ export function checkDrain({ to, spreadMs = 0 }: ServerDrainOptions): void {
 }
 
 /**
- * Drains the sessions of a server: the first at once, the others at equal intervals, so that their clients do not all
- * reconnect at the same time. Each has the rest of `timeoutMs`. Resolves when all have ended.
+ * Drains the sessions of a server at equal intervals, so that their clients do not all reconnect at the same time. Each
+ * session may use the rest of `timeoutMs` for its calls in progress. Resolves when all sessions have ended.
  */
 export async function pacedDrain(
   sessions: Iterable<Session>,
@@ -33,7 +33,7 @@ export async function pacedDrain(
   return Promise.all(all.map((session, index) => drain(session, Math.floor((index * spread) / all.length))));
 }
 
-/** Waits for `ms` milliseconds, or until `end` fulfils. */
+/** Waits for `ms` milliseconds, or until the promise `end` resolves if that is earlier. */
 async function pause(ms: number, end: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timedOut = new Promise<void>((resolve) => {

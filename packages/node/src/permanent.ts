@@ -2,12 +2,12 @@ import { TransportError } from "@quicrpc/core";
 import { QuicError } from "@quicrpc/quic";
 import { isMissingEngine } from "./transport/failure.js";
 
-/** OpenSSL's certificate errors, which Node's `tls` reports as `code`, and host names that do not exist. */
+/** Codes of certificate errors of Node's `tls`, and of host names that do not exist. A retry cannot succeed. */
 const CODES: RegExp = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|ENOTFOUND$)/;
 
 /**
- * Returns true if a connection failure is permanent: its cause is in the arguments (URL, trust, protocol), so a retry
- * cannot succeed.
+ * Returns true if a connection failure is permanent: the cause is in the URL, the trusted certificates or the protocol,
+ * so a retry cannot succeed.
  */
 export function isPermanent(failure: Error): boolean {
   const error = failure instanceof TransportError && failure.cause instanceof Error ? failure.cause : failure;
@@ -22,7 +22,7 @@ export function isPermanent(failure: Error): boolean {
   return typeof code === "string" && (CODES.test(code) || isMissingEngine(error));
 }
 
-/** Returns true if an HTTP status refers to the request itself rather than to the moment (RFC 9110 §15.5). */
+/** Returns true if an HTTP status rejects the request itself, so that a retry cannot succeed (RFC 9110 §15.5). */
 function refuses(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }

@@ -4,5 +4,5 @@ export const ALPN = "quicrpc/1";
 /** Subprotocol negotiated in a WebTransport request. */
 export const WEB_TRANSPORT_PROTOCOL = "quicrpc.v1";
 
-/** Default UDP port. */
+/** Default UDP port of servers and of URLs without a port. */
 export const DEFAULT_PORT = 4433;

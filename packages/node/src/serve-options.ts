@@ -23,22 +23,22 @@ import { QUIC_LISTEN_OPTIONS, type QuicListenOptions } from "./transport/keep-al
 import type { TransportProvider } from "./transport/provider.js";
 
 /**
- * Decides whether a peer gets a session. The signal fires when its time is over, or when the peer is known to have
- * disconnected.
+ * Decides whether a client gets a session. The signal fires when the time for the decision is over, or when the client
+ * has disconnected.
  */
 export type Authenticate<Context> = (peer: Peer, signal: AbortSignal) => Awaitable<Context>;
 
 /** Options of `serve`. */
 export interface ServeOptions<Context = unknown> extends Pick<SessionOptions<Context>, "limits" | "onError"> {
-  /** UDP port of `quic://`, unless `listen` is set; 0 selects a free port. Default 4433. */
+  /** UDP port of `quic://`, used if `listen` is not set; 0 selects a free port. Default 4433. */
   readonly port?: number;
-  /** Address for `port`. Default: every address. */
+  /** Host address to listen on with `port`. Default: all addresses. */
   readonly host?: string;
   /**
    * URLs to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
-   * `tcp://`, `ws://`, `http://` and `unix:/path`. Port 0 selects a free port. `systemd:` uses the sockets that systemd
-   * passed, each named by its scheme (`FileDescriptorName=quic`). `systemd:wss/rpc` uses the sockets with that name,
-   * and a path. Default: `quic://` at `host` and `port`.
+   * `tcp://`, `ws://`, `http://` and `unix:/path`. Port 0 selects a free port. `systemd:` uses all sockets that systemd
+   * passed to the process. The name of each socket is its URL scheme (`FileDescriptorName=quic`). `systemd:wss/rpc`
+   * uses the sockets named `wss`, with the path `/rpc`. Default: `quic://` at `host` and `port`.
    */
   readonly listen?: string | URL | readonly (string | URL)[];
   /**
@@ -47,14 +47,13 @@ export interface ServeOptions<Context = unknown> extends Pick<SessionOptions<Con
    */
   readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
   /**
-   * Routers that generated code creates from handlers. Two routers with the same service or method collide, which is a
-   * `TypeError`.
+   * Routers that generated code creates from handlers. Two routers with the same service or method cause a `TypeError`.
    */
   readonly routers: readonly Router<Context>[];
   /**
-   * Decides whether a peer gets a session, before anything of it is read, within `limits.maxHandshakeMs`. The result is
-   * `context.connection` in handlers. An `RpcError` refuses the session, and the client's calls fail with it. Default:
-   * every peer is accepted, and `connection` is undefined.
+   * Decides whether a client gets a session, before any of its calls are read, within `limits.maxHandshakeMs`. The
+   * returned value is `context.connection` in handlers. If it throws an `RpcError`, the session is refused and the
+   * client's calls fail with that error. Default: every client is accepted, and `connection` is undefined.
    */
   readonly authenticate?: Authenticate<Context>;
   /**
@@ -63,9 +62,9 @@ export interface ServeOptions<Context = unknown> extends Pick<SessionOptions<Con
    */
   readonly interceptors?: readonly Interceptor[];
   /**
-   * Origins of pages from other hosts that may connect by WebSocket or WebTransport, such as "https://app.example": a
-   * list, or a predicate. Pages from the host that they connect to may always connect, with any scheme and port, and so
-   * may programs that are not browsers. Default: none.
+   * Origins of web pages from other hosts that may connect by WebSocket or WebTransport, such as "https://app.example":
+   * a list, or a predicate. Pages may always connect to the host that served them, with any scheme and port. Programs
+   * that are not browsers may always connect. Default: none.
    */
   readonly allowedOrigins?: AllowedOrigins;
   /**
@@ -78,13 +77,13 @@ export interface ServeOptions<Context = unknown> extends Pick<SessionOptions<Con
    */
   readonly http?: boolean | HttpOptions | HttpListener;
   /**
-   * Endpoints next to the methods, over plain HTTP, such as `mcp()` of `@quicrpc/mcp` and `studio()` of
-   * `@quicrpc/studio`. With one, `http` is true by default. Default: none.
+   * Additional endpoints over plain HTTP, such as `mcp()` of `@quicrpc/mcp` and `studio()` of `@quicrpc/studio`. If
+   * there are any, `http` is true by default. Default: none.
    */
   readonly extensions?: readonly object[];
   /**
-   * Also offers a WebSocket (`wss:`) for clients that cannot use UDP, on the TCP port with the same number and path as
-   * each `quic://` and `https://` listener. Default false.
+   * Also accepts WebSockets (`wss:`) from clients that cannot use UDP. For each `quic://` and `https://` listener, the
+   * server listens on the TCP port with the same number, and with the same path. Default false.
    */
   readonly webSocket?: boolean;
   /**
@@ -103,14 +102,14 @@ export interface ServeOptions<Context = unknown> extends Pick<SessionOptions<Con
 export interface AdvancedServeOptions<Context = unknown>
   extends Omit<AdvancedSessionOptions<Context>, "connection" | "metadata" | "proof"> {
   /**
-   * Whether `quic://` and `https://` require the native engine. "optional": on a platform without one, their UDP ports
-   * are skipped and reported to `onError`, and the rest is served, such as the WebSocket of `webSocket: true`. Default
-   * "required".
+   * Whether `quic://` and `https://` require the native engine. With "optional", a platform without the engine skips
+   * these UDP listeners and reports them to `onError`; all other listeners work, such as the WebSocket of `webSocket:
+   * true`. Default "required".
    */
   readonly engine?: "required" | "optional";
   /**
-   * Additional transports, which take precedence over the built-in ones. The first that supports a URL's scheme listens
-   * on it. Default: none.
+   * Additional transports, which take precedence over the built-in ones. The first transport that supports a URL's
+   * scheme listens on the URL. Default: none.
    */
   readonly transports?: readonly TransportProvider[];
   /**
@@ -128,24 +127,26 @@ export interface AdvancedServeOptions<Context = unknown>
   /** Requests a certificate from clients (mutual TLS), available as `Peer.certificate`. Default: not requested. */
   readonly clientCertificates?: ClientCertificateOptions;
   /**
-   * Maximum time in milliseconds for which a worker's event loop may be blocked. A worker that does not respond for
-   * longer is killed and replaced, and `onError` reports it. At least 3000; a debugger that halts a worker takes
-   * longer. Default 30 s.
+   * Maximum time in milliseconds for which a worker's event loop may be blocked. A worker that is blocked for longer,
+   * also by a debugger, is killed and replaced, and `onError` reports it. At least 3000. Default: 30,000.
    */
   readonly workerHangTimeoutMs?: number;
   /**
-   * Lets returning clients send calls in their first flight over `quic://` (0-RTT). An attacker who records it can send
-   * it again; clients of this library send only calls of idempotent methods this way. See `Peer.earlyData`. Default
-   * false.
+   * Lets clients that connect again send calls together with their first packets over `quic://` (0-RTT). An attacker
+   * who records these packets can send them again, so clients of this library send only calls of idempotent methods
+   * this way. See `Peer.earlyData`. Default false.
    */
   readonly earlyData?: boolean;
-  /** Refuses calls under load instead of serving them late. Clients can safely repeat them elsewhere. Default: none. */
+  /**
+   * Refuses calls under high load instead of answering them late. Clients can safely repeat refused calls on another
+   * server. Default: none.
+   */
   readonly loadShedding?: LoadSheddingOptions;
   /**
-   * Host names of this server under which pages may connect without TLS (`ws://`), such as the name of a proxy in front
-   * that terminates TLS. IP addresses, `localhost`, the host in the listener's URL and those in `allowedOrigins` need
-   * not be listed. The list is required because a page can make its own host name resolve to this machine (DNS
-   * rebinding). Default: none.
+   * Host names of this server at which web pages may connect without TLS (`ws://`), such as the name of a proxy that
+   * terminates TLS. IP addresses, `localhost`, the host in the listener's URL and hosts in `allowedOrigins` are always
+   * permitted. The list prevents DNS rebinding, where a web page makes its own host name resolve to this machine.
+   * Default: none.
    */
   readonly allowedHosts?: readonly string[];
   /**
@@ -155,38 +156,45 @@ export interface AdvancedServeOptions<Context = unknown>
    */
   readonly trustedProxies?: readonly string[];
   /**
-   * Milliseconds, varied by up to a tenth, after which a session is drained: its calls in progress finish, and a client
-   * that reconnects dials again. Without this, clients behind a balancer stay on the old servers, and new servers get
-   * none of them. Default: never.
+   * Milliseconds after which a session is drained, varied by up to a tenth. Calls in progress finish, and a client that
+   * reconnects creates a new session. Use this behind a balancer: otherwise existing clients stay on the old servers,
+   * and new servers receive none of them. Default: never.
    */
   readonly maxSessionAgeMs?: number;
   /**
-   * Expiry of a client's credentials: a date, or milliseconds since the epoch; undefined: never. Shortly before, a
-   * client whose `credentials` are a function sends new ones, and `authenticate` decides about them. The session
-   * continues if `subjectOf` returns the same client. Otherwise it is drained, and a client that reconnects sends new
-   * `credentials`. Default: never.
+   * Returns when a client's credentials expire: a date, or milliseconds since the epoch; undefined for never. Shortly
+   * before that, a client whose option `credentials` is a function sends new credentials, and `authenticate` decides
+   * about them. The session continues if `subjectOf` returns the same subject. Otherwise the session is drained, and a
+   * client that reconnects sends new credentials. Default: never.
    */
   readonly expiresAt?: (connection: Context) => Date | number | undefined;
   /**
-   * Returns the client's identity from the result of `authenticate`. A session has one subject: credentials of another
-   * subject need another session. If it returns undefined, credentials cannot be renewed in a session. Default:
-   * `connection` if it is a string.
+   * Returns the client's identity from the result of `authenticate`. All credentials of one session must have the same
+   * identity; other credentials require a new session. If the result is undefined, credentials cannot be renewed within
+   * a session. Default: `connection` if it is a string.
    */
   readonly subjectOf?: (connection: Context) => string | undefined;
-  /** Milliseconds that calls in progress, including streams, may continue after the expiry. Default: 10,000. */
+  /**
+   * Milliseconds for which calls in progress, including streams, may continue after the client's credentials have
+   * expired. Default: 10,000.
+   */
   readonly expiryGraceMs?: number;
-  /** Called with each new session, for example to call the client or to wait for the session's end. Default: none. */
+  /**
+   * Called with each new session, for example to call the client's methods or to wait for the end of the session.
+   * Default: none.
+   */
   readonly onSession?: (session: Session, peer: Peer) => void;
-  /** Called with each session that was refused. Default: none. */
+  /** Called with the reason and the client when a session is refused. Default: none. */
   readonly onRefused?: (error: RpcError, peer: Peer) => void;
   /**
-   * Timeouts, windows and stream limits of QUIC connections; `maxSessions`, `maxSessionsPerAddress`, `maxHandshakes` and
-   * `maxHandshakesPerAddress` hold for each listener of any kind. Default: `DEFAULT_TRANSPORT` of `@quicrpc/quic`.
+   * Timeouts, windows and stream limits of QUIC connections. `maxSessions`, `maxSessionsPerAddress`, `maxHandshakes`
+   * and `maxHandshakesPerAddress` apply to every listener of any transport. Default: `DEFAULT_TRANSPORT` of
+   * `@quicrpc/quic`.
    */
   readonly transport?: QuicListenOptions;
 }
 
-/** Options of `serve` in one object. */
+/** Options of `serve`, with the members of `advanced` at the same level as the other options. */
 export type ServeSettings<Context = unknown> = Omit<ServeOptions<Context>, "advanced"> & AdvancedServeOptions<Context>;
 
 const CLIENT_CERTIFICATES: OptionNames<ClientCertificateOptions> = { ca: true, required: true };
@@ -201,7 +209,10 @@ const HTTP: OptionNames<HttpOptions> = {
   prefix: true,
   uploads: true,
 };
-/** Includes the fields of a development certificate, which may be passed as it is. */
+/**
+ * Option names of `tls`, including the fields of `DevCertificate`, because a development certificate can be passed as
+ * it is.
+ */
 const TLS: OptionNames<ServerCertificateOptions & DevCertificate> = {
   cert: true,
   file: true,

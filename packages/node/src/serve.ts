@@ -75,7 +75,7 @@ export async function serve<Context = unknown>(options: ServeOptions<Context>): 
 
 class RpcServer<Context> implements Server {
   private readonly options: ServeSettings<Context>;
-  /** Sockets and keys that this process shares with the other workers of its group. */
+  /** Sockets and keys that this worker shares with the other workers of its group. */
   private readonly share: GroupShare | undefined;
   private readonly limits: Limits;
   private readonly guard: OverloadGuard | undefined;
@@ -95,7 +95,7 @@ class RpcServer<Context> implements Server {
     this.load = new ServerLoad(options.limits);
     this.guard = options.loadShedding && new OverloadGuard(options.loadShedding);
     const router = combineRouters(options.routers);
-    // From now on it remembers: what has a key from before may have run in a process that is gone.
+    // The store remembers calls from now on. A call whose key is older may have run in a previous process.
     onceSettings(options.once);
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.onError = errorHook(options.onError);
@@ -178,7 +178,7 @@ class RpcServer<Context> implements Server {
     }
   }
 
-  /** Creates the listener for plain HTTP: the given one, or one from this server's own options. */
+  /** Creates the listener for plain HTTP: the application's own, or one from this server's options. */
   private async httpListener(requests: HttpRequests, targets: readonly ProvidedTarget[]): Promise<HttpListener> {
     const { options, authentications, load, onError } = this;
     const { http, routers, interceptors, extensions = [], limits, allowedOrigins, once, principal } = options;
@@ -205,7 +205,7 @@ class RpcServer<Context> implements Server {
     this.listeners.stop();
     const { timeoutMs = this.limits.maxDrainMs } = options;
     let timer: NodeJS.Timeout | undefined;
-    // From before the sessions are drained, which may take all of the time.
+    // Starts before the sessions are drained, because draining may use all of the time.
     const deadline = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, Math.min(timeoutMs, this.limits.maxTimeoutMs));
     });
@@ -256,7 +256,7 @@ class RpcServer<Context> implements Server {
     await this.close();
   }
 
-  /** Returns the value for `JSON.stringify`. */
+  /** Returns the value for `JSON.stringify`, without the options. */
   toJSON(): object {
     return { urls: this.urls, ...this.stats() };
   }
@@ -283,7 +283,7 @@ function total(ends: readonly Unacknowledged[]): Unacknowledged {
   return { unacknowledged: ends.reduce((sum, { unacknowledged }) => sum + unacknowledged, 0) };
 }
 
-/** Warns of certificates that clients will not accept. Listeners refuse unreadable certificates. */
+/** Prints warnings about certificates that clients will not accept, for example because they have expired. */
 function warnOfExpiry(tls: ServeOptions["tls"]): void {
   for (const { cert } of [tls ?? []].flat()) {
     let read: X509Certificate;
@@ -302,10 +302,10 @@ function warn(text: string): void {
   process.emitWarning(text, { code: "QUICRPC_PAGE_REFUSED" });
 }
 
-/** Channel of `node:diagnostics_channel` that receives each `Server` of this process once it listens. */
+/** Diagnostics channel (`node:diagnostics_channel`) that receives each `Server` of this process once it listens. */
 const serving = channel("quicrpc:serving");
 
-/** Publishes a server to listeners in this process, such as `quicrpc dev`. */
+/** Publishes a server on the diagnostics channel, for example for `quicrpc dev`. Returns the server. */
 function announce(server: Server): Server {
   serving.publish(server);
   return server;

@@ -17,11 +17,14 @@ interface AcceptorSettings<Context> {
   readonly onError: ErrorHook;
   readonly authentications: Authentications<Peer, Context> | undefined;
   readonly sessionOptions: SessionOptions<Context>;
-  /** Routers of sessions that start before their handshake is complete. Default: the routers of every session. */
+  /**
+   * Routers for sessions that start before their handshake is complete. Undefined: the same routers as for all
+   * sessions.
+   */
   readonly earlyRouters: readonly Router<Context>[] | undefined;
 }
 
-/** An incoming session whose peer includes the greeting. */
+/** An incoming session with its complete peer, including the greeting. */
 interface Admitted extends IncomingSession {
   readonly peer: Peer;
 }
@@ -29,11 +32,11 @@ interface Admitted extends IncomingSession {
 /** Accepts or refuses the incoming sessions of a server. */
 export class SessionAcceptor<Context> {
   readonly sessions: Set<Session> = new Set();
-  /** If true, new incoming sessions are refused. */
+  /** True if new incoming sessions are refused because the server drains. */
   draining = false;
   private readonly settings: AcceptorSettings<Context>;
   private readonly credentials: SessionCredentials<Context>;
-  /** Incoming sessions that are being authenticated. */
+  /** Incoming sessions that the server is authenticating. */
   private readonly arriving: Set<IncomingSession> = new Set();
 
   constructor(settings: AcceptorSettings<Context>) {
@@ -43,8 +46,8 @@ export class SessionAcceptor<Context> {
   }
 
   /**
-   * Authenticates an incoming session, then accepts or refuses it. Until then nothing of it is read, except the
-   * greeting if `authenticate` asks for it. Flow control holds back everything else.
+   * Authenticates an incoming session, and then accepts or refuses it. Until then, the server reads none of the
+   * session's data, except the greeting if `authenticate` uses it. Flow control stops the client from sending more.
    */
   async accept(arrived: IncomingSession): Promise<void> {
     const { options, limits, authentications } = this.settings;
@@ -71,7 +74,7 @@ export class SessionAcceptor<Context> {
     }
   }
 
-  /** Closes all incoming sessions that are still being authenticated. */
+  /** Closes all incoming sessions that the server is still authenticating. */
   end(info: CloseInfo): void {
     for (const { transport, pending } of this.arriving) {
       pending.refuse();
@@ -85,7 +88,8 @@ export class SessionAcceptor<Context> {
     const { onSession, maxSessionAgeMs } = options;
     const routers = (isEarly(transport) ? earlyRouters : undefined) ?? sessionOptions.routers;
     const { renewal, watchExpiry } = this.credentials.begin(peer, connection, transport);
-    // No option of a server has the name of the first two, which come first: on Node 20 a key after a spread makes a new hidden class each time.
+    // The first two keys come before the spread, which is safe because no server option has these names. On Node 20, a
+    // key after a spread creates a new hidden class each time.
     const createOptions = {
       connection,
       peer: peerAddressOf(peer),
@@ -101,8 +105,8 @@ export class SessionAcceptor<Context> {
     if (onSession !== undefined) this.notifyBegun(session, incoming, onSession);
   }
 
-  // These are separate functions, so that the closures kept until a session ends do not hold its incoming session, nor
-  // its peer without a hook.
+  // These are separate functions, so that the closures that exist until the session ends do not keep its incoming
+  // session in memory, nor its peer if there is no hook.
 
   private forgetAtEnd(session: Session): void {
     void session.closed.then(() => this.sessions.delete(session));
@@ -113,8 +117,8 @@ export class SessionAcceptor<Context> {
   }
 
   /**
-   * Refuses an incoming session. The peer receives the message of an `RpcError` only; `onError` receives any other
-   * exception of the hook `name`.
+   * Refuses an incoming session. If `error` is an `RpcError`, its message is sent to the client. Any other exception of
+   * the hook `name` is only reported to `onError`.
    */
   private refuse(error: unknown, name: string, { transport, peer, pending }: Admitted): void {
     const { options, onError } = this.settings;
@@ -129,7 +133,9 @@ export class SessionAcceptor<Context> {
     reportRefusal(() => ({ stage: "session", listener, remoteAddress, reason, error }));
   }
 
-  /** Calls a hook and reports its exceptions, which must not affect other peers. */
+  /**
+   * Calls a hook of the application and reports its exception to `onError`, so that it does not affect other clients.
+   */
   private callHook<Value>(
     name: string,
     hook: ((value: Value, peer: Peer) => void) | undefined,

@@ -12,21 +12,23 @@ import type { Peer } from "./peer.js";
 import type { ServeSettings } from "./serve-options.js";
 import { SessionExpiry } from "./session-expiry.js";
 
-/** Milliseconds that calls in progress may continue after the session's credentials have expired. */
+/**
+ * Default of `expiryGraceMs` in milliseconds: how long calls in progress continue after the credentials have expired.
+ */
 const EXPIRY_GRACE_MS = 10_000;
 
-/** Credentials of a new session. */
+/** Handling of a new session's credentials: how they are renewed and when they expire. */
 interface BegunCredentials<Context> {
   /**
-   * How the client renews them, or undefined if the subject is unknown, so that new ones cannot be matched with the
-   * client.
+   * Options for the renewal of the credentials. Undefined if the client's subject is unknown: the server then cannot
+   * check that new credentials belong to the same client.
    */
   readonly renewal: RenewalOptions<Context> | undefined;
-  /** Drains the session before they expire, unless they are renewed. */
+  /** Starts to watch the expiry of a session: drains it before its credentials expire, unless they are renewed. */
   readonly watchExpiry: (session: Session) => void;
 }
 
-/** Expiry and renewal of the credentials of a server's sessions. */
+/** Manages the expiry and renewal of client credentials for all sessions of a server. */
 export class SessionCredentials<Context> {
   private readonly options: ServeSettings<Context>;
   private readonly limits: Limits;
@@ -43,7 +45,8 @@ export class SessionCredentials<Context> {
   }
 
   /**
-   * Registers a new session. Throws for an invalid expiry, which refuses the session: it must not live without an end.
+   * Prepares the credentials of a new session. Throws if the expiry is invalid, so that the session is refused:
+   * otherwise it would never end.
    */
   begin(peer: Peer, connection: Context, transport: TransportSession): BegunCredentials<Context> {
     const expiresAt = this.expiryOf(connection);
@@ -70,7 +73,8 @@ export class SessionCredentials<Context> {
       const timeoutMessage = (): string =>
         `new credentials were not accepted or refused within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`;
       const pending = { remainingMs: maxHandshakeMs, onGone: (onClosed: () => void) => expiry.onClosed(onClosed) };
-      // Newcomers of the same address do not keep live sessions waiting.
+      // Counted separately from new sessions, so that new clients with the same address do not delay renewals in
+      // existing sessions.
       const source = `renewals of ${sourceOf(peer.remoteAddress?.host ?? "")}`;
       const renewing = renewedPeer(peer, greeting, transport);
       const renewed = await authentications.run({ peer: renewing, source, late: timeoutMessage, pending });

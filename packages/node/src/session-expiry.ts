@@ -1,19 +1,19 @@
 import type { Session } from "@quicrpc/core";
 
 /**
- * A session is renewed when this share of its remaining time is left. It varies up to twofold, so that clients do not
- * all reconnect at once.
+ * Share of the remaining time before the expiry at which a session is drained early. The value is varied by a factor of
+ * up to two, so that clients do not all reconnect at once.
  */
 const EARLY = 0.05;
-/** Maximum of that in milliseconds, before it varies. */
+/** Maximum time in milliseconds before the expiry at which a session is drained, before random variation. */
 const EARLY_MS = 30_000;
-/** Maximum delay of a timer in milliseconds. A longer one would fire at once. */
+/** Maximum delay of a timer in milliseconds. Node fires a timer with a longer delay at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Drains a session shortly before its client's credentials expire, unless they are renewed. The client then creates the
- * next session with new credentials and uses it for new calls. Calls in progress may continue until `graceMs` after the
- * expiry, and then fail with `unavailable`.
+ * Drains a session shortly before its client's credentials expire, unless the client renews them. The client then
+ * creates a new session with new credentials and uses it for new calls. Calls in progress may continue until `graceMs`
+ * after the expiry, and then fail with `unavailable`.
  */
 export class SessionExpiry {
   private readonly graceMs: number;
@@ -29,7 +29,10 @@ export class SessionExpiry {
     this.random = random;
   }
 
-  /** Starts watching a session. `expiresAt` undefined: its credentials never expire. */
+  /**
+   * Starts to watch the expiry of a session, in milliseconds since the epoch. If `expiresAt` is undefined, the session
+   * never expires.
+   */
   watch(session: Session, expiresAt: number | undefined): void {
     this.session = session;
     this.renew(expiresAt);
@@ -41,7 +44,7 @@ export class SessionExpiry {
     });
   }
 
-  /** Changes the expiry of the session. */
+  /** Changes the expiry of the session after the client has renewed its credentials. */
   renew(expiresAt: number | undefined): void {
     clearTimeout(this.timer);
     if (expiresAt === undefined || this.isStopped) return;
@@ -50,8 +53,8 @@ export class SessionExpiry {
   }
 
   /**
-   * Calls `listener` when the session has ended, replacing an earlier callback: credentials can be renewed any number of
-   * times.
+   * Sets the listener for the end of the session. It replaces the previous listener, because credentials can be renewed
+   * any number of times.
    */
   onClosed(listener: () => void): void {
     this.closedListener = listener;
@@ -73,12 +76,14 @@ export class SessionExpiry {
   }
 }
 
-/** Maximum relative deviation from the configured age, so that sessions that started together do not end together. */
+/**
+ * Maximum relative variation of the configured session age, so that sessions that started together do not end together.
+ */
 const JITTER = 0.1;
 
 /**
- * Drains a session after about `maxMs`. Calls in progress finish, and a client that reconnects gets its next session
- * from wherever a balancer leads it by then.
+ * Drains a session after about `maxMs` milliseconds. Calls in progress finish, and a client that reconnects creates its
+ * next session on the server that a balancer then selects.
  */
 export function limitAge(session: Session, maxMs: number): void {
   const age = maxMs * (1 - JITTER + 2 * JITTER * Math.random());

@@ -14,41 +14,44 @@ import { dirname } from "node:path";
 import { RpcError } from "@quicrpc/core";
 import type { Journal, LogEntry } from "@quicrpc/topics";
 
-/** First line of a file. It is followed by a line `[number, topic, id or null, base64]` for each message. */
+/** First line of a journal file. It is followed by one line `[number, topic, id or null, base64]` for each message. */
 interface Head {
   readonly quicrpcTopics: 1;
   readonly life: string;
-  /** All numbers up to this one are in use. */
+  /** Highest message number in use. */
   readonly last: number;
 }
 
 /**
- * Numbers skipped at each start. After a power failure the last lines may be lost, but subscribers have their
- * positions, so other messages must not get the same numbers.
+ * Message numbers skipped at each start. A power failure may lose the last lines of the file, but subscribers still
+ * have their positions, so new messages must not reuse the lost numbers.
  */
 const SKIPPED = 1_000_000;
-/** Minimum number of appended bytes after which the file is rewritten without messages that are no longer kept. */
+/** Minimum number of appended bytes after which the file is rewritten without messages that are no longer retained. */
 const REWRITE_BYTES = 1024 * 1024;
 /**
- * Minimum number of bytes of the new file that are written with each message, so that a rewrite does not block the
- * process.
+ * Minimum number of bytes of the new file that are written together with each message. A rewrite proceeds in such
+ * steps, so that it does not block the process.
  */
 const STEP_BYTES = 65_536;
 const { O_APPEND, O_CREAT, O_TRUNC, O_WRONLY } = constants;
 
-/** The messages of topics with history, in a file to which each is appended. Only one process at a time may use it. */
+/**
+ * Journal that stores the messages of topics with history in a file. Each message is appended to the file. Only one
+ * process at a time may use the file.
+ */
 export class TopicJournal implements Journal {
   readonly life: string;
   readonly entries: (readonly [number, LogEntry])[];
   readonly last: number;
   private readonly path: string;
   private file: number;
-  /** Size of the file, and its size after the last rewrite. */
+  /** Size of the file in bytes. `rewrittenBytes` is the size that the last rewrite produced. */
   private bytes = 0;
   private rewrittenBytes = 0;
   private rewrite: Rewrite | undefined = undefined;
 
-  /** Opens the file, or creates it and its folder. Throws if the file is not a journal. */
+  /** Opens the file, or creates the file and its folder. Throws if the file is not a journal. */
   constructor(path: string) {
     this.path = path;
     mkdirSync(dirname(path), { recursive: true });
@@ -65,7 +68,7 @@ export class TopicJournal implements Journal {
     const line = lineOf([number, entry]);
     try {
       if (this.bytes > 2 * this.rewrittenBytes + REWRITE_BYTES) this.rewrite ??= this.begin(number - 1, kept);
-      // Twice what is appended, so that the rewrite finishes however fast the file grows.
+      // Writes twice as many bytes as were appended, so that the rewrite finishes however fast the file grows.
       if (this.rewrite?.advance(Math.max(STEP_BYTES, 2 * line.length)) === true) {
         closeSync(this.file);
         this.file = this.replace(this.rewrite);
@@ -87,7 +90,7 @@ export class TopicJournal implements Journal {
     return new Rewrite(`${this.path}.part`, { quicrpcTopics: 1, life: this.life, last }, entries);
   }
 
-  /** Replaces the file with a complete new one. Returns its open descriptor. */
+  /** Replaces the file with a completed rewrite. Returns the file descriptor of the new file. */
   private replace({ path, file, bytes }: Rewrite): number {
     renameSync(path, this.path);
     this.rewrite = undefined;
@@ -104,7 +107,7 @@ export class TopicJournal implements Journal {
     rmSync(rewrite.path, { force: true });
   }
 
-  /** Handles a failed write: a line may be incomplete, so nothing may be appended after it. */
+  /** Handles a failed write: truncates the file to its last complete line. Returns the error to throw. */
   private failed(cause: unknown): RpcError {
     try {
       this.abandon();
@@ -117,8 +120,8 @@ export class TopicJournal implements Journal {
 }
 
 /**
- * A rewrite in progress. With each message appended to the old file, some bytes of the new one are written. `entries`
- * may change meanwhile: the iterator of a map also visits entries that are added later.
+ * A rewrite of the journal file in progress. Each message appended to the old file also writes some bytes of the new
+ * file. `entries` may change meanwhile, because the iterator of a map also visits entries that are added later.
  */
 class Rewrite {
   readonly path: string;
@@ -134,8 +137,8 @@ class Rewrite {
   }
 
   /**
-   * Writes about `bytes` more bytes. Returns true if the file is complete. Then nothing may be appended to the old file
-   * before the new one has replaced it.
+   * Writes about `bytes` more bytes. Returns true if the new file is complete. The caller must then replace the old
+   * file before it appends anything.
    */
   advance(bytes: number): boolean {
     let lines: Buffer[] = [];

@@ -10,15 +10,15 @@ import { WorkerBus } from "./workers/worker-bus.js";
 
 /** Options of `fileTopics`. */
 export interface FileTopicsOptions extends Omit<TopicsOptions, "bus" | "log"> {
-  /** Path of the file, which is created if it does not exist. Only one process at a time may use it. */
+  /** Path of the file, which is created if it does not exist. Only one process at a time may use the file. */
   readonly file: string;
 }
 
 const OPTIONS: OptionNames<FileTopicsOptions> = { file: true, limits: DEFAULT_TOPIC_LIMITS, onError: true };
 
 /**
- * Creates topics whose history, within `limits`, is kept in a file. It survives restarts and crashes of the process.
- * After a power failure the last messages may be lost. Throws if the file cannot be read or written.
+ * Creates topics whose history, within `limits`, is stored in a file. The history survives restarts and crashes of the
+ * process. A power failure may lose the last messages. Throws if the file cannot be read or written.
  */
 export function fileTopics(topicsOptions: FileTopicsOptions): Topics {
   checkOptions("fileTopics()", topicsOptions, OPTIONS);
@@ -28,8 +28,8 @@ export function fileTopics(topicsOptions: FileTopicsOptions): Topics {
 }
 
 /**
- * Creates topics for a process that `serve({ workers })` may have started, or that uses `shareUdpPorts`. Messages reach
- * all workers and the main process. Without workers they stay in this process.
+ * Creates topics that work across worker processes, for a process started by `serve({ workers })` or one that uses
+ * `shareUdpPorts`. Messages reach all workers and the main process. Without workers, messages stay in this process.
  */
 export function workerTopics(options: Omit<TopicsOptions, "bus"> = {}): Topics {
   return createTopics({ ...options, bus: isWorker || sharesPorts ? new WorkerBus() : topicRelay.bus() });

@@ -2,25 +2,26 @@ import { watchCopies } from "@quicrpc/core/internal";
 import { returnFreedMemory } from "@quicrpc/quic";
 
 /**
- * Bytes of payloads after which young objects are collected. With fewer, payloads that an application still holds become old before it has
- * used them; with more, V8 has begun to look through the whole heap.
+ * Number of bytes of received payloads after which V8's young generation is collected. With a lower number, payloads
+ * that the application still uses would be moved to the old generation. With a higher number, V8 begins to search the
+ * whole heap before that.
  */
 const BYTES = 8 * 1024 * 1024;
-/** Collections take at most one part in this many of the elapsed time. */
+/** Divisor of the elapsed time: collections may take at most a tenth of it. */
 const SHARE = 10;
 
-/** Bytes of the block that is allocated and freed once; its pages are never touched. */
+/** Size in bytes of a memory block that is allocated and freed once. Its pages are never written. */
 const BLOCK_BYTES = 16 * 1024 * 1024;
 
 let isTuned = false;
 
 /**
- * Tunes V8 and malloc for large messages, in the whole process. Call it once, at the start of your own program. After
- * every 8 MiB of payloads that this thread receives, V8 collects its young generation (with its function `gc`, for
- * which the flag `--expose-gc` is set for a moment), and glibc keeps up to 32 MiB of freed memory for the next
- * payloads. After QUIC sessions have ended, the engine returns free memory to the system. Without this function, V8
- * searches the whole heap for the garbage of large messages, which costs most from Node 24 on and with a large heap. It
- * has no effect on Bun and Deno, and when called again.
+ * Tunes V8 and malloc for large messages, in the whole process. Call this function once at the start of an application.
+ * After every 8 MiB of payloads that this thread receives, V8 collects its young generation. (This uses V8's function
+ * `gc`; the flag `--expose-gc` is set for a moment to obtain it.) glibc keeps up to 32 MiB of freed memory for the next
+ * payloads. After QUIC sessions have ended, the native engine returns free memory to the system. Without this function,
+ * V8 searches the whole heap for the garbage of large messages, which costs most from Node 24 on and with a large heap.
+ * Further calls, and calls in Bun and Deno, have no effect.
  */
 export function tuneProcess(): void {
   if (isTuned) return;
@@ -37,7 +38,7 @@ export function tuneProcess(): void {
   });
 }
 
-/** Times of collections of young objects. */
+/** Decides when to collect V8's young generation. */
 export class MinorCollections {
   private readonly collect: () => void;
   private readonly now: () => number;
@@ -53,7 +54,10 @@ export class MinorCollections {
     this.schedule = later;
   }
 
-  /** Plans a collection, unless one is planned or the last two took much of the time. */
+  /**
+   * Plans a collection. Does nothing if one is already planned, or if the last two collections took too much of the
+   * elapsed time.
+   */
   plan(): void {
     if (this.planned || this.now() < this.notBefore) return;
     this.planned = true;
@@ -66,13 +70,13 @@ export class MinorCollections {
     this.collect();
     const endedAt = this.now();
     const took = endedAt - began;
-    // A single long one has found objects that are old from then on.
+    // A single long collection has moved objects to the old generation, so the next one is likely to be short.
     this.notBefore = endedAt + Math.min(took, this.lastTook) * (SHARE - 1);
     this.lastTook = took;
   }
 }
 
-/** Returns V8's function for minor collections, or a no-op if it is not available. */
+/** Returns V8's function for collections of the young generation, or a no-op if V8 does not provide one. */
 function minorCollection(): () => void {
   const gc = v8Collection();
   if (typeof gc !== "function") return () => {};
@@ -85,14 +89,14 @@ function minorCollection(): () => void {
 }
 
 /**
- * Allocates and frees a large block. Until glibc has seen that, it returns the memory of payloads to the kernel, which
- * has to provide new pages for the next ones. Afterwards it keeps up to twice the size of the block (mallopt(3): its
- * thresholds are dynamic).
+ * Allocates and frees a large block of memory, so that glibc keeps freed memory of up to twice this size for reuse
+ * (mallopt(3), dynamic thresholds). Otherwise glibc returns the memory of each payload to the kernel, which then has to
+ * provide new pages for the next payload.
  */
 function dropBlock(): void {
   try {
     const buffer: ArrayBuffer & { transfer?(length: number): ArrayBuffer } = Buffer.allocUnsafeSlow(BLOCK_BYTES).buffer;
-    // Frees it at once. On Node 20, which lacks it, the collection that follows does.
+    // Frees the block at once. Node 20 lacks this method; there, the collection that follows frees the block.
     buffer.transfer?.(0);
   } catch {
     // The block could not be allocated.
@@ -100,9 +104,9 @@ function dropBlock(): void {
 }
 
 /**
- * Returns the function `gc` of a context that is created while `--expose-gc` is set. The current context's own `gc` is
- * not used, because the program may have replaced it. If the current context has one, the program has set the flag, and
- * it stays set.
+ * Returns V8's function `gc` from a new context that is created while the flag `--expose-gc` is set. The program may
+ * have replaced the `gc` of the current context, so that function is not used. If the current context has a `gc`, the
+ * program has set the flag itself, and the flag stays set.
  */
 function v8Collection(): unknown {
   try {

@@ -2,13 +2,19 @@ import type { TransportProvider } from "./transport/provider.js";
 import { nearest } from "@quicrpc/core/generated";
 import { BUILT_IN } from "./transport/built-in.js";
 
-/** Matches a URL without its scheme: `localhost:4433`, `127.0.0.1`, `[::1]:4433`, `orders.example/rpc`. */
+/**
+ * Matches the part of a URL after its scheme, with a host: `localhost:4433`, `127.0.0.1`, `[::1]:4433`,
+ * `orders.example/rpc`.
+ */
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:\d+)?(\/.*)?$/i;
 
-/** Schemes unknown to the URL standard, which therefore accepts them without a host. */
+/**
+ * Schemes that need a host, although the URL standard accepts these URLs without one because it does not know the
+ * schemes.
+ */
 const WITH_HOST: ReadonlySet<string> = new Set(["quic:", "tls:", "tcp:"]);
 
-/** Parses a URL for a transport. Throws `TypeError` for an invalid one, with a suggestion. */
+/** Parses the URL of a transport. Throws `TypeError` for an invalid URL, with a suggestion in the message. */
 export function transportUrl(
   input: string | URL,
   use: "dial" | "listen",
@@ -34,19 +40,19 @@ export function transportUrl(
 }
 
 /**
- * Returns the URL at which a client on this machine reaches a server that listens on every address, for example
- * `quic://[::]:4433`.
+ * Returns the URL at which a client on the same machine reaches a server. Replaces an address that stands for all
+ * addresses, as in `quic://[::]:4433`, with a loopback address.
  */
 export function reachableUrl(url: URL): URL {
   const host = UNSPECIFIED[url.hostname];
   if (host === undefined) return url;
   const reached = new URL(url);
-  // Schemes that the standard does not know take no other host name by the setter.
+  // For schemes that the URL standard does not know, the property `hostname` cannot be changed.
   reached.href = url.href.replace(`//${url.host}`, `//${url.host.replace(url.hostname, host)}`);
   return reached;
 }
 
-/** Unspecified addresses, and the loopback addresses to use instead. */
+/** Addresses that stand for all addresses of a machine, each with the loopback address that replaces it. */
 const UNSPECIFIED: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" };
 
 function parsed(input: string | URL): URL | undefined {
@@ -70,7 +76,7 @@ function describe(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "a list" : typeof value;
 }
 
-/** A provider that can dial, or listen. */
+/** A transport provider that can certainly dial, or listen. */
 export type ProviderWith<What extends "dial" | "listen"> = TransportProvider & Required<Pick<TransportProvider, What>>;
 
 function overHttp(scheme: string, use: "dial" | "listen"): string {
@@ -80,8 +86,8 @@ function overHttp(scheme: string, use: "dial" | "listen"): string {
 }
 
 /**
- * Returns the provider for a URL's scheme, such as "quic:": one of the given providers, or a built-in one. Throws
- * `TypeError` if none supports `use`.
+ * Returns the transport provider for a URL scheme such as "quic:". Looks in `transports` first, then at the built-in
+ * providers. Throws `TypeError` if no provider supports the scheme for `use`.
  */
 export function providerFor<What extends "dial" | "listen">(
   scheme: string,

@@ -4,26 +4,26 @@ import { readFile } from "node:fs/promises";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
 import type { Server } from "./server.js";
 
-/** Paths of a certificate chain and its private key, both PEM. */
+/** Paths of a certificate chain and its private key, both in PEM. */
 export interface CertificateFiles {
-  /** Path of the certificate chain: the leaf first, then intermediates. */
+  /** Path of the certificate chain: the server's certificate first, then intermediate certificates. */
   readonly cert: string;
   /** Path of the private key. */
   readonly key: string;
-  /** Names that the certificate is for, as `ServerCertificateOptions.names`. */
+  /** Server names for which the certificate is used, as in `ServerCertificateOptions.names`. */
   readonly names?: string[];
 }
 
 /** Options of `watchTls`. */
 export interface WatchTlsOptions {
-  /** Interval of the checks in milliseconds. Default 10,000. */
+  /** Interval in milliseconds at which the files are read. Default 10,000. */
   readonly everyMs?: number;
-  /** Called when the server uses new certificates. Default: none. */
+  /** Called when the server has started to use new certificates. Default: none. */
   readonly onUpdate?: () => void;
   /**
-   * Called once for each state of the files that cannot be used. The server keeps its current certificates. Because
-   * certificate and key may be written one after the other, two consecutive checks must find the same state. Default: a
-   * process warning.
+   * Called when the files cannot be used, once for each content of the files. The server keeps its current
+   * certificates. Certificate and key may be written one after the other, so two consecutive checks must find the same
+   * content. Default: a process warning.
    */
   readonly onError?: (error: Error) => void;
 }
@@ -33,10 +33,10 @@ const OPTIONS: OptionNames<WatchTlsOptions> = { everyMs: true, onUpdate: true, o
 type TlsServer = Pick<Server, "updateTls">;
 
 /**
- * Passes the certificates in these files to a server now and whenever they change, for example after a renewal.
- * Existing sessions continue. The files are read periodically instead of watched, so that it also works with symbolic
- * links whose target changes, as for Kubernetes secrets, and with file systems without notifications. It does not keep
- * the process alive. Returns a function that stops it.
+ * Passes certificate files to a server now and whenever the files change, for example after a renewal. Existing
+ * sessions continue. The files are read at intervals, which also works with symbolic links whose target changes
+ * (Kubernetes secrets) and with file systems without change notifications. The timer does not keep the process running.
+ * Returns a function that stops the checks.
  */
 export function watchTls(
   server: TlsServer,
@@ -59,14 +59,17 @@ export function watchTls(
   };
 }
 
-/** Checks the two files, and passes each new valid pair to the server. */
+/** Checks certificate files at intervals, and passes each new valid pair of certificate and key to the server. */
 export class CertificateWatch {
   private readonly server: TlsServer;
   private readonly files: readonly CertificateFiles[];
   private readonly options: WatchTlsOptions;
-  /** Certificates in use, as text. */
+  /** Contents of the certificate files that the server uses, as JSON. */
   private used: string | undefined = undefined;
-  /** Content that the last check could not use. */
+  /**
+   * Contents of the certificate files in the last check as JSON, or its error message, if the server could not use
+   * them.
+   */
   private broken: string | undefined = undefined;
   private reported = false;
   private isOver = false;
@@ -81,7 +84,7 @@ export class CertificateWatch {
     this.isOver = true;
   }
 
-  /** Reads the files once. Never rejects. */
+  /** Reads the certificate files once and updates the server if they have changed. Never rejects. */
   async check(): Promise<void> {
     let content: string | undefined;
     try {
@@ -124,7 +127,7 @@ async function read({ cert, key, names }: CertificateFiles): Promise<ServerCerti
   return { cert: chain, key: privateKey, ...(names !== undefined && { names }) };
 }
 
-/** Throws for a certificate that is not valid today, which clients would refuse. */
+/** Throws if a certificate is not valid today, because clients would refuse it. */
 function checkDates(cert: string, path: string): void {
   const { validFrom, validTo } = new X509Certificate(cert);
   if (Date.parse(validFrom) > Date.now()) throw new Error(`${path} is valid from ${validFrom} only`);

@@ -2,7 +2,7 @@ import type { Attributes } from "@opentelemetry/api";
 import type { CallTimings } from "@quicrpc/core/measure";
 import { type Code, type InterceptedCall, RpcError } from "@quicrpc/core";
 
-/** Codes that count as server errors (OpenTelemetry's semantic conventions for RPC, gRPC). */
+/** Status codes that count as errors of the server (OpenTelemetry's semantic conventions for RPC, gRPC). */
 const CALLEE_FAULTS: ReadonlySet<Code> = new Set<Code>([
   "unknown",
   "deadline_exceeded",
@@ -12,19 +12,19 @@ const CALLEE_FAULTS: ReadonlySet<Code> = new Set<Code>([
   "data_loss",
 ]);
 
-/** Returns the attributes that are known when a call starts. */
+/** Returns the span attributes that are known when a call starts. */
 export function callAttributes({ method }: InterceptedCall): Attributes {
   return { "rpc.system.name": "quicrpc", "rpc.method": `${method.service.name}/${method.name}` };
 }
 
-/** Returns the attributes that are known when a call ends. */
+/** Returns the span attributes that are known when a call ends. */
 export function outcomeAttributes({ side }: InterceptedCall, error: unknown): Attributes {
   if (error === undefined) return { "rpc.response.status_code": "ok" };
   const { code } = failureAttributes(side, error);
   return { "rpc.response.status_code": code, ...(isFailure(side, code) && { "error.type": code }) };
 }
 
-/** Returns the durations of a call's phases in milliseconds, and the size of its blobs in bytes. */
+/** Returns attributes with the durations of a call's phases in milliseconds, and the size of its blobs in bytes. */
 export function timingAttributes({
   waitMs,
   uploadMs,
@@ -45,7 +45,10 @@ export function timingAttributes({
   };
 }
 
-/** Returns the error as the caller receives it: everything that a handler throws except `RpcError` is `internal`. */
+/**
+ * Returns the attributes of a failed call, with the error as its caller receives it: any exception of a handler except
+ * `RpcError` becomes `internal`.
+ */
 export function failureAttributes(side: InterceptedCall["side"], error: unknown): RpcError {
   return RpcError.from(error, side === "callee" ? "internal" : "unknown");
 }

@@ -5,16 +5,16 @@ import { callAttributes, outcomeAttributes } from "./attributes.js";
 
 /** Options of `metrics`. */
 export interface MetricsOptions {
-  /** Creates the histograms. Default: the global provider. */
+  /** Meter provider that creates the histograms. Default: the global provider. */
   readonly meterProvider?: MeterProvider;
 }
 
-/** Histogram buckets in seconds, as the conventions recommend. */
+/** Bounds of the histogram buckets in seconds, as OpenTelemetry's conventions recommend. */
 const BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /**
- * Records the duration of calls, in seconds: histograms `rpc.client.call.duration` and `rpc.server.call.duration`
- * (OpenTelemetry's semantic conventions for RPC). A stream is measured until its end.
+ * Returns an interceptor that records the duration of calls in seconds, in the histograms `rpc.client.call.duration`
+ * and `rpc.server.call.duration` (OpenTelemetry's semantic conventions for RPC). A stream is measured until its end.
  */
 export function metrics(options: MetricsOptions = {}): Interceptor {
   checkOptions("metrics()", options, { meterProvider: true });

@@ -20,26 +20,26 @@ import {
 import { callTimings } from "@quicrpc/core/measure";
 import { callAttributes, failureAttributes, isFailure, outcomeAttributes, timingAttributes } from "./attributes.js";
 
-/** The propagator methods that tracing uses. */
+/** The methods of a propagator that tracing uses. */
 type Propagator = Pick<TextMapPropagator, "inject" | "extract">;
 
 /** Options of `tracing`. */
 export interface TracingOptions {
-  /** Creates the spans. Default: the global provider. */
+  /** Tracer provider that creates the spans. Default: the global provider. */
   readonly tracerProvider?: TracerProvider;
   /**
-   * Writes the trace context into a call's metadata and reads it. Default: the global propagator, usually W3C Trace
-   * Context.
+   * Propagator that writes the trace context to a call's metadata and reads it. Default: the global propagator, usually
+   * W3C Trace Context.
    */
   readonly propagator?: Propagator;
   /**
-   * Adds the durations of a call's phases to client spans (`callTimings` of `@quicrpc/core/measure`). Place `tracing`
-   * last among the interceptors then. Default: false.
+   * Adds the durations of a call's phases to client spans (`callTimings` of `@quicrpc/core/measure`). `tracing` must
+   * then be the last interceptor. Default: false.
    */
   readonly timings?: boolean;
 }
 
-/** Uses the global propagator, even if it is set later. */
+/** Propagator that always calls the current global propagator, which may be set later. */
 const globalPropagator: Propagator = {
   inject: (active, carrier, setter) => propagation.inject(active, carrier, setter),
   extract: (active, carrier, getter) => propagation.extract(active, carrier, getter),
@@ -57,8 +57,9 @@ const getter = {
 };
 
 /**
- * Creates a span for each call, on both sides (OpenTelemetry's semantic conventions for RPC). It ends with the last
- * message of the call. The client span travels in the metadata and is the parent of the server span.
+ * Returns an interceptor that creates a span for each call, on the client and on the server (OpenTelemetry's semantic
+ * conventions for RPC). The span ends with the last message of the call. The client sends its span in the metadata, as
+ * the parent of the server's span.
  */
 export function tracing(options: TracingOptions = {}): Interceptor {
   checkOptions("tracing()", options, { tracerProvider: true, propagator: true, timings: true });

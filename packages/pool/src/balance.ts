@@ -1,19 +1,22 @@
 import type { CallOptions } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 
-/** A target as a balancer sees it. */
+/** A target of a pool, as a balancer sees it. */
 export interface BalancedTarget {
-  /** The target's name or URL, unchanged. */
+  /** Name or URL of the target, as it was passed to the pool. */
   readonly target: string;
-  /** Calls of this pool in progress on it. */
+  /** Number of calls of this pool in progress on the target. */
   readonly calls: number;
-  /** Relative share of calls: a target with twice the weight gets twice as many. Default 1. */
+  /**
+   * Share of calls that the target gets, relative to other targets: twice the weight means twice as many calls. Default
+   * 1.
+   */
   readonly weight: number;
 }
 
 /**
- * Chooses the target of a call from `targets`, which is not empty and contains only targets that take calls now.
- * `input` is undefined if the caller streams its input. If it throws, the call fails with that error.
+ * Selects the target of a call. `targets` is not empty and contains only targets that can take a call now. `input` is
+ * undefined if the caller streams its input. If the function throws, the call fails with that error.
  */
 export type Balance = <T extends BalancedTarget>(
   targets: readonly T[],
@@ -22,10 +25,10 @@ export type Balance = <T extends BalancedTarget>(
   options: CallOptions | undefined,
 ) => T;
 
-/** The ways to balance that have a name. */
+/** Names of the built-in balancers. */
 export type BalanceName = "roundRobin" | "leastLoaded" | "powerOfTwo";
 
-/** A balancer of a pool's own. */
+/** Returns a balancer with its own state, for one pool. */
 export function balancer(balance: BalanceName | Balance): Balance {
   switch (balance) {
     case "roundRobin":
@@ -42,9 +45,12 @@ export function balancer(balance: BalanceName | Balance): Balance {
   }
 }
 
-/** Returns a balancer that takes each target in turn. Targets of more weight come more often, but not in a row. */
+/**
+ * Returns a balancer that selects each target in turn. Targets with a higher weight are selected more often, but not
+ * consecutively.
+ */
 function roundRobin(): Balance {
-  /** Weight that each target has gathered since it was last chosen. */
+  /** Weight that each target has accumulated since it was last selected. */
   const gathered = new WeakMap<BalancedTarget, number>();
   return (targets) => {
     let best = targets[0] as (typeof targets)[number];
@@ -61,7 +67,10 @@ function roundRobin(): Balance {
   };
 }
 
-/** The one with the fewest calls in progress for its weight; of equals a random one, or all clients would choose the first. */
+/**
+ * Returns a balancer that selects the target with the fewest calls in progress, relative to its weight. Selects among
+ * equal targets at random, because otherwise all clients would use the first.
+ */
 function leastLoaded(): Balance {
   const draw = new WeightedDraw();
   return (targets) => {
@@ -76,9 +85,8 @@ function leastLoaded(): Balance {
 }
 
 /**
- * Returns a balancer that picks the better of two random targets. It balances almost as evenly as choosing the least
- * loaded one, in constant time if all weights are equal, and many clients with the same information do not all choose
- * the same target.
+ * Returns a balancer that selects the better of two random targets. The result is almost as even as with "leastLoaded",
+ * in constant time if all weights are equal. Many clients with the same information do not all select the same target.
  */
 function powerOfTwo(): Balance {
   const draw = new WeightedDraw();
@@ -95,18 +103,21 @@ function isLessLoaded(candidate: BalancedTarget, other: BalancedTarget): boolean
   return candidate.calls * other.weight < other.calls * candidate.weight;
 }
 
-/** An element that is drawn with a probability proportional to its weight. */
+/** An element that is selected with a probability proportional to its weight. */
 interface Weighted {
   readonly weight: number;
 }
 
-/** Draws one of several at random, each as often as its weight says. The sums are kept for as long as the list is the same. */
+/**
+ * Selects one of several elements at random, in proportion to their weights. Stores the sums of the weights as long as
+ * the list stays the same.
+ */
 class WeightedDraw {
   private list: readonly Weighted[] = [];
-  /** Cumulative sums of the weights; undefined if all weights are equal. */
+  /** Cumulative sums of the weights. Undefined if all weights are equal. */
   private sums: readonly number[] | undefined = undefined;
 
-  /** Returns the index of one of `targets`, except the one at `except`. */
+  /** Returns the index of a random element of `targets`. Never returns `except`. */
   index(targets: readonly Weighted[], except = -1): number {
     if (targets !== this.list) this.updateWeights(targets);
     const { sums } = this;

@@ -31,7 +31,7 @@ import { TargetSessions, type TargetSessionsOptions } from "./target.js";
 
 const DEFAULT_REFRESH_MS = 30_000;
 
-/** Chooses a target for each call among those that are ready, and a session of it. */
+/** A pool that selects a target for each call, and then a session of that target. */
 export class BalancingPool<S extends Session> extends SessionCaller<PooledSession<S>> implements Pool<S> {
   private readonly watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
   private readonly balance: Balance;
@@ -43,15 +43,15 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private readonly subset: Subset | undefined;
   private readonly budget: RetryBudget = new RetryBudget();
   private known: readonly TargetSessions<S>[] = [];
-  /** Targets of a higher tier are not dialled. */
+  /** Highest tier that the pool dials. A tier is a group of targets, by their priority and their rank in the subset. */
   private dialled: number = Number.NEGATIVE_INFINITY;
-  /** Targets that were removed from the list but whose calls are still in progress. */
+  /** Targets that were removed from the list but still have calls in progress. */
   private readonly leaving: Set<TargetSessions<S>> = new Set();
-  /** Notifications that targets which have left did not acknowledge. */
+  /** Number of notifications that removed targets did not acknowledge. */
   private unacknowledged = 0;
   /** Number of streams that wait to be resumed. */
   private resuming = 0;
-  /** The known targets that get calls. */
+  /** Known targets that can take calls. */
   private candidates: readonly TargetSessions<S>[] = [];
 
   constructor(
@@ -159,7 +159,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return this.budget.spend();
   }
 
-  /** A session whose server takes one more call. */
+  /** Returns a session that can take another call. */
   private any(options: CallOptions | undefined): PooledSession<S> | undefined {
     for (const target of this.candidates) {
       const other = target.pick();
@@ -204,7 +204,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     this.startTargets();
   }
 
-  /** Leaves `idle`; otherwise does nothing. */
+  /** Dials the first targets if the pool is `idle`. Does nothing otherwise. */
   private startTargets(): void {
     if (this.state.status !== "idle") return;
     this.watched.set({ status: "connecting", failures: 0 });
@@ -220,7 +220,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return this.known.filter(({ ejectedUntil }) => ejectedUntil !== undefined).length;
   }
 
-  /** Why calls should not wait: nothing that is tried again will help. */
+  /** Reason why calls must not wait, because no retry can help. Undefined if they may wait. */
   private get refusal(): Error | undefined {
     const [first] = this.known;
     if (first !== undefined)
@@ -260,7 +260,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return Object.assign(sessions, { priority, weight, tier });
   }
 
-  /** Dials the targets of the first tier, and of the next tier if all before it are failing. */
+  /** Dials the targets of the first tier. Dials each further tier if all targets of earlier tiers are failing. */
   private dial(): void {
     const hopeful = this.known.filter(({ failing }) => !failing);
     const tiers = (hopeful.length > 0 ? hopeful : this.known).map(({ tier }) => tier);
@@ -272,7 +272,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     for (const target of this.known) if (target.tier <= upTo) target.connect();
   }
 
-  /** A target has changed, or the list has. */
+  /** Updates the pool's state after a target or the list of targets has changed. */
   private update(): void {
     if (this.isClosed) return;
     this.dial();
@@ -292,7 +292,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     if (refusal !== undefined) this.failWaiting(() => notReady(refusal));
   }
 
-  /** The state of a pool without a target that takes calls. */
+  /** Returns the state of a pool without a target that can take calls. */
   private connecting(): ConnectionState {
     const states = this.known
       .flatMap(({ states: targetStates }) => targetStates)
@@ -329,7 +329,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   }
 }
 
-/** Targets that the errors of calls which wait name. */
+/** Maximum number of targets that the error of a waiting call names. */
 const MAX_NAMES = 3;
 
 /** Returns the names of several targets for error messages, without secret parts of their URLs. */
@@ -342,7 +342,10 @@ function namesOf(specs: readonly Required<TargetSpec>[]): string | undefined {
   return names.join(", ") + (more === 0 ? "" : ` and ${more} more`);
 }
 
-/** Returns the tier of each target: by priority, and within a priority by its place in the subset. */
+/**
+ * Returns the tier of each target. Tiers are ordered by priority, and within a priority by the target's rank in the
+ * subset.
+ */
 function tiersOf(
   specs: readonly Required<TargetSpec>[],
   places: ReadonlyMap<string, number> | undefined,

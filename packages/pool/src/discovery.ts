@@ -3,13 +3,19 @@ import { asError, type Backoff, backoffDelay } from "@quicrpc/core/internal";
 /** A target of a pool, with priority and weight as in SRV records (RFC 2782). */
 export interface TargetSpec {
   readonly target: string;
-  /** Targets of a higher number are dialled, and get calls, only while none of a lower one takes any. Default 0. */
+  /**
+   * Priority of the target. Targets with a higher number are dialled and get calls only while no target with a lower
+   * number can take calls. Default 0.
+   */
   readonly priority?: number;
-  /** A number above 0. Among targets of the same priority, calls are shared in proportion to the weights. Default 1. */
+  /**
+   * Weight of the target, a number above 0. Targets of the same priority get calls in proportion to their weights.
+   * Default 1.
+   */
   readonly weight?: number;
 }
 
-/** Finds the targets of a pool. Must settle in bounded time. */
+/** Returns the targets of a pool, for example from DNS. Must settle within a limited time. */
 export type ResolveTargets = (signal: AbortSignal) => Promise<readonly (string | TargetSpec)[]>;
 
 /** Returns each target once, with its first weight and priority. Throws `RangeError` for an invalid weight. */
@@ -25,22 +31,22 @@ export function targetSpecs(targets: readonly (string | TargetSpec)[]): Required
   return [...specs.values()];
 }
 
-/** Minimum milliseconds between two resolutions, also if targets fail. */
+/** Minimum time in milliseconds between two resolutions of the targets, also if targets fail. */
 const MIN_INTERVAL_MS = 1000;
 
-/** Options of the discovery of targets. */
+/** Options of a `Discovery`. */
 export interface DiscoveryOptions {
   readonly resolve: ResolveTargets;
-  /** Milliseconds from one answer to the next question. */
+  /** Milliseconds between a result of the resolver and the next resolution. */
   readonly refreshMs: number;
   readonly backoff: Backoff;
   readonly onTargets: (targets: readonly Required<TargetSpec>[]) => void;
   readonly onFailure: (error: Error) => void;
 }
 
-/** Keeps a list of targets up to date. If an update fails, the list is unchanged. */
+/** Keeps the list of a pool's targets up to date. If an update fails, the list stays unchanged. */
 export class Discovery {
-  /** The reason why there is no list, or no newer one. */
+  /** Reason why there is no list, or no newer one. Undefined if the last update succeeded. */
   error: Error | undefined = undefined;
   private readonly options: DiscoveryOptions;
   private resolving: AbortController | undefined = undefined;
@@ -56,7 +62,7 @@ export class Discovery {
     this.resolveTargets();
   }
 
-  /** There is reason to think that the list is out of date. */
+  /** Requests an update soon, because the list is probably out of date. */
   resolveSoon(): void {
     if (this.resolving !== undefined || this.failures > 0) return;
     this.scheduleResolve(Math.max(0, this.askedAt + MIN_INTERVAL_MS - Date.now()));

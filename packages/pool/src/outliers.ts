@@ -1,21 +1,27 @@
 import { RpcError } from "@quicrpc/core";
 import { isEndOfSession } from "@quicrpc/core/internal";
 
-/** When a target gets no calls for a while because those it gets fail. */
+/** Options of outlier detection: when a target gets no calls for some time because its calls fail (ejection). */
 export interface OutlierOptions {
-  /** Failures in a row. Default 5. */
+  /** Number of consecutive failures after which a target is ejected. Default 5. */
   readonly consecutiveFailures: number;
-  /** Share of failures among the calls of a window, above 0 and up to 1. Default 0.5. */
+  /** Share of failed calls within a window, above 0 and up to 1, from which a target is ejected. Default 0.5. */
   readonly failureRatio: number;
-  /** Minimum number of calls in a window before its failure rate counts. Default 20. */
+  /** Minimum number of calls in a window for `failureRatio` to apply. Default 20. */
   readonly minCalls: number;
-  /** Milliseconds of a window. Default 10,000. */
+  /** Length of a window in milliseconds. Default 10,000. */
   readonly windowMs: number;
-  /** Milliseconds of the first ejection; the second in a row is twice as long, the third three times. Default 30,000. */
+  /**
+   * Duration of the first ejection in milliseconds. The second consecutive ejection lasts twice as long, the third
+   * three times. Default 30,000.
+   */
   readonly ejectionMs: number;
-  /** Milliseconds that no ejection exceeds. Default 300,000. */
+  /** Maximum duration of an ejection in milliseconds. Default 300,000. */
   readonly maxEjectionMs: number;
-  /** Share of the targets that may be ejected at once. Default 0.5: of two targets one, and never the only one. */
+  /**
+   * Maximum share of the targets that may be ejected at the same time. Default 0.5: one of two targets; a single target
+   * is never ejected.
+   */
   readonly maxEjectedShare: number;
 }
 
@@ -29,7 +35,7 @@ export const DEFAULT_OUTLIERS: OutlierOptions = {
   maxEjectedShare: 0.5,
 };
 
-/** Results of the calls to one target, as far as its ejection depends on them. */
+/** Counts the results of the calls to one target, and decides about its ejection. */
 export class OutlierRecord {
   private readonly options: OutlierOptions;
   private inARow = 0;
@@ -43,7 +49,7 @@ export class OutlierRecord {
     this.options = options;
   }
 
-  /** Counts a call. Returns whether the target should be ejected now. */
+  /** Counts a call. Returns true if the target should be ejected now. */
   add(failed: boolean): boolean {
     const { consecutiveFailures, failureRatio, minCalls, windowMs } = this.options;
     const now = Date.now();
@@ -59,7 +65,10 @@ export class OutlierRecord {
     return this.calls >= minCalls && this.failures / this.calls >= failureRatio;
   }
 
-  /** Milliseconds that the ejection which begins now lasts. One is forgotten for each `ejectionMs` spent well. */
+  /**
+   * Starts an ejection and returns its duration in milliseconds. One earlier ejection is forgotten for each
+   * `ejectionMs` without another ejection.
+   */
   eject(): number {
     const { ejectionMs, maxEjectionMs } = this.options;
     const spentWell = Math.floor((Date.now() - this.returnedAt) / ejectionMs);
@@ -67,7 +76,7 @@ export class OutlierRecord {
     return Math.min(maxEjectionMs, ejectionMs * this.ejections);
   }
 
-  /** The ejection is over. */
+  /** Ends the ejection. */
   return(): void {
     this.returnedAt = Date.now();
     this.inARow = 0;
@@ -82,9 +91,9 @@ export class OutlierRecord {
 }
 
 /**
- * Returns whether the result of a call counts as a failure of its target; undefined if it says nothing about the
- * target. Errors that the caller caused count as successes. The end of a session does not count: the target gets no
- * calls until it has another session.
+ * Returns true if the result of a call counts as a failure of its target, and false if it counts as a success, as
+ * errors do that the caller caused. Returns undefined if it does neither: the end of a session does not count, because
+ * the target gets no calls until it has another session.
  */
 export function isTargetFailure(error: unknown): boolean | undefined {
   if (error === undefined) return false;

@@ -20,54 +20,68 @@ import type { PoolTarget } from "./target.js";
 
 /** Options of `createPool`. */
 export interface PoolOptions {
-  /** The balancer that chooses the target of each call. Default "powerOfTwo". */
+  /** Balancer that selects the target of each call. Default "powerOfTwo". */
   readonly balance?: BalanceName | Balance;
-  /** Has the pool keep sessions with some of its targets, for fleets of many. Default: with all. Not with `hash`, which needs all. */
+  /**
+   * Limits the pool to sessions with some of its targets, for deployments with many servers. Cannot be combined with
+   * the balancer `hash`. Default: sessions with all targets.
+   */
   readonly subset?: SubsetOptions;
-  /** Sessions with each target; a call takes the one with the fewest calls. Default 1. */
+  /** Number of sessions with each target. A call uses the session with the fewest calls. Default 1. */
   readonly sessionsPerTarget?: number;
   /**
-   * When a target gets no calls for a while because they fail; `false` for never. Default: after five failures in a row, or half of at least 20 calls
-   * in 10 s.
+   * When a target gets no calls for some time because its calls fail; `false` for never. Default: after five
+   * consecutive failures, or if half of at least 20 calls within 10 s fail.
    */
   readonly outliers?: Partial<OutlierOptions> | false;
-  /** Sessions whose peer is not able to serve get no calls, such as by `watchHealth` of `@quicrpc/services`. Default: none is asked. */
+  /**
+   * Health check of the sessions, for example `watchHealth` of `@quicrpc/services`. Sessions whose peer reports that it
+   * cannot serve get no calls. Default: none.
+   */
   readonly health?: HealthCheck;
-  /** Milliseconds from one answer of a resolver to the next question. Default 30,000. */
+  /** Milliseconds between a result of the resolver and the next resolution of the targets. Default 30,000. */
   readonly refreshMs?: number;
-  /** Between the attempts to connect to one target, to resolve, and to watch health. Default: 100 ms at first, 1.6 times longer each time, 30 s at most. */
+  /**
+   * Pauses between attempts to connect to a target, to resolve the targets, and to watch their health. Default: 100 ms
+   * at first, then 1.6 times longer each time, up to 30 s.
+   */
   readonly backoff?: Partial<Backoff>;
-  /** Limits for waiting calls, as in a connection: `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
+  /** Limits on waiting calls, as for a connection: `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /**
-   * As in a connection: once every target has failed with such an error, calls fail instead of waiting. Default: always
-   * false.
+   * Returns true if a retry after this error cannot succeed. Once every target has failed with such an error, calls
+   * fail instead of waiting. Default: always false.
    */
   readonly isPermanent?: (error: Error) => boolean;
 }
 
-/** A caller whose calls are spread over sessions with several targets. */
+/** A caller that distributes calls among sessions with several targets. */
 export interface Pool<S extends Session = Session> extends TypedCaller {
-  /** `ready` while any target takes calls. */
+  /** State of the pool: `ready` while at least one target can take calls. */
   readonly state: ConnectionState;
-  /** The present state, then each change, until `closed`; a slow reader skips to the latest. */
+  /** Yields the current state, and then each change until `closed`. A slow reader skips to the latest state. */
   states(): ItemIterator<ConnectionState>;
-  /** The current state of each target. */
+  /** Current state of each target. */
   readonly targets: readonly PoolTarget<S>[];
-  /** Dials, if the state is `idle`; attempts that wait for their time are made now. */
+  /** Starts dialling if the state is `idle`. Also retries at once where an attempt is waiting for its time. */
   connect(): void;
-  /** Resolves when a target takes calls; rejects as `Connection.ready` does. */
+  /** Resolves when a target can take calls. Rejects in the same cases as `Connection.ready`. */
   ready(options?: ReadyOptions): Promise<void>;
-  /** Resolves when every session has ended after `close` or `drain`. Never rejects. */
+  /** Resolves when all sessions have ended after `close` or `drain`. Never rejects. */
   readonly closed: Promise<void>;
-  /** Ends every session, as `Session.close` does, and makes no more. Calls that wait fail with `unavailable`. */
+  /**
+   * Closes every session, as `Session.close` does, and creates no further ones. Waiting calls fail with `unavailable`.
+   */
   close(options?: CloseOptions): Promise<Unacknowledged>;
-  /** As `close`, but calls in progress finish, within `timeoutMs` (default: `limits.maxDrainMs`). Those that wait fail. */
+  /**
+   * Closes the pool after the calls in progress, which may take `timeoutMs` (default: `limits.maxDrainMs`). Waiting
+   * calls fail with `unavailable`.
+   */
   drain(options?: DrainOptions): Promise<Unacknowledged>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Names of the options of a pool, except `isPermanent`, which is set by the dialling package. */
+/** Option names of a pool. `isPermanent` is missing, because the package that dials sets it. */
 export const POOL_OPTIONS: OptionNames<Omit<PoolOptions, "isPermanent">> = {
   backoff: DEFAULT_BACKOFF,
   balance: true,
@@ -82,8 +96,9 @@ export const POOL_OPTIONS: OptionNames<Omit<PoolOptions, "isPermanent">> = {
 const OPTIONS: OptionNames<PoolOptions> = { ...POOL_OPTIONS, isPermanent: true };
 
 /**
- * A pool of sessions with `targets`, a list or what finds it, each made by `dial`. `dial` must settle in bounded time, and
- * end its attempt when its signal fires. It starts idle: the first call dials, or `connect`. Throws `TypeError` for an empty list.
+ * Creates a pool of sessions with `targets`, which is a list or a function that returns one. `dial` creates a session.
+ * It must settle within a limited time, and stop when its signal fires. The pool is idle until the first call or
+ * `connect`. Throws `TypeError` for an empty list.
  */
 export function createPool<S extends Session>(
   targets: readonly (string | TargetSpec)[] | ResolveTargets,

@@ -3,26 +3,27 @@ import type { AnyMethod } from "@quicrpc/core/generated";
 import { type Balance, type BalancedTarget, type BalanceName, balancer } from "./balance.js";
 import type { TargetSpec } from "./discovery.js";
 
-/** A call, as the function sees it that says its key. */
+/** A call for which the option `key` of `hash` returns a key. */
 interface KeyedCall {
   readonly method: AnyMethod;
-  /** The message; undefined if the caller streams its input. */
+  /** Input message of the call. Undefined if the caller streams its input. */
   readonly input: unknown;
   readonly options: CallOptions | undefined;
 }
 
-/** Balancers that `hash` has made. */
+/** Balancers that `hash` has created. */
 const keyed = new WeakSet<Balance>();
 
-/** Returns true if all calls with the same key go to the same target, whichever client makes them. */
+/** Returns true if the balancer was created by `hash`, which sends all calls with the same key to the same target. */
 export function isKeyed(balance: BalanceName | Balance | undefined): boolean {
   return typeof balance === "function" && keyed.has(balance);
 }
 
 /**
- * Returns a balancer that sends all calls with the same key to the same target, whichever client makes them, as long as
- * the clients know the same targets and those are ready. When a target leaves, only its own keys move; a new target
- * takes its share of the keys, by weight. Calls for which `key` returns undefined are balanced by `otherwise`.
+ * Returns a balancer that sends all calls with the same key to the same target, from every client that knows the same
+ * targets and has sessions with them. If a target is removed, only its own keys move to others. A new target takes over
+ * keys in proportion to its weight. Calls for which `key` returns undefined are distributed by the balancer
+ * `otherwise`.
  */
 export function hash(
   key: (call: KeyedCall) => string | undefined,
@@ -49,7 +50,10 @@ export function hash(
   return balance;
 }
 
-/** A hash of 32 bits of a text (FNV-1a, mixed): the same on every platform and in every version. */
+/**
+ * Returns a hash of 32 bits of a text (FNV-1a with an additional mixing step). The result is the same on every platform
+ * and in every version.
+ */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
@@ -57,8 +61,9 @@ function hashOf(text: string): number {
 }
 
 /**
- * Returns the preference of one hash's holder for another, from 0 to below 1, by rendezvous hashing. Each holder keeps
- * its most preferred candidates when others come or go, and each candidate is preferred by equally many holders.
+ * Returns the preference of one party for another, from 0 to below 1, by rendezvous hashing. Both are given by their
+ * hashes. Each `holder` keeps its most preferred candidates if others are added or removed, and each candidate is
+ * preferred by about the same number of holders.
  */
 function preference(holder: number, candidate: number): number {
   return mixed(mixed(holder ^ candidate) + Math.imul(candidate, 0x9e3779b1)) / 0x1_0000_0000;
@@ -72,18 +77,24 @@ function mixed(seed: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Selects the targets, out of many, to which a pool keeps sessions. */
+/** Options that select the targets, out of many, with which a pool has sessions. */
 export interface SubsetOptions {
-  /** Number of targets of each priority with which sessions are kept. If none of them is usable, as many further ones are dialled. */
+  /**
+   * Number of targets of each priority with which the pool has sessions. If none of them can be used, the pool dials
+   * the same number of further targets.
+   */
   readonly size: number;
   /**
-   * A stable name of this client, such as the name of its pod, so that it selects the same targets again. Default: a
-   * random one.
+   * Stable name of this client, such as the name of its pod, so that it selects the same targets again after a restart.
+   * Default: a random name.
    */
   readonly client?: string;
 }
 
-/** Chooses, for one client, targets by rendezvous hashing: it keeps those it has when others come or go. */
+/**
+ * Selects targets for one client by rendezvous hashing. If targets are added or removed, the selection changes as
+ * little as possible.
+ */
 export class Subset {
   private readonly size: number;
   private readonly client: number;
@@ -94,7 +105,8 @@ export class Subset {
   }
 
   /**
-   * Returns the rank of each target. Within a priority, ranks 0 to `size - 1` are dialled first, then the next `size`.
+   * Returns the rank of each target. Within a priority, targets with the ranks 0 to `size - 1` are dialled first, and
+   * then the next `size` targets.
    */
   ranks(specs: readonly Required<TargetSpec>[]): ReadonlyMap<string, number> {
     const preferred = specs

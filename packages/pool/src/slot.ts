@@ -2,14 +2,14 @@ import type { Session } from "@quicrpc/core";
 import { SessionLink, type SessionLinkOptions } from "@quicrpc/core/internal";
 import { type HealthCheck, HealthWatch } from "./health-watch.js";
 
-/** A session of a pool: counts the calls in progress, and tells what each came to. */
+/** A session of a pool, which counts its calls in progress and reports their results. */
 export class PooledSession<S extends Session> {
   readonly session: S;
-  /** Calls in progress; notifications are over at once. */
+  /** Number of calls in progress. Notifications do not count. */
   calls = 0;
   private readonly onOver: (error: unknown) => void;
 
-  /** @param onOver called for each call that is over: with its error, or undefined when it went well */
+  /** @param onOver called after each call with its error, or with undefined if it succeeded */
   constructor(session: S, onOver: (error: unknown) => void) {
     this.session = session;
     this.onOver = onOver;
@@ -21,20 +21,20 @@ export class PooledSession<S extends Session> {
   }
 }
 
-/** Options of a slot. */
+/** Options of a `Slot`. */
 export interface SlotOptions<S extends Session> extends SessionLinkOptions<S> {
   readonly health: HealthCheck | undefined;
-  /** Called for each call that is over on the session that takes calls. */
+  /** Called after each call on the slot's session, with the call's error or undefined. */
   readonly onCallOver: (error: unknown) => void;
 }
 
-/** One of a target's sessions: the link that replaces it, whether it is able to serve, and its calls. */
+/** One of the sessions with a target: replaces a lost session, watches the peer's health, and counts the calls. */
 export class Slot<S extends Session> {
   readonly link: SessionLink<S>;
-  /** The session that there is, whether or not it is able to serve. */
+  /** Current session. Its peer may be unable to serve. Undefined if there is none. */
   current: PooledSession<S> | undefined = undefined;
   private readonly options: SlotOptions<S>;
-  /** Undefined as long as the peer has not said. */
+  /** Whether the peer is able to serve. Undefined until it has reported that. */
   private able: boolean | undefined = undefined;
   private watch: HealthWatch | undefined = undefined;
 
@@ -43,14 +43,14 @@ export class Slot<S extends Session> {
     this.link = new SessionLink({ ...options, onChange: () => this.watchSession() });
   }
 
-  /** The session for calls, if there is one. */
+  /** Session that can take calls. Undefined if there is none. */
   get ready(): PooledSession<S> | undefined {
     const { current } = this;
     // It may have begun to drain or ended a moment ago.
     return this.able === true && current?.session.takesCalls === true ? current : undefined;
   }
 
-  /** True if the target was tried and cannot be used now: there is no session, or its peer is unhealthy. */
+  /** True if the slot was dialled but cannot be used now: there is no session, or its peer is unhealthy. */
   get failing(): boolean {
     if (this.current !== undefined) return this.able === false;
     const { state } = this.link;

@@ -11,10 +11,11 @@ import type { HealthCheck } from "./health-watch.js";
 import { type OutlierOptions, OutlierRecord, isTargetFailure } from "./outliers.js";
 import { type PooledSession, Slot } from "./slot.js";
 
-/** One target of a pool, and how it is. */
+/** One target of a pool, with its current state. */
 export interface PoolTarget<S extends Session = Session> extends BalancedTarget {
   /**
-   * - `ready`: takes calls
+   * State of the target:
+   * - `ready`: it can take calls
    * - `idle`: not dialled, because targets of a better priority can be used
    * - `connecting`: there is no session; `error` is the reason
    * - `unhealthy`: there is a session, but its peer is unhealthy or has not reported its health
@@ -22,32 +23,35 @@ export interface PoolTarget<S extends Session = Session> extends BalancedTarget 
    */
   readonly status: "idle" | "ready" | "connecting" | "unhealthy" | "ejected";
   readonly priority: number;
-  /** Its sessions, the ones that take no calls too. */
+  /** Sessions with the target, including those that cannot take calls. */
   readonly sessions: readonly S[];
-  /** The reason why there is no session, if known. */
+  /** Reason why there is no session. Undefined if unknown. */
   readonly error: Error | undefined;
-  /** Milliseconds since the epoch. */
+  /** End of the ejection in milliseconds since the epoch. Undefined if the target is not ejected. */
   readonly ejectedUntil: number | undefined;
 }
 
-/** Options of a target. */
+/** Options of `TargetSessions`. */
 export interface TargetSessionsOptions<S extends Session> extends Omit<SessionLinkOptions<S>, "dial" | "reconnect"> {
   readonly dial: (target: string, signal: AbortSignal) => Promise<S>;
   readonly sessions: number;
   readonly health: HealthCheck | undefined;
   readonly outliers: OutlierOptions | undefined;
-  /** Called for each call that succeeded. */
+  /** Called after each call that succeeded. */
   readonly onSuccess: () => void;
-  /** Whether one more target may be ejected. */
+  /** Returns true if another target may be ejected. */
   readonly mayEject: () => boolean;
 }
 
-/** The sessions of one target, and whether it should get calls. */
+/** The sessions with one target. Decides whether the target gets calls. */
 export class TargetSessions<S extends Session> implements PoolTarget<S> {
   readonly target: string;
   priority = 0;
   weight = 1;
-  /** Targets of a higher tier are dialled, and get calls, only while none of a lower one takes any. */
+  /**
+   * Tier of the target. Targets of a higher tier are dialled and get calls only while no target of a lower tier can
+   * take calls.
+   */
   tier = 0;
   ejectedUntil: number | undefined = undefined;
   private readonly slots: readonly Slot<S>[];
@@ -77,12 +81,12 @@ export class TargetSessions<S extends Session> implements PoolTarget<S> {
     return this.ejectedUntil === undefined ? "ready" : "ejected";
   }
 
-  /** Whether none of its sessions has been dialled yet. */
+  /** True if none of the target's sessions has been dialled yet. */
   get idle(): boolean {
     return this.states.every(({ status }) => status === "idle");
   }
 
-  /** Whether it was dialled, and takes no calls now. */
+  /** True if the target was dialled but cannot take calls now. */
   get failing(): boolean {
     return this.slots.every((slot) => slot.failing);
   }
@@ -102,12 +106,12 @@ export class TargetSessions<S extends Session> implements PoolTarget<S> {
     return undefined;
   }
 
-  /** States of its links. */
+  /** Connection states of the target's slots. */
   get states(): readonly (ConnectionState & { readonly error?: Error })[] {
     return this.slots.map(({ link }) => link.state);
   }
 
-  /** Why calls should not wait for it: trying again will not mend any of its links. */
+  /** Reason why calls must not wait for the target, because no retry can help. Undefined if they may wait. */
   get refusal(): Error | undefined {
     return this.slots.every(({ link }) => link.refusal !== undefined) ? this.slots[0]?.link.refusal : undefined;
   }
@@ -116,7 +120,9 @@ export class TargetSessions<S extends Session> implements PoolTarget<S> {
     return Math.max(...this.slots.map(({ link }) => link.drainsUntil));
   }
 
-  /** Picks the session with the fewest calls in progress, among those that take calls. */
+  /**
+   * Returns the session with the fewest calls in progress, among those that can take calls. Undefined if there is none.
+   */
   pick(): PooledSession<S> | undefined {
     let best: PooledSession<S> | undefined;
     for (const { ready } of this.slots) {
@@ -129,7 +135,7 @@ export class TargetSessions<S extends Session> implements PoolTarget<S> {
     for (const { link } of this.slots) link.connect();
   }
 
-  /** Tries now what waits to be tried again. */
+  /** Retries at once where an attempt is waiting for its time. */
   hurry(): void {
     for (const { link } of this.slots) link.hurry();
   }
@@ -139,7 +145,7 @@ export class TargetSessions<S extends Session> implements PoolTarget<S> {
     return totalOf(this.slots.map(({ link }) => link.close(options)));
   }
 
-  /** Takes no more calls, and ends when those in progress are over. */
+  /** Stops taking calls, and closes the sessions after the calls in progress. */
   drain(options?: DrainOptions): Promise<Unacknowledged> {
     clearTimeout(this.ejection);
     return totalOf(this.slots.map(({ link }) => link.drain(options)));

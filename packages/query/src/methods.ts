@@ -11,22 +11,28 @@ import type {
 } from "./tanstack.js";
 import type { AnyMethod } from "@quicrpc/core/generated";
 
-/** A method that is called explicitly and has at most one response; its caller may stream. */
+/** A method that is called explicitly and returns at most one output. Its caller may stream the input. */
 export interface MutationMethod<Input, Output> {
-  /** Returns options for `useMutation`. TanStack Query does not cancel mutations; use the `signal` of `options`. */
+  /**
+   * Returns options for `useMutation`. TanStack Query does not cancel mutations: to cancel a call, pass a `signal` in
+   * `options`.
+   */
   mutationOptions(options?: CallOptions): CallMutationOptions<Input, Output>;
 }
 
-/** A response as a query stores it. TanStack Query does not accept undefined, so undefined becomes null. */
+/**
+ * An output in the form in which a query stores it. TanStack Query does not accept undefined, so undefined becomes
+ * null.
+ */
 export type Held<Output> = undefined extends Output ? Exclude<Output, undefined> | null : Output;
 
-/** A method with one response. */
+/** A method with one input and one output. */
 export interface UnaryMethod<Input, Output> extends MutationMethod<Input, Output> {
   /** Returns the key of the query with this input. Without an input it matches all queries of the method. */
   queryKey(input?: Input): DataTag<QueryKey, Held<Output>, RpcError>;
   /**
-   * Returns options for `useQuery` and similar hooks, which may call at any time: use it for methods without side
-   * effects.
+   * Returns options for `useQuery` and similar hooks. They may make calls at any time, so use them for methods without
+   * side effects.
    */
   queryOptions(input: Input, options?: QueryCallOptions): CallQueryOptions<Held<Output>>;
   queryOptions<Token extends symbol>(
@@ -34,8 +40,8 @@ export interface UnaryMethod<Input, Output> extends MutationMethod<Input, Output
     options?: QueryCallOptions,
   ): SkippableCallQueryOptions<Held<Output>, Token>;
   /**
-   * Returns options for `useInfiniteQuery` and similar hooks, with one call for each page. `inputOf` returns the input
-   * for a page parameter, such as a cursor.
+   * Returns options for `useInfiniteQuery` and similar hooks, which make one call for each page. `inputOf` returns the
+   * input for a page parameter, such as a cursor.
    */
   infiniteOptions<Param>(
     inputOf: (param: Param) => Input,
@@ -44,13 +50,13 @@ export interface UnaryMethod<Input, Output> extends MutationMethod<Input, Output
   ): CallInfiniteOptions<Output, Param>;
 }
 
-/** A method whose response is a stream. */
+/** A method whose output is a stream. */
 export interface StreamMethod<Input, Item> {
   /** Returns the key of the query with this input. Without an input it matches all queries of the method. */
   queryKey(input?: Input): DataTag<QueryKey, Item[], RpcError>;
   /**
-   * Returns options for `useQuery` and similar hooks: the data are the items so far, and the query is fetching until
-   * the stream ends.
+   * Returns options for `useQuery` and similar hooks. The data are the items received so far. The query counts as
+   * fetching until the stream ends.
    */
   streamedOptions(input: Input, options?: StreamedCallOptions): CallQueryOptions<Item[]>;
   streamedOptions<Token extends symbol>(
@@ -61,7 +67,11 @@ export interface StreamMethod<Input, Item> {
 
 type Call<Input, Answer> = (input: Input, options: CallOptions | undefined) => Answer;
 
-/** @param key of the method; so are those below */
+/**
+ * Creates the members of a method that is called explicitly.
+ *
+ * @param key key of the method's queries
+ */
 export function mutationMethod<Input, Output>(
   key: QueryKey,
   call: Call<Input, Promise<Output>>,
@@ -91,7 +101,7 @@ export function unaryMethod<Input, Output>(
   };
 }
 
-/** Last part of the keys of queries that hold pages. It distinguishes them from the keys of queries with a single response. */
+/** Last part of the keys of queries for pages. It distinguishes them from the keys of queries with a single output. */
 const PAGES = "pages";
 
 export function streamMethod<Input, Item>(
@@ -140,8 +150,9 @@ function keyWith<Input, Data>(key: QueryKey, input: Input | undefined): DataTag<
 }
 
 /**
- * The overloads above state for which methods `queryFn` may be TanStack's `skipToken`, which waits for an input. Each
- * copy of TanStack's core has a different symbol, and an input is never a symbol.
+ * Creates the options of a query. `queryFn` may be TanStack's `skipToken`, which waits for an input; the overloads
+ * state for which methods. Each copy of TanStack's core has a different symbol as `skipToken`, so every symbol counts
+ * as one. An input is never a symbol.
  */
 function query<Input, Data>(
   key: QueryKey,
@@ -155,34 +166,39 @@ function query<Input, Data>(
   return options as CallQueryOptions<Data> & SkippableCallQueryOptions<Data, never>;
 }
 
-/** Options of a query's calls. Their signal is the query's own. */
+/** Call options of a query. They exclude the signal, which TanStack Query provides. */
 export type QueryCallOptions = Omit<CallOptions, "signal">;
 
 /** Options of a streamed query. */
 export interface StreamedCallOptions extends QueryCallOptions {
-  /** How many items are kept: the latest ones. Default: all, so that a stream without an end needs a number here. */
+  /** Number of items that are stored: the latest ones. Set it for a stream without an end. Default: all items. */
   readonly keep?: number | undefined;
   /**
-   * How items are kept when the query is fetched again. "reset" (default) drops them at once, "append" keeps them,
-   * "replace" keeps them until the new stream has ended.
+   * How stored items are handled when the query is fetched again. "reset" removes them at once, "append" keeps them,
+   * "replace" keeps them until the new stream has ended. Default "reset".
    */
   readonly refetchMode?: "reset" | "append" | "replace" | undefined;
 }
 
-/** Returns the key of all calls of `method`: scope (if any), service, method. It is plain JSON, as all keys are. */
+/**
+ * Returns the key of all queries of a method: the scope (if there is one), the service and the method. Keys are plain
+ * JSON.
+ */
 export function methodKey(scope: string | undefined, { service, name }: AnyMethod): QueryKey {
   return scope === undefined ? [service.name, name] : [scope, service.name, name];
 }
 
-/** Returns the key of calls with this input, given the key of their method. Without an input they are the same. */
+/**
+ * Returns the key of the query with this input, from the key of its method. Without an input, returns the method's key.
+ */
 export function withInput(key: QueryKey, input: unknown): QueryKey {
   return input === undefined ? key : [...key, plain(input)];
 }
 
 /**
- * Converts a value to plain JSON that is different for different values: TanStack Query hashes keys with
- * `JSON.stringify`, which throws for a bigint and does not distinguish `Map`s. Values outside JSON are tagged as by the
- * `json` codec.
+ * Converts a value to plain JSON that differs for different values. It is necessary because TanStack Query hashes keys
+ * with `JSON.stringify`, which throws for a big integer and does not distinguish `Map` objects. Values that JSON does
+ * not have are tagged as in the `json` codec.
  */
 function plain(value: unknown): unknown {
   const out = {

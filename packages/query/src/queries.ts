@@ -10,11 +10,11 @@ import {
   unaryMethod,
 } from "./methods.js";
 
-/** Members of a duplex method. It is neither a query nor a mutation: make the call itself. */
+/** Type for a duplex method, which is neither a query nor a mutation: make the call with the generated client. */
 export type NoQueries = Readonly<Record<never, never>>;
 
 /**
- * Queries and mutations of a method, by its kind. A query must hold data, so a method without a response only has
+ * Queries and mutations of a method, by its kind. A query must contain data, so a method without an output only has
  * mutations.
  */
 export type MethodQueries<Kind extends MethodKind, Input, Output> = {
@@ -25,7 +25,9 @@ export type MethodQueries<Kind extends MethodKind, Input, Output> = {
   duplex: NoQueries;
 }[Kind];
 
-/** Queries and mutations of each method of a service. A member's type is computed when the member is used. */
+/**
+ * Queries and mutations of each method of a service. TypeScript computes the type of a member when the program uses it.
+ */
 export type Queries<Methods extends Record<string, AnyMethod>> = {
   readonly [Name in keyof Methods]: Methods[Name] extends MethodDescriptor<
     infer Kind,
@@ -45,8 +47,8 @@ export interface CreateQueriesOptions {
 }
 
 /**
- * Creates options of TanStack Query for the methods of a service, from the table of descriptors that `quicrpc gen`
- * writes: `createQueries(arithMethods, connection)`. Calls are made with `caller`, such as a connection.
+ * Creates options of TanStack Query for the methods of a service. `methods` is the table of descriptors that `quicrpc
+ * gen` writes: `createQueries(arithMethods, connection)`. Calls are made with `caller`, such as a connection.
  */
 export function createQueries<const Methods extends Record<string, AnyMethod>>(
   methods: Methods,

@@ -1,25 +1,25 @@
 import { type CallOptions, type ItemStream, RpcError } from "@quicrpc/core";
 import { backoffDelay, sleep } from "@quicrpc/core/internal";
 
-/** Items of a streamed query, which are appended to the earlier ones or replace them. */
+/** Items of a streamed query. They are appended to the earlier items or replace them. */
 export interface StreamPart<Item> {
   readonly items: readonly Item[];
   readonly replaces: boolean;
 }
 
 /**
- * Called with the number of consecutive failures and the last error while a stream is lost, and with 0 and null once it
- * is open again.
+ * Called while a stream is lost, with the number of consecutive failures and the last error. Called with 0 and null
+ * once the stream is open again.
  */
 export type OnLost = (failures: number, error: RpcError | null, isWaiting: boolean) => void;
 
-/** Pauses between attempts. */
+/** Pauses in milliseconds between attempts to open a stream again. */
 const PAUSES = { initialMs: 100, maxMs: 30_000, factor: 2 };
 
 /**
- * Yields the items of a stream that is reopened whenever it is lost (`unavailable`), until `signal` fires or `isOver`
- * reports that the caller is closed. A stream whose items have cursors continues after the last one. Any other stream
- * starts again, and its items replace the earlier ones.
+ * Yields the items of a stream, which is opened again whenever it is lost (`unavailable`). Stops when `signal` fires,
+ * or when `isOver` returns true because the caller is closed. A stream whose items have cursors continues after the
+ * last item. Any other stream starts again, and its items replace the earlier ones.
  */
 export async function* reopenedStream<Item>(
   open: (options: CallOptions) => ItemStream<Item>,
@@ -68,7 +68,7 @@ export async function* reopenedStream<Item>(
 }
 
 /**
- * Returns true if another attempt may succeed. The first attempt must have reached a handler: otherwise the query
+ * Returns true if another attempt may succeed. The first attempt must have reached a handler; otherwise the query
  * itself fails.
  */
 function mayReopen({ code, refused }: RpcError, isOpen: boolean): boolean {

@@ -10,80 +10,83 @@ export interface BindOptions {
   host?: string;
   /** UDP port. Default 0: any free port. */
   port?: number;
-  /** How the engine is woken; see docs/engine.md. Default "auto", or the value of QUICRPC_DRIVER. */
+  /**
+   * How the native engine and the event loop wake each other; see docs/engine.md. Default "auto", or the value of the
+   * environment variable QUICRPC_DRIVER.
+   */
   driver?: "auto" | "loop" | "thread";
   /**
-   * Whether the event loop polls for up to 100 µs after it has sent, if answers have been arriving faster than that.
-   * Sleeping and waking takes longer and costs more: without polling, sequential calls lose a fifth of their rate.
-   * Timers and other sockets are served meanwhile. Default true, or the value of QUICRPC_BUSY_POLL (1 or 0).
+   * If true, the event loop polls for responses for up to 100 µs after it has sent data, if recent responses arrived
+   * faster than that. Sleeping and waking takes longer and costs more: without polling, sequential calls lose a fifth
+   * of their rate. Timers and other sockets still work meanwhile. Default true, or the value of the environment
+   * variable QUICRPC_BUSY_POLL (1 or 0).
    */
   busyPoll?: boolean;
   /**
    * Lets other endpoints of this and other processes bind the same port with `reusePort` (SO_REUSEPORT; not on
-   * Windows). On Linux and FreeBSD the system distributes new peers among them. See docs/tuning.md for clients whose
-   * address changes. Default false.
+   * Windows). On Linux and FreeBSD the system distributes new clients among these endpoints. See docs/tuning.md for
+   * clients whose address changes. Default false.
    */
   reusePort?: boolean;
   /**
-   * This endpoint's place in a group of workers. It uses the group's socket, and the group's `host`, `port` and
-   * `reusePort`. Default: none.
+   * Socket of a `PortGroup` that this endpoint uses, with the group's `host`, `port` and `reusePort`. Default: none.
    */
   member?: GroupMember;
   /**
-   * Whether the engine passes several datagrams in one system call, if the system supports it (on Linux GSO, GRO and
-   * recvmmsg). Turn it off for a network driver that damages such datagrams. Default true, or the value of
-   * QUICRPC_OFFLOAD (1 or 0).
+   * If true, the native engine passes several datagrams in one system call, if the system supports it (on Linux GSO,
+   * GRO and recvmmsg). Set it to false if a network driver damages such datagrams. Default true, or the value of the
+   * environment variable QUICRPC_OFFLOAD (1 or 0).
    */
   offload?: boolean;
   /**
-   * At least 32 secret bytes that survive a restart. With them the endpoint ends the sessions of its predecessor, which
-   * was bound to the same address on a host with the same name (stateless reset, RFC 9000 §10.3). With `reusePort`,
-   * each endpoint that shares the port does so for processes that have exited; other sessions continue. Endpoints with
-   * the same secret accept each other's address tokens (§8.1). Default: random.
+   * At least 32 secret bytes that survive a restart. With a fixed secret, the endpoint ends sessions of a previous
+   * process that was bound to the same address on a host with the same name (stateless reset, RFC 9000 §10.3). With
+   * `reusePort`, an endpoint ends only the sessions of processes that have exited. Endpoints with the same secret
+   * accept each other's address tokens (§8.1). Default: random.
    */
   secret?: Uint8Array;
   /**
-   * Format of connection ids, for balancers that route by them. Cannot be combined with `reusePort`. Default: random
-   * ids.
+   * Format of connection ids for balancers that route packets by them. Cannot be combined with `reusePort`. Default:
+   * random ids.
    */
   connectionIds?: ConnectionIdOptions;
   /**
-   * Receives exceptions of `onSession`, `onRequest` and `onHandshakeError`, which end that peer's session, and
-   * exceptions of session and stream handlers. Default: `console.error` for the former; the latter become an
-   * `uncaughtException`, like those of any event listener.
+   * Receives exceptions that the application's callbacks throw. After an exception of `onSession`, `onRequest` or
+   * `onHandshakeError`, that client's session ends. Default: exceptions of these three are printed by `console.error`;
+   * exceptions of session and stream handlers become an `uncaughtException`, like those of any event listener.
    */
   onError?: (error: unknown) => void;
 }
 
-/** One place of a `PortGroup`, for the process or thread that uses it. */
+/** One member of a `PortGroup`, used by one process or thread. */
 export type GroupMember = SteeredMember | RelayedMember;
 
-/** A place to which the kernel delivers packets. */
+/** A member of a `PortGroup` to which the kernel delivers packets. */
 export interface SteeredMember {
-  /** Socket of the place: an open file descriptor of this process. */
+  /** File descriptor of the member's socket, open in this process. */
   readonly descriptor: number;
   readonly relay?: undefined;
-  /** Number of the place, from 0. */
+  /** Number of the member in its group, from 0. */
   readonly place: number;
 }
 
 /**
- * A place to which the process that bound the group relays packets. It contains a secret: anybody who has it can use
- * the place.
+ * A member of a `PortGroup` to which another process, which has bound the port, relays packets. It contains a secret:
+ * anybody who has the secret can receive the packets.
  */
 export interface RelayedMember {
   readonly descriptor?: undefined;
   readonly relay: {
-    /** Loopback port on which that process accepts workers. */
+    /** Loopback port on which the process that has bound the port accepts its workers. */
     readonly port: number;
     /** Shared secret: 32 hexadecimal digits. */
     readonly token: string;
   };
-  /** Number of the place, from 0. */
+  /** Number of the member in its group, from 0. */
   readonly place: number;
 }
 
-/** `BindOptions` in the form that the engine expects. */
+/** Options of `Endpoint.bind` in the form that the native engine expects. */
 export interface EngineOptions {
   /** An IP address, or "" for any address. */
   readonly host: string;
@@ -94,7 +97,7 @@ export interface EngineOptions {
   readonly member: GroupMember | undefined;
   readonly offload: boolean;
   readonly returnsMemory: boolean;
-  /** Empty for a random secret. */
+  /** Secret for stateless resets and address tokens. Empty for a random secret. */
   readonly secret: Uint8Array;
   readonly connectionIds: Uint8Array;
 }
@@ -116,7 +119,7 @@ export function engineOptions(options: BindOptions = {}): EngineOptions {
   };
 }
 
-/** Serialises options for `bind` of the engine. */
+/** Serialises options for the native engine's function `bind`. */
 export function packOptions(options: EngineOptions): Uint8Array {
   const { host, driver, busyPoll, reusePort, member, offload, secret, connectionIds } = options;
   const text = new TextEncoder();
@@ -126,8 +129,8 @@ export function packOptions(options: EngineOptions): Uint8Array {
 }
 
 /**
- * Serialises a member for `endpoint_for` of the engine: four bytes of descriptor, little-endian, and one byte of place;
- * or two bytes of relay port, the place and the token.
+ * Serialises a group member for the native engine: four bytes of descriptor (little-endian) and one byte of place, or
+ * two bytes of relay port, the place and the token.
  */
 function packMember(member: GroupMember | undefined): Uint8Array {
   if (member === undefined) return new Uint8Array(0);
@@ -144,14 +147,14 @@ function packMember(member: GroupMember | undefined): Uint8Array {
 let returnsMemory = false;
 
 /**
- * Endpoints that are bound from now on return freed memory to the system after their sessions have ended, on Linux with
- * glibc. This takes all free memory of the process (`malloc_trim`), so a program has to ask for it.
+ * Makes endpoints that are bound from now on return free memory to the system after their sessions have ended. Only on
+ * Linux with glibc. This affects all free memory of the process (`malloc_trim`), so it is not the default.
  */
 export function returnFreedMemory(): void {
   returnsMemory = true;
 }
 
-/** Validates a port. Default 0: any free port. */
+/** Validates a UDP port and returns it. Default 0: any free port. */
 export function portOf(port = 0): number {
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
   throw invalidOption(`port must be an integer from 0 to 65535, not ${String(port)}`);
@@ -165,7 +168,10 @@ export function addressOf(host = ""): string {
   );
 }
 
-/** Returns the driver. Bun resolves libuv's symbols to stubs that abort, so the engine must not look them up there. */
+/**
+ * Returns the driver to use. Bun must not use the loop driver, because its libuv functions are stubs that abort the
+ * process.
+ */
 function chooseDriver(option: BindOptions["driver"]): string {
   const driver = process.env["QUICRPC_DRIVER"] || (option ?? "auto");
   if (driver !== "auto" && driver !== "loop" && driver !== "thread") {
@@ -178,7 +184,7 @@ function chooseDriver(option: BindOptions["driver"]): string {
   return "thread";
 }
 
-/** Returns a flag. The environment variable takes precedence over the option. */
+/** Returns the value of a boolean option. The environment variable `variable` takes precedence over the option. */
 export function flagOf(variable: string, option = true): boolean {
   const value = process.env[variable] || (option ? "1" : "0");
   if (value === "1" || value === "0") return value === "1";

@@ -1,25 +1,26 @@
 import { loadNative, packFields, unwrap } from "./native.js";
 
-/** A certificate for development, to be created. */
+/** Parameters of `createCertificate`, which creates a development certificate. */
 export interface CertificateRequest {
-  /** Common name of the subject. */
+  /** Common name of the certificate's subject. */
   readonly commonName: string;
   /**
-   * Host names and addresses that the certificate is valid for. An authority may sign certificates only for these and
-   * their subdomains (RFC 5280 §4.2.1.10).
+   * Host names and addresses that the certificate is valid for. An authority can sign certificates only for these hosts
+   * and their subdomains (RFC 5280 §4.2.1.10).
    */
   readonly hosts: readonly string[];
   readonly validFrom: Date;
   readonly validTo: Date;
-  /** Whether the certificate belongs to an authority. Default false. */
+  /** If true, creates the certificate of an authority. Default false. */
   readonly isAuthority?: boolean;
-  /** The authority that signs, as PEM. Default: the certificate is self-signed. */
+  /** The authority that signs the certificate, in PEM. Default: the certificate is self-signed. */
   readonly issuer?: { readonly cert: string; readonly key: string } | undefined;
 }
 
 /**
- * Creates an ECDSA P-256 key and its certificate, as one PEM text. Throws `QuicError`: `ERR_QUIC_NATIVE_MISSING` if
- * this platform has no engine, `ERR_QUIC_INVALID_OPTION` if a host or the issuer is malformed.
+ * Creates an ECDSA P-256 private key and its certificate, as one PEM text. Throws `QuicError`:
+ * `ERR_QUIC_NATIVE_MISSING` if there is no native engine for this platform, `ERR_QUIC_INVALID_OPTION` if a host or the
+ * issuer is invalid.
  */
 export function createCertificate(request: CertificateRequest): string {
   const { commonName, hosts, isAuthority = false, issuer, validFrom, validTo } = request;

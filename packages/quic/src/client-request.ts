@@ -4,17 +4,20 @@ import type { HeaderPairs } from "./http-request.js";
 import { QuicStream } from "./stream.js";
 import { encodeFields, type HeaderFields } from "./web-transport-request.js";
 
-/** Head of the response to a `ClientRequest`. */
+/** Status and header fields of the response to a `ClientRequest`. */
 export interface HttpResponse {
-  /** HTTP status, 200 to 599. Interim responses (1xx) are skipped; more than 16 fail the request. */
+  /**
+   * HTTP status of the response, 200 to 599. Interim responses (1xx) are skipped; more than 16 of them fail the
+   * request.
+   */
   readonly status: number;
-  /** Header fields in the server's order, with lower-case names. */
+  /** Header fields of the response in the server's order, with lower-case names. */
   readonly fields: HeaderPairs;
 }
 
 /**
- * A plain HTTP/3 request and its response (RFC 9114 §4), made by `Http3Session.request`. What is written is the body of
- * the request, what is read the body of the response. Error codes are HTTP/3's (RFC 9114 §8.1): to cancel, call
+ * A plain HTTP/3 request and its response (RFC 9114 §4), created by `Http3Session.request`. Writes send the body of the
+ * request, and reads receive the body of the response. Error codes are those of HTTP/3 (RFC 9114 §8.1): to cancel, call
  * `reset(0x10c)` and `stopSending(0x10c)`.
  */
 export class ClientRequest extends QuicStream {
@@ -22,19 +25,22 @@ export class ClientRequest extends QuicStream {
   readonly #trailers = new DeferredPromise<HeaderPairs>();
 
   /**
-   * Head of the response. It does not arrive while the stream is paused. Rejects if the stream ends before: with
-   * `streamErrorCode` 0x10b (H3_REQUEST_REJECTED), the server has not processed the request, and it can be sent again.
+   * Status and header fields of the response. The promise stays pending while the stream is paused. Rejects if the
+   * stream ends without a response. If `streamErrorCode` is 0x10b (H3_REQUEST_REJECTED), the server has not processed
+   * the request, and the client can send it again.
    */
   get response(): Promise<HttpResponse> {
     return this.#response.promise;
   }
 
-  /** Trailers of the response; empty if there are none. Fulfils after the whole body was received. */
+  /**
+   * Trailers of the response. Resolves after the whole body has been received; empty if the response has no trailers.
+   */
   get trailers(): Promise<HeaderPairs> {
     return this.#trailers.promise;
   }
 
-  /** Ends the request, with trailers if given. Throws `QuicError` for fields that HTTP/3 cannot send. */
+  /** Ends the request, with trailers if they are given. Throws `QuicError` for fields that HTTP/3 cannot send. */
   end(trailers?: HeaderFields): void {
     if (trailers === undefined) this.write(new Uint8Array(0), true);
     else this.endWithTrailers(encodeFields(trailers));

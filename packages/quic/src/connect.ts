@@ -5,26 +5,29 @@ import type { QuicSession } from "./session.js";
 import type { WebTransportConnectOptions } from "./web-transport-dial.js";
 import type { WebTransportSession } from "./web-transport-session.js";
 
-/** From which endpoint `connect`, `connectHttp3` and `connectWebTransport` dial. */
+/** Options of `connect`, `connectHttp3` and `connectWebTransport` that select the local UDP port. */
 export interface SharedEndpointOptions {
   /**
-   * Dials from another UDP port than the sessions before, for a path that leads the packets of that port to a server that is gone. Dials within a second share
-   * the port. Default false.
+   * If true, dials from a new local UDP port. Use this if the network may still forward the old port's packets to a
+   * server that no longer runs. Dials within one second share the new port. Default false.
    */
   freshPort?: boolean;
 }
 
-/** Milliseconds for which a port counts as fresh; also the interval at which a replaced endpoint is checked for sessions. */
+/**
+ * Milliseconds after its creation for which a local port counts as new. Also the interval at which an old endpoint is
+ * checked, so that it is closed after its last session.
+ */
 const FRESH_MS = 1000;
 
 interface Client {
   readonly endpoint: Endpoint;
   readonly boundAt: number;
-  /** Dials that have not settled. One that resolves a name has no session yet. */
+  /** Number of dials in progress. A dial that is still resolving a host name has no session. */
   dials: number;
 }
 
-/** The client of this thread. Each thread has its own instance of this module. */
+/** Endpoint that this thread's clients share. Each thread has its own instance of this module. */
 let shared: Client | undefined;
 
 function sharedClient(freshPort: boolean): Client {
@@ -55,8 +58,8 @@ async function dialFrom<Session>(client: Client, dial: (endpoint: Endpoint) => P
 }
 
 /**
- * Dials from a client endpoint that the whole thread shares. The endpoint keeps the process alive only while it has
- * sessions.
+ * Connects to a server over QUIC, from a UDP port that all clients of this thread share. The port keeps the process
+ * running only while it has sessions.
  */
 export async function connect({
   freshPort = false,
@@ -65,7 +68,10 @@ export async function connect({
   return dialFrom(sharedClient(freshPort), (endpoint) => endpoint.connect(options));
 }
 
-/** Connects to the HTTP/3 server of `url` (`https://host:port`) from the same endpoint, for plain requests. */
+/**
+ * Connects to the HTTP/3 server of `url` (`https://host:port`) for plain requests, from the UDP port that all clients
+ * of this thread share.
+ */
 export async function connectHttp3(
   url: string | URL,
   { freshPort = false, ...options }: Http3ConnectOptions & SharedEndpointOptions = {},
@@ -74,8 +80,9 @@ export async function connectHttp3(
 }
 
 /**
- * Requests a WebTransport session at `url` (`https://host:port/path`) from the same endpoint. The session has the
- * direct interface and the W3C members. `new WebTransport(url)` is the W3C way to do the same.
+ * Opens a WebTransport session at `url` (`https://host:port/path`), from the UDP port that all clients of this thread
+ * share. The session has this package's methods and the members of W3C `WebTransport`. `new WebTransport(url)` is the
+ * W3C interface for the same purpose.
  */
 export async function connectWebTransport(
   url: string | URL,

@@ -1,25 +1,29 @@
 import { invalidOption } from "./errors.js";
 
 /**
- * Connection ids that let a balancer find the server after the client's address has changed (QUIC-LB,
+ * Format of connection ids that let a balancer find the server after the client's address has changed (QUIC-LB,
  * draft-ietf-quic-load-balancers-21).
  */
 export interface ConnectionIdOptions {
   /**
-   * Id of this server in the balancer's configuration: bytes, or hexadecimal digits with or without `0x`. The ids of
-   * all servers have the same length. AWS Network Load Balancers call it `QuicServerId`, with 8 bytes.
+   * Id of this server in the balancer's configuration: bytes, or hexadecimal digits with or without `0x`. All servers'
+   * ids must have the same length. AWS Network Load Balancers call it `QuicServerId`; it has 8 bytes.
    */
   readonly serverId: Uint8Array | string;
   /**
-   * Key of 16 bytes with which balancer and servers encrypt ids, so that observers cannot tell which server a client
-   * uses. Default: ids are not encrypted.
+   * Key of 16 bytes that the balancer and its servers use to encrypt connection ids, so that observers cannot tell
+   * which server a client uses. Default: ids are not encrypted.
    */
   readonly key?: Uint8Array;
   /**
-   * Bytes of the nonce: at least 4, and at most 16 together with `serverId`. Default 4, or 8 with a key if they fit.
+   * Length of the nonce in bytes: at least 4; `serverId` and nonce together have at most 16 bytes. Default: 4, or 8
+   * with a key if there is room.
    */
   readonly nonceBytes?: number;
-  /** Number of the balancer's configuration that the ids belong to, from 0 to 6 (config rotation). Default 0. */
+  /**
+   * Number of the balancer's configuration, from 0 to 6, which distinguishes old and new ids while the configuration
+   * changes. Default 0.
+   */
   readonly config?: number;
 }
 
@@ -28,7 +32,9 @@ const KEYED_NONCE_BYTES = 8;
 const MOST_BLOCK_BYTES = 16;
 const HEXADECIMAL = /^(?:0x)?((?:[0-9a-f]{2})+)$/i;
 
-/** Serialises the options for `Routing::parse` of the engine; empty for none. The engine validates the lengths. */
+/**
+ * Serialises connection id options for the native engine, which validates the lengths. Empty if there are no options.
+ */
 export function packConnectionIds(options: ConnectionIdOptions | undefined): Uint8Array {
   if (options === undefined) return new Uint8Array(0);
   const { serverId, key, config = 0 } = options;

@@ -2,27 +2,28 @@ import type { Engine } from "./engine.js";
 import { DATAGRAM_HIGH_WATER_MARK } from "./limits.js";
 import { DATAGRAM_BLOCKED, DATAGRAM_SENT } from "./native-layout.js";
 
-/** Counters of the W3C streams of datagrams (W3C WebTransport §6.11). */
+/** Counters of a session's W3C datagram streams (W3C WebTransport §6.11). */
 export interface DatagramStats {
-  /** Datagrams dropped on arrival because too many were unread. */
+  /** Number of received datagrams that were dropped because too many were unread. */
   readonly droppedIncoming: number;
-  /** Received datagrams dropped because of their age. */
+  /** Number of received datagrams that were dropped because they were older than `incomingMaxAge`. */
   readonly expiredIncoming: number;
-  /** Datagrams dropped because of their age before they were sent. */
+  /** Number of datagrams that were not sent because they were older than `outgoingMaxAge`. */
   readonly expiredOutgoing: number;
 }
 
 interface WaitingDatagram {
   readonly bytes: Uint8Array;
-  /** `performance.now()` at arrival. */
+  /** Time of arrival (`performance.now()`). */
   readonly at: number;
-  /** Resumes a writer that waits for room. */
+  /** Resolves the write that waits until this datagram has been sent. */
   readonly release?: () => void;
 }
 
 /**
- * The datagrams of a session (RFC 9221). Each arrives whole, once or not at all, in any order. `send` and a session
- * handler's `onDatagram` are the direct interface; the other members follow W3C WebTransport §5.
+ * Sends and receives the datagrams of a session (RFC 9221). Each datagram arrives completely and at most once, in any
+ * order. `send` and a session handler's `onDatagram` are this package's interface; the other members follow W3C
+ * WebTransport §5.
  */
 export class Datagrams {
   #engine: Engine | undefined;
@@ -43,7 +44,7 @@ export class Datagrams {
   #expiredIn = 0;
   #expiredOut = 0;
 
-  /** @internal The session is established. Sends what was written before. */
+  /** @internal Called when the session is established. Sends the datagrams that were written before. */
   bind(engine: Engine, handle: number): void {
     this.#engine = engine;
     this.#handle = handle;
@@ -51,19 +52,22 @@ export class Datagrams {
   }
 
   /**
-   * Maximum payload that can be sent now, in bytes. It follows the path's MTU, and is 0 if the peer accepts no
+   * Maximum size in bytes of a datagram that can be sent now. Depends on the path's MTU. It is 0 if the peer accepts no
    * datagrams.
    */
   get maxSize(): number {
     return this.#ended === undefined ? (this.#engine?.native.maxDatagramSize(this.#handle) ?? 0) : 0;
   }
 
-  /** W3C name of `maxSize`. */
+  /** Maximum size in bytes of a datagram that can be sent now; the W3C name of `maxSize`. */
   get maxDatagramSize(): number {
     return this.maxSize;
   }
 
-  /** Copies and sends `bytes`. Returns false if they were dropped: too large, no room, or the session has ended. */
+  /**
+   * Sends a datagram with a copy of `bytes`. Returns false if the datagram was dropped: too large, no room, or the
+   * session has ended.
+   */
   send(bytes: Uint8Array): boolean {
     const engine = this.#engine;
     if (engine === undefined || this.#ended !== undefined || this.#outgoing.length > 0) return false;
@@ -72,8 +76,8 @@ export class Datagrams {
   }
 
   /**
-   * Received datagrams, if the session has no handler with `onDatagram`. When too many are unread, the oldest are
-   * dropped.
+   * Stream of the received datagrams. Only used if the session has no handler with `onDatagram`. If too many datagrams
+   * are unread, the oldest are dropped.
    */
   get readable(): ReadableStream<Uint8Array> {
     this.#readable ??= new ReadableStream<Uint8Array>(
@@ -93,13 +97,16 @@ export class Datagrams {
     return this.#readable;
   }
 
-  /** Sends or drops each datagram written. A write waits only while `outgoingHighWaterMark` datagrams are unsent. */
+  /**
+   * Stream that sends each datagram written to it, or drops the datagram if it is too large or too old. A write waits
+   * only while `outgoingHighWaterMark` datagrams are unsent.
+   */
   get writable(): WritableStream<Uint8Array> {
     this.#writable ??= this.createWritable();
     return this.#writable;
   }
 
-  /** Creates another writable. Datagrams that are too large are dropped. */
+  /** Creates another stream that sends datagrams. Datagrams that are too large are dropped. */
   createWritable(): WritableStream<Uint8Array> {
     let writer: WritableStreamDefaultController | undefined;
     return new WritableStream<Uint8Array>({
@@ -130,7 +137,7 @@ export class Datagrams {
     this.#outgoingMaxAge = checkedAge(age);
   }
 
-  /** Maximum number of unread datagrams that are kept. */
+  /** Maximum number of unread datagrams that are stored. */
   get incomingHighWaterMark(): number {
     return this.#incomingMark;
   }
@@ -157,7 +164,7 @@ export class Datagrams {
     });
   }
 
-  /** Delivers the oldest datagram that has not expired. */
+  /** Delivers the oldest unread datagram that has not expired. Returns false if there is none. */
   #deliver(): boolean {
     const oldest = performance.now() - this.#incomingMaxAge;
     for (;;) {
@@ -187,14 +194,17 @@ export class Datagrams {
     return new Promise((release) => this.#outgoing.push({ ...waiting, release }));
   }
 
-  /** Returns true if the engine accepted the datagram, or if it can never be sent. */
+  /**
+   * Passes a datagram to the native engine. Returns false if there is no room now, so that the datagram must be sent
+   * later.
+   */
   #sent(bytes: Uint8Array): boolean {
     if (this.#engine === undefined) return false;
     this.#engine.kick();
     return this.#engine.native.sendDatagram(this.#handle, bytes) !== DATAGRAM_BLOCKED;
   }
 
-  /** @internal There is room to send again. */
+  /** @internal Called when there is room to send again. */
   receiveDrain(): void {
     const oldest = performance.now() - this.#outgoingMaxAge;
     while (this.#outgoing.length > 0) {
@@ -220,7 +230,7 @@ export class Datagrams {
     }
   }
 
-  /** @internal The session has ended. */
+  /** @internal Called when the session has ended. */
   receiveClosed(error: Error | undefined): void {
     this.#ended = { error };
     this.#endReading();

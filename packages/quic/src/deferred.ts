@@ -1,4 +1,4 @@
-/** A promise with the functions that settle it. Nothing has to handle its rejection. */
+/** A promise together with the functions that settle it. A rejection that nothing handles is ignored. */
 export class DeferredPromise<T> {
   readonly promise: Promise<T>;
   resolve!: (value: T) => void;

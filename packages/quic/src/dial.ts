@@ -14,46 +14,53 @@ import type { QuicSession } from "./session.js";
 import { statsFromNumbers } from "./stats.js";
 import { type ClientTlsOptions, encodeClientTls } from "./tls-options.js";
 
-/** Longest delay that a timer supports, in milliseconds. */
+/** Maximum handshake timeout in milliseconds: the longest delay that a timer supports. */
 export const MAX_HANDSHAKE_TIMEOUT_MS = 0x7fff_ffff;
 
 /** Options of `connect`. */
 export interface ConnectOptions {
-  /** A host name or an IP address, with or without brackets. */
+  /** Host name or IP address of the server. The brackets of an IPv6 address are optional. */
   host: string;
-  /** The server's UDP port. */
+  /** UDP port of the server. */
   port: number;
-  /** Name that the certificate must contain. Default: `host`. */
+  /** Name that the server's certificate must contain. Default: `host`. */
   serverName?: string;
-  /** Protocols offered, in order of preference (RFC 7301). At least one. */
+  /** Protocols to offer in the TLS handshake, in order of preference (RFC 7301). At least one. */
   alpn: string[];
-  /** Trusted certificates, and this side's own certificate. Default: the system's roots, and no certificate. */
+  /**
+   * Trusted certificates, and this side's own certificate. Default: the system's root certificates, and no own
+   * certificate.
+   */
   tls?: ClientTlsOptions;
-  /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
+  /** Timeouts, windows and limits of the connection (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: TransportOptions;
   /**
-   * Keeps the server's session tickets in this endpoint and resumes sessions with them. If the server accepts early
-   * data, `connect` fulfils at once, and what is written before the handshake is complete travels in the first flight
-   * (0-RTT). An attacker who records that flight can send it again, so write only what may happen twice. Default false.
+   * If true, stores the server's session tickets in this endpoint and resumes sessions with them. If the server accepts
+   * early data, `connect` resolves at once, and data written before the handshake is complete is sent with the first
+   * packets (0-RTT). An attacker who records these packets can send them again, so write only data that the server may
+   * receive twice. Default false.
    */
   earlyData?: boolean;
-  /** Aborts the attempt; the promise rejects with the signal's reason. Default: none. */
+  /** Aborts the connection attempt. The promise then rejects with the signal's reason. Default: none. */
   signal?: AbortSignal;
   /** Timeout in milliseconds for name resolution and handshake together. Default 10,000. */
   handshakeTimeoutMs?: number;
 }
 
-/** Milliseconds of silence after which the port of an address is probed: on this machine, and on other machines. */
+/**
+ * Milliseconds without a response after which the client checks whether the server's UDP port is closed. For addresses
+ * of this machine; `ANSWER_ELSEWHERE_MS` is for other addresses.
+ */
 const ANSWER_HERE_MS = 25;
 const ANSWER_ELSEWHERE_MS = 300;
 
 /**
- * Milliseconds of silence after which a second attempt to the same address is started in parallel. QUIC retransmits its
- * first packet at growing intervals.
+ * Milliseconds without a response after which another attempt to the same address starts in parallel. It is useful
+ * because QUIC retransmits its first packet at growing intervals.
  */
 const SILENT_ATTEMPT_MS = 2000;
 
-/** Parameters of a dial, except the address. */
+/** Parameters of a connection attempt, except the address. */
 interface Plan {
   readonly engine: Engine;
   readonly serverName: string;
@@ -64,7 +71,8 @@ interface Plan {
 }
 
 /**
- * Resolves the host and dials its addresses, each shortly after the previous one (RFC 8305 §5). The first session wins.
+ * Resolves the host and connects to its addresses, starting one attempt shortly after another (RFC 8305 §5). Returns
+ * the first session.
  */
 export async function dial(engine: Engine, options: ConnectOptions, webTransportSessions = 0): Promise<QuicSession> {
   const { signal, port, handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
@@ -103,7 +111,7 @@ export async function dial(engine: Engine, options: ConnectOptions, webTransport
   }
 }
 
-/** Throws a `QuicError` for a timeout that no timer supports. */
+/** Throws a `QuicError` if no timer supports a timeout of this many milliseconds. */
 export function checkHandshakeTimeout(handshakeTimeoutMs: number): void {
   if (handshakeTimeoutMs > 0 && handshakeTimeoutMs <= MAX_HANDSHAKE_TIMEOUT_MS) return;
   throw invalidOption(
@@ -111,7 +119,7 @@ export function checkHandshakeTimeout(handshakeTimeoutMs: number): void {
   );
 }
 
-/** Resolves the host to addresses of the socket's family, in the resolver's order. */
+/** Resolves the host to addresses that a socket of this family can reach, in the resolver's order. */
 async function resolveHost(host: string, family: "IPv4" | "IPv6"): Promise<string[]> {
   if (isIP(host) !== 0) return [host];
   let addresses: { address: string; family: number }[];
@@ -202,8 +210,8 @@ class Attempts {
   }
 
   /**
-   * Starts further attempts while an address is silent, so that a server that restarts or becomes reachable soon
-   * receives a fresh packet. The first attempt to succeed wins.
+   * Starts another attempt to the same address after each period without a response. If the server restarts or becomes
+   * reachable, a new attempt reaches it sooner than a retransmission. The first successful attempt wins.
    */
   #watch(handle: number, address: string, before = 0): void {
     const { native } = this.#plan.engine;
@@ -215,7 +223,7 @@ class Attempts {
     });
   }
 
-  /** Calls `act` after `ms` milliseconds, unless the dial has settled by then. */
+  /** Calls `act` after `ms` milliseconds. Does nothing if the dial has been settled by then. */
   #after(ms: number, act: () => void): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
@@ -224,7 +232,7 @@ class Attempts {
     this.#timers.add(timer);
   }
 
-  /** Probes the port after some silence: the system may report that it is closed. */
+  /** Checks whether the server's UDP port is closed. If the system reports that, the attempt fails at once. */
   #probePort(handle: number, address: string): void {
     if (!this.#open.has(handle)) return;
     const { engine, port } = this.#plan;
@@ -241,7 +249,7 @@ class Attempts {
     this.#tryNext();
   }
 
-  /** Ends all attempts except the winner. */
+  /** Ends all attempts that have not succeeded. */
   #settle(): void {
     this.#settled = true;
     clearTimeout(this.#next);

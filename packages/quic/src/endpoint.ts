@@ -23,52 +23,52 @@ import { dialWebTransport, HTTP3_ALPN, type WebTransportConnectOptions } from ".
 import type { WebTransportResponse, WebTransportRequest } from "./web-transport-request.js";
 import type { WebTransportSession } from "./web-transport-session.js";
 
-/** Options for WebTransport over HTTP/3 on the port of an endpoint. */
+/** Options for accepting WebTransport over HTTP/3 on an endpoint's port. */
 export interface WebTransportListenOptions {
   /**
-   * Accepts or refuses a request before its session exists; may be asynchronous. An exception is answered with status
+   * Accepts or refuses a request for a session; may be asynchronous. If it throws, the request is answered with status
    * 500. Default: accepts every request, with the first of the client's subprotocols that is in `protocols`.
    */
   onRequest?: (request: WebTransportRequest) => WebTransportResponse | Promise<WebTransportResponse>;
-  /** Subprotocols for the default `onRequest`. */
+  /** Subprotocols that the default `onRequest` accepts. */
   protocols?: readonly string[];
-  /** Maximum number of sessions on one connection, including requests that wait for an answer. Default 16. */
+  /** Maximum number of sessions on one connection. Requests that wait for `onRequest` count as well. Default 16. */
   maxSessionsPerConnection?: number;
 }
 
 /** Options of `Endpoint.listen`. */
 export interface ListenOptions extends ServerTlsOptions {
   /**
-   * Protocols served as raw QUIC, in order of preference (RFC 7301). Give at least one, or `webTransport`. Default:
-   * none.
+   * Protocols that the endpoint accepts as QUIC connections without HTTP/3, in order of preference (RFC 7301). At least
+   * one is required if `webTransport` is not set. Default: none.
    */
   alpn?: string[];
   /**
-   * Also serves WebTransport over HTTP/3 (ALPN `h3`). `onSession` receives its sessions too, as `WebTransportSession`.
-   * Default: not served.
+   * Also accepts WebTransport over HTTP/3 (ALPN `h3`). `onSession` receives these sessions as `WebTransportSession`.
+   * Default: not accepted.
    */
   webTransport?: WebTransportListenOptions;
   /**
-   * Receives plain HTTP/3 requests on the connections of `webTransport`, which it requires. A connection counts as a
-   * session from its first request on. Default: such requests are answered with status 404.
+   * Receives plain HTTP/3 requests. Requires `webTransport`. A connection counts as a session from its first request
+   * on. Default: such requests are answered with status 404.
    */
   onHttpRequest?: (request: HttpRequest) => void;
-  /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
+  /** Timeouts, windows and limits of the connections (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: ListenTransportOptions;
   /**
-   * How a connection becomes a session. "manual": the application calls `session.admit()`. Until then it counts as a
-   * handshake, its peer may send 64 KiB and open 16 streams in either direction, and nothing is read. Default
-   * "automatic".
+   * Whether connections become sessions automatically. With "manual", the application must call `session.admit()`.
+   * Until then the connection counts as a handshake, its peer may send 64 KiB and open 16 streams of each kind, and no
+   * data is delivered. Default "automatic".
    */
   admission?: "automatic" | "manual";
   /**
-   * Called for each client whose TLS handshake failed, for example without a common protocol or with a certificate that
-   * either side refused. Default: none.
+   * Called for each client whose TLS handshake failed, for example without a common protocol, or because one side
+   * refused the other's certificate. Default: none.
    */
   onHandshakeError?: (error: QuicError) => void;
 }
 
-/** A UDP socket that can both accept and dial. */
+/** A UDP socket for QUIC, which can accept sessions and connect to servers. */
 export class Endpoint {
   readonly driver: "loop" | "thread";
   readonly #engine: Engine;
@@ -99,7 +99,7 @@ export class Endpoint {
     };
   }
 
-  /** Binds the socket. Throws `QuicError` with the system's code, such as `EADDRINUSE`. */
+  /** Binds a UDP socket. Throws `QuicError` with the system's code, such as `EADDRINUSE`. */
   static bind(options: BindOptions = {}): Endpoint {
     checkOptionNames("Endpoint.bind()", options, BIND_OPTIONS);
     const engine = new Engine(engineOptions(options));
@@ -107,22 +107,22 @@ export class Endpoint {
     return new Endpoint(engine);
   }
 
-  /** Address to which the socket is bound. */
+  /** Address to which the UDP socket is bound. */
   get address(): SocketAddress {
     return this.#engine.address;
   }
 
-  /** Returns true if it accepts sessions. */
+  /** True if the endpoint accepts sessions. */
   get listening(): boolean {
     return this.#listening;
   }
 
-  /** Returns true if the endpoint cannot be used any more: `close` was called, or the engine failed. */
+  /** True if the endpoint cannot be used any more, because `close` was called or the native engine failed. */
   get closed(): boolean {
     return this.#closing;
   }
 
-  /** Accepts sessions from now on. `onSession` receives each session whose handshake is complete. */
+  /** Starts accepting sessions. Calls `onSession` with each session whose handshake is complete. */
   listen(options: ListenOptions, onSession: (session: QuicSession) => void): void {
     this.#assertOpen();
     if (this.#listening) {
@@ -153,7 +153,7 @@ export class Endpoint {
     this.#updateRef();
   }
 
-  /** Uses new certificates for handshakes that start from now on. Existing sessions continue unchanged. */
+  /** Replaces the certificates for handshakes that start from now on. Existing sessions continue. */
   updateTls(options: ServerTlsOptions): void {
     this.#assertOpen();
     if (!this.#listening) {
@@ -164,8 +164,9 @@ export class Endpoint {
   }
 
   /**
-   * Continues with another socket, for example after the device changed networks; dialled sessions survive. `host` must
-   * be of the same address family. Listening endpoints cannot do this: only clients may migrate (RFC 9000 §9).
+   * Replaces the endpoint's UDP socket, for example after the device changed networks. Sessions of `connect` continue.
+   * `host` must have the same address family. Throws if the endpoint listens, because only clients may migrate (RFC
+   * 9000 §9).
    */
   rebind(options: { host?: string; port?: number } = {}): void {
     this.#assertOpen();
@@ -177,14 +178,14 @@ export class Endpoint {
     this.#engine.rebind(addressOf(options.host), portOf(options.port));
   }
 
-  /** Dials from this endpoint's socket. Tries every address of the host. */
+  /** Connects to a server from this endpoint's socket. Tries every address of the host. */
   async connect(options: ConnectOptions): Promise<QuicSession> {
     this.#assertOpen();
     checkOptionNames("connect()", options, CONNECT_OPTIONS);
     return dial(this.#engine, options);
   }
 
-  /** Connects to the HTTP/3 server of `url` (`https://host:port`) from this endpoint's socket. */
+  /** Connects to the HTTP/3 server of `url` (`https://host:port`) from this endpoint's socket, for plain requests. */
   async connectHttp3(url: string | URL, options: Http3ConnectOptions = {}): Promise<Http3Session> {
     this.#assertOpen();
     checkOptionNames("connectHttp3()", options, HTTP3_OPTIONS);
@@ -192,8 +193,8 @@ export class Endpoint {
   }
 
   /**
-   * Requests a WebTransport session at `url` (`https://host:port/path`) from this endpoint's socket. Rejects with a
-   * `QuicError`, whose `status` is the HTTP status if the server refused.
+   * Opens a WebTransport session at `url` (`https://host:port/path`) from this endpoint's socket. Rejects with a
+   * `QuicError`. If the server refused, `status` is the HTTP status.
    */
   async connectWebTransport(url: string | URL, options: WebTransportConnectOptions = {}): Promise<WebTransportSession> {
     this.#assertOpen();
@@ -202,9 +203,9 @@ export class Endpoint {
   }
 
   /**
-   * Prepares to shut down. New connections are refused during their handshake (`ERR_QUIC_REFUSED` at the client),
-   * existing connections accept no more WebTransport sessions (GOAWAY, RFC 9114 §5.2), and `draining` of their sessions
-   * fulfils at the clients. Existing sessions continue.
+   * Prepares to shut down. Refuses new connections during their handshake (`ERR_QUIC_REFUSED` at the client), and
+   * accepts no more WebTransport sessions on existing connections (GOAWAY, RFC 9114 §5.2). At the clients, `draining`
+   * of the sessions resolves. Existing sessions continue.
    */
   drain(): void {
     if (!this.#closing) this.#engine.drain();
@@ -215,8 +216,8 @@ export class Endpoint {
   }
 
   /**
-   * Closes every session with CONNECTION_CLOSE, then the socket. Fulfils when the socket is closed. If streams of pages
-   * have just ended, that takes up to 260 ms, because Chromium crashes if a session ends right after its streams.
+   * Closes every session (CONNECTION_CLOSE), and then the socket. Resolves when the socket is closed. This takes up to
+   * 260 ms if streams of browsers have just ended, because Chromium crashes if a session ends right after its streams.
    */
   close(info: CloseInfo = {}): Promise<void> {
     if (!this.#closing) {
@@ -231,14 +232,14 @@ export class Endpoint {
     return this.close();
   }
 
-  /** Keeps the process alive while the endpoint listens or has sessions. The default. */
+  /** Keeps the process running while the endpoint listens or has sessions, which is the default. */
   ref(): this {
     this.#wantsRef = true;
     this.#updateRef();
     return this;
   }
 
-  /** Lets the process exit even if the endpoint listens or has sessions. */
+  /** Lets the process exit although the endpoint listens or has sessions. */
   unref(): this {
     this.#wantsRef = false;
     this.#updateRef();
@@ -264,7 +265,10 @@ function checkedSessions(sessions = DEFAULT_WEB_TRANSPORT_SESSIONS): number {
   throw invalidOption(`webTransport.maxSessionsPerConnection must be an integer from 1 to 65536, not ${sessions}`);
 }
 
-/** Returns the default `onRequest`, which accepts every request. */
+/**
+ * Returns the default `onRequest`. It accepts every request, with the first of the client's subprotocols that is in
+ * `protocols`.
+ */
 function firstOf(protocols: readonly string[] = []): (request: WebTransportRequest) => WebTransportResponse {
   return (request) => {
     const protocol = request.protocols.find((name) => protocols.includes(name));

@@ -6,14 +6,14 @@ import { QuicError } from "./errors.js";
 import { LAYOUT } from "./native-layout.js";
 
 /**
- * Undefined in CommonJS made by esbuild. It is tried before `__filename`, which evaluated programs and workers have as
- * a global that is not a path.
+ * URL of this module. Undefined in CommonJS output of esbuild. It is preferred to `__filename`, because code passed to
+ * `node --eval` and evaluated workers have a global `__filename` that is not a path.
  */
 const moduleUrl: string | undefined = import.meta.url;
 
 /**
- * Path of this module, or of the bundle that contains it. Bundlers must not recognise a path derived from it, because
- * they would then try to bundle the engine. CommonJS has no `import.meta`.
+ * Path of this module, or of the bundle that contains it. Bundlers must not recognise that other paths derive from it,
+ * because they would then try to bundle the native engine.
  */
 const moduleFile = moduleUrl === undefined ? __filename : fileURLToPath(moduleUrl);
 const root = dirname(dirname(moduleFile));
@@ -21,7 +21,10 @@ const root = dirname(dirname(moduleFile));
 const { createRequire: requireFor } = nodeModule;
 const requireHere = requireFor(moduleFile);
 
-/** Loads the engine for this platform: one that was built in this checkout, or the one in the platform's package. */
+/**
+ * Loads the native engine for this platform: the one built in this checkout, otherwise the one in the platform's npm
+ * package.
+ */
 export function loadEngine(): unknown {
   const platform = platformName();
   const built = join(root, "prebuilds", `${platform}.node`);
@@ -41,8 +44,8 @@ function required(path: string, platform: string): { LAYOUT?: number } {
 }
 
 /**
- * Returns the message for an engine whose version differs from this package's. The two would misread each other's
- * numbers and hang.
+ * Returns the error message for a native engine whose version differs from this package's. Such an engine must not be
+ * used, because both sides would misread each other's records and hang.
  */
 function otherLayout(path: string, isBuiltHere: boolean): string {
   const remedy = isBuiltHere
@@ -51,7 +54,10 @@ function otherLayout(path: string, isBuiltHere: boolean): string {
   return `the engine in ${path} has another version than @quicrpc/quic in ${moduleFile}. ${remedy}`;
 }
 
-/** Mirrors `platformName` in scripts/platforms.mjs. */
+/**
+ * Returns the name of this platform in engine package names. Must be the same as `platformName` in
+ * scripts/platforms.mjs.
+ */
 function platformName(): string {
   const name = `${process.platform}-${process.arch}`;
   return process.platform === "linux" ? `${name}-${isMusl() ? "musl" : "gnu"}` : name;
@@ -68,7 +74,10 @@ function isMusl(): boolean {
   }
 }
 
-/** Returns the path of the engine in the platform's package, resolved from this package or from the running program. */
+/**
+ * Returns the path of the native engine in the platform's npm package, resolved from this package or from the running
+ * program. Undefined if it is not installed.
+ */
 function published(platform: string): string | undefined {
   const [, program] = process.argv;
   for (const require of [requireHere, ...(program === undefined ? [] : [requireFor(resolve(program))])]) {
@@ -81,7 +90,7 @@ function published(platform: string): string | undefined {
   return undefined;
 }
 
-/** Returns a message with the reason why there is no engine, and how to get one. */
+/** Returns an error message with the reason why the native engine is missing, and how to install it. */
 function whyAbsent(platform: string): string {
   const names = enginePackages();
   const name = `@quicrpc/quic-${platform}`;
@@ -99,7 +108,7 @@ function whyAbsent(platform: string): string {
 }
 
 /**
- * Returns the names of the engine packages from the published package.json: none in a source checkout, undefined in a
+ * Returns the names of the npm packages that contain the native engine. Empty in a source checkout, undefined in a
  * bundle.
  */
 function enginePackages(): string[] | undefined {

@@ -13,20 +13,20 @@ import { WebTransports } from "./web-transports.js";
 /** HTTP/3 error code for an internal error of the server (RFC 9114 §8.1). */
 const HTTP3_INTERNAL_ERROR = 0x102;
 
-/** Receives the outcome of a dialled connection. */
+/** Receives the outcome of a connection attempt. */
 export interface Dialling {
   connected(session: QuicSession): void;
   failed(error: QuicError): void;
 }
 
 /**
- * A native endpoint with the objects of its sessions and streams. The engine delivers records in batches, and each
- * record becomes one call on a session or stream.
+ * A native endpoint with the JavaScript objects of its sessions and streams. The native engine delivers events as
+ * records in batches. Each record causes one call on a session or stream.
  */
 export class Engine {
   readonly native: NativeEndpoint;
   address: SocketAddress;
-  /** True if the thread driver runs the endpoint. JavaScript must then flush what it has written. */
+  /** True if a separate thread runs the endpoint. JavaScript must then call `kick` after it has written data. */
   readonly threaded: boolean;
   readonly streams: (QuicStream | undefined)[] = [];
   readonly webTransports: WebTransports = new WebTransports(this);
@@ -34,23 +34,26 @@ export class Engine {
   onHttpRequest: ((request: HttpRequest) => void) | undefined = undefined;
   onHandshakeError: ((error: QuicError) => void) | undefined = undefined;
   onError: ((error: unknown) => void) | undefined = undefined;
-  /** Called whenever the number of sessions changes, including those being dialled. */
+  /** Called with the number of sessions whenever it changes. Sessions that are being dialled count. */
   onSessionCount: ((count: number) => void) | undefined = undefined;
   onClosed: (() => void) | undefined = undefined;
   readonly #sessions: (QuicSession | undefined)[] = [];
-  /** Attempts without a session yet, by handle. */
+  /** Connection attempts that have not succeeded yet, by handle. */
   readonly #dialling: Map<number, Dialling> = new Map();
-  /** Address and protocol of the last session, reused because most sessions have the same. */
+  /**
+   * Local address of the last session. Reused together with `#lastProtocol`, because most sessions have the same
+   * values.
+   */
   #lastLocal: SocketAddress | undefined = undefined;
   #lastProtocol = "";
   #sessionCount = 0;
   readonly #records = new Uint32Array(record.RECORDS * record.RECORD_WORDS);
-  /** Errors of connections that have been reported to their streams, but not yet to their sessions. */
+  /** Errors of lost connections that their streams have received, but not yet their sessions. */
   readonly #failures = new Map<number, QuicError>();
   #dispatching = false;
-  /** True if a handler may keep a chunk of this batch. */
+  /** True if a handler may keep a chunk of the current batch. */
   #keeping = false;
-  /** Indices in `streams` to free at the end of this batch. */
+  /** Indices in `streams` that become free at the end of the current batch. */
   readonly #leaving: number[] = [];
   #flushScheduled = false;
   readonly #flush = (): void => {
@@ -68,7 +71,10 @@ export class Engine {
     this.address = this.#boundAddress();
   }
 
-  /** Returns the local address of a session. The system may report its host. */
+  /**
+   * Returns the local address of a session. `reportedHost` is the system's information; default: the endpoint's own
+   * host.
+   */
   localAddress(reportedHost: string | undefined, family: SocketAddress["family"]): SocketAddress {
     const { host: boundHost, port } = this.address;
     const host = reportedHost ?? boundHost;
@@ -79,7 +85,7 @@ export class Engine {
     return this.#lastLocal;
   }
 
-  /** Returns a protocol name as a shared string. */
+  /** Returns an equal string that is shared by sessions with the same protocol. */
   protocol(alpn: string): string {
     if (alpn !== this.#lastProtocol) this.#lastProtocol = alpn;
     return this.#lastProtocol;
@@ -96,7 +102,9 @@ export class Engine {
     return { host, port, family };
   }
 
-  /** Announces that there is something to send. The loop driver notices by itself. */
+  /**
+   * Tells the thread driver that there is data to send. Does nothing with the loop driver, which notices that itself.
+   */
   kick(): void {
     if (!this.threaded || this.#flushScheduled) return;
     this.#flushScheduled = true;
@@ -115,8 +123,8 @@ export class Engine {
   }
 
   /**
-   * Releases a stream that a call from JavaScript ended. During a batch its place stays reserved: records written
-   * before that call may follow, and no data of the peer is lost. The engine reuses no index within a batch.
+   * Releases a stream that a call from JavaScript ended. During a batch its index stays reserved, because the batch may
+   * contain earlier records for the stream, whose data must not be lost.
    */
   releaseStream(index: number): void {
     if (this.#dispatching) this.#leaving.push(index);
@@ -129,7 +137,7 @@ export class Engine {
     this.kick();
   }
 
-  /** Server: sends GOAWAY on each HTTP/3 connection and DRAIN_WEBTRANSPORT_SESSION on each session. */
+  /** Sends GOAWAY on each HTTP/3 connection and DRAIN_WEBTRANSPORT_SESSION on each session. Only for servers. */
   drain(): void {
     this.kick();
     this.native.drain();
@@ -138,7 +146,7 @@ export class Engine {
     }
   }
 
-  /** Closes every session, then the socket; `onClosed` follows. */
+  /** Closes every session, and then the socket. `onClosed` is called afterwards. */
   close(code: number, reason: Uint8Array): void {
     this.kick();
     const waitMs = this.native.closePolitely(code, reason);
@@ -146,7 +154,7 @@ export class Engine {
     else setTimeout(() => this.close(code, reason), waitMs);
   }
 
-  /** Server: passes a session to the listener. If the listener throws, the session is closed. */
+  /** Passes a new session to the server's listener. Closes the session if the listener throws. */
   accepted(session: QuicSession): void {
     try {
       this.onSession?.(session);
@@ -156,7 +164,7 @@ export class Engine {
     }
   }
 
-  /** Server: passes on a plain HTTP request. */
+  /** Passes a plain HTTP request to the server's `onHttpRequest`. */
   #requested(connection: number, index: number, generation: number): void {
     const stream = this.#acceptStream(index, generation);
     const carrier = this.#sessions[connection];
@@ -172,7 +180,8 @@ export class Engine {
   }
 
   /**
-   * Reports an exception of a hook that a peer triggered. It must not end the process, which serves other peers too.
+   * Reports an exception of an application callback that a peer triggered. The exception must not end the process,
+   * which also serves other peers.
    */
   hookFailed(thrown: unknown): void {
     try {
@@ -185,7 +194,7 @@ export class Engine {
     }
   }
 
-  /** Reports an exception of a session or stream handler. */
+  /** Reports an exception that a session or stream handler threw. */
   handlerFailed(thrown: unknown): void {
     if (this.onError === undefined) reportException(thrown);
     else this.hookFailed(thrown);
@@ -201,13 +210,17 @@ export class Engine {
     this.onSessionCount?.(this.#sessionCount);
   }
 
-  /** Marks this batch as kept: a handler may hold a chunk of it, so its memory is not written again. */
+  /**
+   * Marks the memory of the current batch as in use, because a handler may keep a chunk of it. The engine then does not
+   * write to this memory again.
+   */
   keepBatch(): void {
     this.#keeping = true;
   }
 
   /**
-   * Delivers a batch. A handler that throws affects only its own record. Returns true if a handler may keep a chunk.
+   * Delivers a batch of records. An exception of a handler does not affect other records. Returns true if a handler may
+   * keep a chunk of the batch.
    */
   #dispatch(count: number, slab: Uint8Array): boolean {
     if (this.threaded) this.kick();
@@ -376,7 +389,7 @@ export class Engine {
     }
   }
 
-  /** Handles a panic that the engine caught before it shut itself down. */
+  /** Handles the failure of the native engine, which has caught a panic and shut down. */
   #broken(): void {
     const message = "the QUIC engine failed and closed this endpoint; please report this with the message on stderr";
     const error = new QuicError({ source: "session", code: "ERR_QUIC_INTERNAL", message });

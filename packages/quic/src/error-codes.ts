@@ -1,18 +1,17 @@
-/**
- * Error codes of this package, each with the place where it arises. docs/error-codes.md lists them.
- */
+/** Error codes of this package, each with its source. docs/error-codes.md lists the codes. */
 export interface QuicErrorCodes {
   /**
-   * There is no engine for this platform, it was not installed, or it cannot be loaded. `cause` says which.
+   * There is no native engine for this platform, or it is not installed, or it cannot be loaded. `cause` contains the
+   * reason.
    *
    * Use `wss://` or `tls://`, which need no engine, or install one (docs/platforms.md).
    */
   readonly ERR_QUIC_NATIVE_MISSING: "system";
-  /** An option or argument cannot be used. The message names it. */
+  /** An option or argument is invalid. The message names it. */
   readonly ERR_QUIC_INVALID_OPTION: "usage";
-  /** `attach` was called on a session or stream that has a handler. */
+  /** `attach` was called on a session or stream that already has a handler. */
   readonly ERR_QUIC_ATTACHED: "usage";
-  /** `listen` was called on an endpoint that listens. */
+  /** `listen` was called on an endpoint that already listens. */
   readonly ERR_QUIC_LISTENING: "usage";
   /** `updateTls` was called on an endpoint that does not listen. */
   readonly ERR_QUIC_NOT_LISTENING: "usage";
@@ -39,9 +38,9 @@ export interface QuicErrorCodes {
    */
   readonly ERR_QUIC_LOST_WHILE_IDLE: "session";
   /**
-   * There was no response: no server runs there, or the network blocks UDP.
+   * The server did not respond: no server runs at the address, or the network blocks UDP.
    *
-   * A `fallback` connects over TCP if UDP is blocked (docs/connecting.md).
+   * The option `fallback` connects over TCP if UDP is blocked (docs/connecting.md).
    */
   readonly ERR_QUIC_HANDSHAKE_TIMEOUT: "session";
   /**
@@ -50,60 +49,64 @@ export interface QuicErrorCodes {
    * Open the stream again. Calls are repeated automatically.
    */
   readonly ERR_QUIC_EARLY_DATA_REJECTED: "session";
-  /** The server is full or drains. It processed nothing of the session. */
+  /**
+   * The server refused the session because it has reached a limit or is draining. It processed nothing of the session.
+   */
   readonly ERR_QUIC_REFUSED: "session";
   /**
-   * A QUIC transport error (RFC 9000 §20.1), a stateless reset, or no common version. The message contains the number.
+   * A QUIC transport error (RFC 9000 §20.1) occurred, a stateless reset arrived, or both sides have no QUIC version in
+   * common. The message contains the error number.
    */
   readonly ERR_QUIC_TRANSPORT: "session";
   /**
-   * The server refused the WebTransport session with the HTTP status `status`.
+   * The server refused the WebTransport session with the HTTP status in `status`.
    *
-   * The table of statuses below says what to do.
+   * The table of HTTP statuses in docs/error-codes.md says what to do.
    */
   readonly ERR_QUIC_SESSION_REJECTED: "session";
   /**
-   * The server does not offer WebTransport, or accepts no more sessions or requests on this connection (GOAWAY). It
-   * processed nothing.
+   * The server does not support WebTransport, or accepts no more sessions or requests on this connection (GOAWAY). The
+   * server processed nothing of the session.
    *
-   * A connection retries by itself.
+   * A connection retries automatically.
    */
   readonly ERR_QUIC_SESSION_UNAVAILABLE: "session";
-  /** The stream of a WebTransport session was reset. */
+  /** The HTTP/3 stream of a WebTransport session was reset, so the session has ended. */
   readonly ERR_QUIC_SESSION_GONE: "session";
-  /** The peer violated HTTP/3. The connection was closed with the code in the message. */
+  /** The peer violated the HTTP/3 protocol. The connection was closed with the error code in the message. */
   readonly ERR_QUIC_HTTP3: "session";
   /**
-   * The engine failed and closed its endpoint.
+   * The native engine failed and closed its endpoint.
    *
-   * Report it, with what it wrote to stderr.
+   * Report the failure, with the engine's output on stderr.
    */
   readonly ERR_QUIC_INTERNAL: "session";
   /** The server's certificate does not match `serverCertificateHashes`. */
   readonly ERR_QUIC_CERTIFICATE_HASH_MISMATCH: "tls";
-  /** The server's certificate does not lead to a trusted root. */
+  /** The server's certificate was not issued by a trusted root certificate. */
   readonly ERR_QUIC_CERTIFICATE_UNTRUSTED: "tls";
-  /** The server's certificate is for another name. */
+  /** The server's certificate is for another host name. */
   readonly ERR_QUIC_CERTIFICATE_NAME: "tls";
   /** The server's certificate has expired, or is not valid yet. */
   readonly ERR_QUIC_CERTIFICATE_EXPIRED: "tls";
   /**
-   * The certificate is pinned by its hash, but is not an ECDSA P-256 certificate that is valid for at most 14 days.
+   * The server's certificate matches a hash in `serverCertificateHashes`, but is not an ECDSA P-256 certificate that is
+   * valid for at most 14 days.
    *
-   * `devCertificate()` makes such certificates.
+   * `devCertificate()` creates suitable certificates.
    */
   readonly ERR_QUIC_CERTIFICATE_UNSUITABLE: "tls";
-  /** The server requires a client certificate and got none. Both sides have this code. */
+  /** The server requires a client certificate, but the client sent none. Both sides receive this code. */
   readonly ERR_QUIC_CERTIFICATE_REQUIRED: "tls";
-  /** The peer rejected this side's certificate. The message names the TLS alert. */
+  /** The peer rejected this side's certificate. The message contains the TLS alert. */
   readonly ERR_QUIC_CERTIFICATE_REJECTED: "tls";
-  /** The two sides have no ALPN protocol in common: another service listens on this port. */
+  /** Client and server have no ALPN protocol in common: another service listens on this port. */
   readonly ERR_QUIC_ALPN_MISMATCH: "tls";
-  /** Any other TLS alert. The message contains its number. */
+  /** Another TLS error occurred. The message contains the number of the TLS alert. */
   readonly ERR_QUIC_TLS: "tls";
-  /** The peer reset its side of a stream, with `streamErrorCode`. */
+  /** The peer reset its side of a stream, with the code in `streamErrorCode`. */
   readonly ERR_QUIC_RESET: "stream";
-  /** The peer stopped reading a stream, with `streamErrorCode`. */
+  /** The peer stopped reading a stream, with the code in `streamErrorCode`. */
   readonly ERR_QUIC_STOP_SENDING: "stream";
   /** A `WebTransportError` that the application created. */
   readonly ERR_WEBTRANSPORT: "stream";

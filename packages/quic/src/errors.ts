@@ -1,13 +1,13 @@
 import type { QuicErrorCode } from "./error-codes.js";
 import type { SocketAddress } from "./session.js";
 
-/** Origin of an error. */
+/** Part of the system in which an error arose. */
 export type QuicErrorSource = "session" | "stream" | "tls" | "system" | "usage";
 
-/** A code of the operating system or the resolver, such as "EADDRINUSE". */
+/** Error code of the operating system or the DNS resolver, such as "EADDRINUSE". */
 export type SystemCode = string & Record<never, never>;
 
-/** Fields of a `QuicError`. */
+/** Fields for the constructor of `QuicError`. */
 export interface QuicErrorInit {
   source: QuicErrorSource;
   code: QuicErrorCode | SystemCode;
@@ -21,22 +21,22 @@ export interface QuicErrorInit {
 }
 
 /**
- * Base class of all errors of this package. `code` is stable: a system code (`EADDRINUSE`) or one of the codes in
- * docs/error-codes.md.
+ * Base class of all errors of this package. `code` is stable: a code of the system (`EADDRINUSE`), or one of the codes
+ * in docs/error-codes.md.
  */
 export class QuicError extends Error {
   override readonly name: string = "QuicError";
   readonly source: QuicErrorSource;
   readonly code: QuicErrorCode | SystemCode;
-  /** The application code of RESET_STREAM or STOP_SENDING, 0 to 2^32-1; null for every other error. */
+  /** Application error code of RESET_STREAM or STOP_SENDING, 0 to 2^32-1. Null for all other errors. */
   readonly streamErrorCode: number | null;
-  /** Application code of CONNECTION_CLOSE, if there was one. */
+  /** Application error code with which the session was closed (CONNECTION_CLOSE). Undefined if there was none. */
   readonly closeCode?: number;
-  /** Reason sent with `closeCode`. */
+  /** Text that the closing side sent together with `closeCode`. */
   readonly reason?: string;
   /** HTTP status with which the server refused a WebTransport session. */
   readonly status?: number;
-  /** Peer of a failed handshake; set on errors passed to `onHandshakeError`. */
+  /** Address of the client whose handshake failed. Only set on errors passed to `onHandshakeError`. */
   readonly remoteAddress?: SocketAddress;
 
   constructor(init: QuicErrorInit) {
@@ -52,7 +52,7 @@ export class QuicError extends Error {
 }
 
 /**
- * Creates an error without a stack trace. Each session ends with such an error, and a trace is expensive and would
+ * Creates an error without a stack trace. Used for the error at the end of each session: a trace is expensive and would
  * contain only lines of this package.
  */
 export function untraced(make: () => QuicError): QuicError {
@@ -64,11 +64,11 @@ export function untraced(make: () => QuicError): QuicError {
   return error;
 }
 
-/** Options of the constructor of `WebTransportError` (W3C WebTransport §11). */
+/** Options for the constructor of `WebTransportError` (W3C WebTransport §11). */
 export interface WebTransportErrorOptions {
-  /** Whether the stream or its session failed. Default "stream". */
+  /** Whether the stream or its session has failed. Default "stream". */
   source?: "stream" | "session";
-  /** 0 to 2^32-1. Default null. */
+  /** Application error code, 0 to 2^32-1, or null for none. Default null. */
   streamErrorCode?: number | null;
 }
 
@@ -76,8 +76,8 @@ export interface WebTransportErrorOptions {
 type WebTransportErrorInit = WebTransportErrorOptions & Partial<Omit<QuicErrorInit, keyof WebTransportErrorOptions>>;
 
 /**
- * An error of a stream or session (W3C WebTransport §11). Abort a writable or cancel a readable with one to choose the
- * code that the peer receives.
+ * Error of a stream or session (W3C WebTransport §11). Pass one to `abort` of a writable or `cancel` of a readable
+ * stream to choose the error code that the peer receives.
  */
 export class WebTransportError extends QuicError {
   override readonly name: string = "WebTransportError";
@@ -105,7 +105,9 @@ export function stopSendingError(code: number): WebTransportError {
   return new WebTransportError(message, { code: "ERR_QUIC_STOP_SENDING", streamErrorCode: code });
 }
 
-/** Throws an exception as `uncaughtException`, like an exception of an event listener. */
+/**
+ * Throws an exception asynchronously, so that it becomes an `uncaughtException` like an exception of an event listener.
+ */
 export function reportException(error: unknown): void {
   queueMicrotask(() => {
     throw error;

@@ -12,23 +12,23 @@ import { encodeFields, type HeaderFields } from "./web-transport-request.js";
 /** Options of `connectHttp3`. */
 export type Http3ConnectOptions = Omit<ConnectOptions, "host" | "port" | "alpn" | "earlyData">;
 
-/** A plain HTTP/3 request to send. */
+/** Options of `Http3Session.request`: a plain HTTP/3 request to send. */
 export interface HttpRequestInit {
-  /** Default "GET". CONNECT is not supported. */
+  /** HTTP method. CONNECT is not supported. Default "GET". */
   method?: string;
-  /** Path and query, starting with "/", in ASCII, or "*" with OPTIONS. */
+  /** Path and query of the request in ASCII, starting with "/", or "*" with OPTIONS. */
   path: string;
-  /** Host and port that are requested. Default: those of the session's URL. */
+  /** Host and port to request. Default: those of the session's URL. */
   authority?: string;
-  /** Header fields. Default: none. */
+  /** Header fields of the request. Default: none. */
   headers?: HeaderFields;
-  /** Whether the request has neither body nor trailers. Default false: end it with `end` or `write`. */
+  /** True if the request has neither a body nor trailers. Otherwise end it with `end` or `write`. Default false. */
   end?: boolean;
 }
 
-/** A client's HTTP/3 connection for plain requests (RFC 9114), made by `connectHttp3`. */
+/** A client's HTTP/3 connection for plain requests (RFC 9114), created by `connectHttp3`. */
 export class Http3Session {
-  /** The QUIC connection. */
+  /** The QUIC connection that carries the requests. */
   readonly connection: Pick<QuicSession, "remoteAddress" | "localAddress" | "peerCertificate" | "stats">;
   readonly #session: QuicSession;
   readonly #authority: string;
@@ -42,23 +42,23 @@ export class Http3Session {
     session.attach({ onStream() {}, onClosed() {}, waits: () => this.#unfinished > 0 });
   }
 
-  /** Fulfils when either side has closed the connection, and rejects when it is lost. */
+  /** Resolves when either side has closed the connection. Rejects when the connection is lost. */
   get closed(): Promise<CloseInfo> {
     return this.#session.closed;
   }
 
   /**
-   * Fulfils when the server accepts no more requests on this connection (GOAWAY). Requests that it has not processed end
-   * with `streamErrorCode` 0x10b (H3_REQUEST_REJECTED); the others continue.
+   * Resolves when the server accepts no more requests on this connection (GOAWAY). Requests that the server has not
+   * processed end with `streamErrorCode` 0x10b (H3_REQUEST_REJECTED); the others continue.
    */
   get draining(): Promise<undefined> {
     return this.#session.draining;
   }
 
   /**
-   * Sends a request. Beyond the server's stream limit it waits. Throws `QuicError` for a request that cannot be sent,
-   * with `ERR_QUIC_SESSION_UNAVAILABLE` after GOAWAY, or if the connection has ended. A body that does not have the
-   * length in `content-length` is sent; servers then reset the request.
+   * Sends a request. If the server's stream limit is reached, the request waits. Throws `QuicError` if the request
+   * cannot be sent or the connection has ended, and with `ERR_QUIC_SESSION_UNAVAILABLE` after GOAWAY. The length in
+   * `content-length` is not checked; servers reset a request whose body has another length.
    */
   request(init: HttpRequestInit): ClientRequest {
     checkOptionNames("request()", init, HTTP_REQUEST_OPTIONS);
@@ -89,7 +89,7 @@ export class Http3Session {
   }
 }
 
-/** Connects to the server of `url`, which has no path and no query. */
+/** Connects to the HTTP/3 server of `url`. The URL must have no path and no query. */
 export async function dialHttp3(
   engine: Engine,
   url: string | URL,
@@ -97,6 +97,6 @@ export async function dialHttp3(
 ): Promise<Http3Session> {
   const { host, port, authority, path } = parseUrl(url);
   if (path !== "/") throw invalidOption(`the URL must not have a path or query, but each request has one: ${path}`);
-  // A server opens no WebTransport sessions; this only says that the connection speaks HTTP/3.
+  // A server opens no WebTransport sessions. This number only tells the engine that the connection uses HTTP/3.
   return new Http3Session(await dial(engine, { ...options, host, port, alpn: [HTTP3_ALPN] }, 1), authority);
 }

@@ -1,18 +1,21 @@
 import { invalidOption } from "./errors.js";
 import { SETTINGS } from "./native-layout.js";
 
-/** Settings of a session's transport. Omitted settings have the defaults of `DEFAULT_TRANSPORT`. */
+/** Options of a session's QUIC transport. `DEFAULT_TRANSPORT` contains the defaults. */
 export interface TransportOptions {
   /**
    * Milliseconds without any packet from the peer after which a session is lost (RFC 9000 §10.1). 0: never. The smaller
    * of both sides' values applies.
    */
   idleTimeoutMs?: number;
-  /** Milliseconds without traffic after which a PING is sent, so that the session does not idle out. At most half of the idle timeout, the shorter one of both sides. 0: off. */
+  /**
+   * Milliseconds without traffic after which a PING is sent, so that the session does not reach its idle timeout. At
+   * most half of the smaller of both sides' idle timeouts. 0: off.
+   */
   keepAliveIntervalMs?: number;
   /**
-   * Initial number of streams that the peer may have open at once (MAX_STREAMS, RFC 9000 §4.6). Each reserves memory,
-   * so a session starts low, and the limit doubles whenever the peer uses half of it.
+   * Initial number of streams that the peer may have open at once (MAX_STREAMS, RFC 9000 §4.6). Each permitted stream
+   * reserves memory, so the number starts low and doubles whenever the peer uses half of it.
    */
   maxStreams?: number;
   /**
@@ -25,16 +28,16 @@ export interface TransportOptions {
    */
   maxStreamsCeiling?: number;
   /**
-   * Bytes that a peer may send on one stream ahead of the reader (RFC 9000 §4.1). 0 means 4 MiB, and 1 MiB for a peer
-   * on this machine, so that calls do not wait behind a stream that fills the socket. The 1 MiB shrink to 512 KiB while
-   * calls run beside the stream. On paths of this machine with a round trip of 2 ms or more they grow to 4 MiB while
-   * they are used up within two round trips. Any other value is fixed.
+   * Bytes that a peer may send on one stream before the application reads them (RFC 9000 §4.1). 0 means 4 MiB, and 1
+   * MiB for a peer on this machine, so that calls do not wait behind a stream that fills the socket. The 1 MiB shrink
+   * to 512 KiB while calls run at the same time as the stream. On connections within this machine with a round trip of
+   * 2 ms or more, the 1 MiB grow to 4 MiB while the window is used up within two round trips. Any other value is fixed.
    */
   streamReceiveWindow?: number;
   /**
-   * Initial number of bytes that a peer may send on the whole session ahead of the reader. The window doubles whenever
-   * it is used up within two round trips. It does not limit a fast reader on a long path, and stays small for a slow
-   * reader.
+   * Initial number of bytes that a peer may send on the whole session before the application reads them. The window
+   * doubles whenever it is used up within two round trips. It does not limit a fast reader on a long path, and stays
+   * small for a slow reader.
    */
   receiveWindow?: number;
   /**
@@ -42,90 +45,95 @@ export interface TransportOptions {
    * makes it fixed.
    */
   receiveWindowCeiling?: number;
-  /** Bytes of a session that are sent or about to be sent, and not acknowledged. */
+  /** Maximum number of bytes of a session that are sent, or about to be sent, and not yet acknowledged. */
   sendWindow?: number;
-  /** Pending bytes of one stream beyond the send window above which `write` returns false. */
+  /** Number of unsent bytes of one stream, in addition to the send window, above which `write` returns false. */
   highWaterMark?: number;
   /**
-   * Round-trip time in milliseconds that is assumed before the first measurement. 0: 333 (RFC 9002 §6.2.2), and 50 to
-   * this machine itself. Lower it only if the path is known.
+   * Round-trip time in milliseconds that is assumed before the first measurement. 0: 333 ms (RFC 9002 §6.2.2), or 50 ms
+   * to this machine itself. Lower it only if the path is known.
    */
   initialRttMs?: number;
   /**
-   * Milliseconds within which the peer is asked to acknowledge, if it supports the ACK frequency extension. A lost last
-   * packet is then repaired that much sooner. 0: the peer's own choice, usually 25 ms.
+   * Milliseconds within which the peer is asked to acknowledge packets, if it supports the ACK frequency extension. If
+   * the last packet of a message is lost, it is then sent again sooner. 0: the peer's own choice, usually 25 ms.
    */
   maxAckDelayMs?: number;
   /**
-   * Congestion controller. "steady" is CUBIC, but treats a loss as congestion only if packets wait in a queue or if
-   * more are lost than chance explains. "cubic" and "newreno" slow down at each loss. "bbr" follows the measured
-   * bandwidth.
+   * Congestion controller. "steady" is CUBIC, but treats a loss as congestion only if packets wait in a queue, or if
+   * more packets are lost than chance explains. "cubic" and "newreno" slow down after each loss. "bbr" follows the
+   * measured bandwidth.
    */
   congestionControl?: "steady" | "cubic" | "newreno" | "bbr";
   /**
-   * Whether small flights (a few packets in a round trip) are sent a second time, 2 ms later, so that a lost packet
-   * costs no repair. "afterLoss" does so while packets were lost in the last 30 s. Where 0.5% of packets are lost, it
-   * also repeats flights of up to 256 packets that leave half of the congestion window free. Large transfers and steady
-   * streams are never sent twice, and nothing is on paths with a round trip below 4 ms. "off" saves those bytes.
+   * Whether a few packets that are sent within one round trip are sent a second time 2 ms later, so that the loss of a
+   * packet causes no delay. "afterLoss" does so if packets were lost in the last 30 s. If 0.5% of packets are lost, it
+   * also repeats groups of up to 256 packets that leave half of the congestion window free. Large transfers and
+   * continuous streams are never sent twice. Nothing is sent twice on paths with a round trip below 4 ms. "off" saves
+   * the additional bytes.
    */
   redundancy?: "off" | "afterLoss" | "always";
   /**
-   * Maximum size in bytes of the datagrams that wait on either side: received and not yet delivered, or not yet sent.
+   * Maximum total size in bytes of the datagrams that wait on either side: received but not delivered, or not yet sent.
    * 0: no datagrams.
    */
   datagramBuffer?: number;
   /**
-   * Largest UDP payload in bytes that the path is probed for (RFC 8899). 0: 1452, and 8952 to this machine itself. Set
-   * 8952 on a network that carries packets of 9,000 bytes: bulk then costs half the CPU time, many small messages two
-   * thirds.
+   * Maximum UDP payload in bytes that path MTU discovery tries (RFC 8899). 0: 1452, or 8952 to this machine itself. Set
+   * 8952 on a network that carries packets of 9,000 bytes: bulk transfers then take half the CPU time, and many small
+   * messages two thirds.
    */
   maxUdpPayload?: number;
 }
 
-/** Settings of a listening endpoint. */
+/** Options of the QUIC transport of a listening endpoint. */
 export interface ListenTransportOptions extends TransportOptions {
   /**
    * Maximum number of concurrent sessions. Each WebTransport session counts, and one connection may carry several.
-   * Further peers are refused (CONNECTION_REFUSED, status 503). The same number of connections may additionally be
+   * Further clients are refused (CONNECTION_REFUSED, status 503). In addition, the same number of connections may be
    * closing or draining (RFC 9000 §10.2).
    */
   maxSessions?: number;
   /**
-   * Sessions and handshakes of one source: an IPv4 address or an IPv6 /64. 0: no limit. From half of it on, its peers must prove their address. In
-   * `serve` it is a limit of sessions over every transport, which is lower the more sessions others have. Default there: three quarters of
-   * `maxSessions`.
+   * Maximum number of sessions and handshakes of one source: an IPv4 address or an IPv6 /64. 0: no limit. From half of
+   * the limit on, clients of this source must prove their address. In `serve`, this is a limit of sessions over every
+   * transport; it shrinks as other sources have more sessions. Default there: three quarters of `maxSessions`.
    */
   maxSessionsPerAddress?: number;
   /**
-   * Maximum number of concurrent connections without a session: handshakes in progress, HTTP/3 without a session, and
-   * sessions that wait for admission. Further peers are refused.
+   * Maximum number of concurrent connections without a session: handshakes in progress, HTTP/3 connections without a
+   * session, and sessions that wait for admission. Further clients are refused.
    */
   maxHandshakes?: number;
   /**
-   * Maximum number of unfinished handshakes of one source: an IPv4 address or an IPv6 /64. Further ones are refused.
-   * From half of the limit on, its peers must prove their address (Retry). The limit shrinks as other addresses have
-   * more handshakes in progress. Sessions do not count. Default: a quarter of `maxHandshakes`.
+   * Maximum number of unfinished handshakes of one source: an IPv4 address or an IPv6 /64. Further handshakes are
+   * refused. From half of the limit on, clients of this source must prove their address (Retry). The limit shrinks as
+   * other sources have more handshakes in progress. Sessions do not count. Default: a quarter of `maxHandshakes`.
    */
   maxHandshakesPerAddress?: number;
-  /** Milliseconds that a new connection has until its session is ready, after which it is closed: for the TLS handshake, the request of WebTransport and admission. */
+  /**
+   * Milliseconds that a new connection has until its session is ready: for the TLS handshake, the WebTransport request
+   * and the admission. After that, the connection is closed.
+   */
   handshakeTimeoutMs?: number;
   /**
-   * Number of handshakes in progress above which peers must first prove their address, which costs one round trip
-   * (Retry, RFC 9000 §8.1.2). Default: half of `maxHandshakes`. 0: always.
+   * Number of handshakes in progress above which further clients must prove their address first, which takes one round
+   * trip (Retry, RFC 9000 §8.1.2). 0: always. Default: half of `maxHandshakes`.
    */
   retryThreshold?: number;
 }
 
-/** All defaults. Sizes in bytes, times in milliseconds. */
+/** Defaults of all transport options. Sizes are in bytes, times in milliseconds. */
 export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   idleTimeoutMs: 30_000,
   keepAliveIntervalMs: 0,
   maxStreams: 100,
-  // With 100 bidirectional ones and a few of this side's these fill tables of 128 places; more would double them.
+  // Together with 100 bidirectional streams and a few streams of this side, 8 fit into tables with 128 entries. More
+  // streams would double the size of the tables.
   maxUniStreams: 8,
   maxStreamsCeiling: 4096,
   streamReceiveWindow: 0,
-  // 1.5 times the window of a stream (4 MiB), so that an unread stream leaves room for others.
+  // This is 1.5 times the window of a stream (4 MiB), so that an unread stream leaves room for others.
   receiveWindow: 6 * 1024 * 1024,
   receiveWindowCeiling: 24 * 1024 * 1024,
   sendWindow: 8 * 1024 * 1024,
@@ -144,20 +152,23 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   retryThreshold: 500,
 };
 
-/** Default of `handshakeTimeoutMs` of `connect`. */
+/** Default of `handshakeTimeoutMs` of `connect`, in milliseconds. */
 export const DEFAULT_HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Milliseconds after which `connect` tries a further address of the host in parallel (RFC 8305 §5). */
 export const CONNECTION_ATTEMPT_DELAY_MS = 250;
-/** Maximum number of WebTransport sessions on one connection; further requests are answered with status 429. */
+/** Default maximum number of WebTransport sessions on one connection. Further requests are answered with status 429. */
 export const DEFAULT_WEB_TRANSPORT_SESSIONS = 16;
-/** Initial maximum of waiting datagrams on either side of the W3C streams (W3C WebTransport §5). */
+/** Default maximum number of waiting datagrams in each direction of the W3C datagram streams (W3C WebTransport §5). */
 export const DATAGRAM_HIGH_WATER_MARK = 128;
-/** Maximum number of unclaimed streams of a session; further ones are reset. */
+/**
+ * Maximum number of streams of a session that the application has not read yet from the W3C members. Further streams
+ * are reset.
+ */
 export const MAX_UNCLAIMED_STREAMS = 4096;
 /** Maximum size of a close reason in bytes of UTF-8 (W3C WebTransport §6.9). */
 export const MAX_CLOSE_REASON_BYTES = 1024;
 
-/** Named values of settings. The engine receives the index. */
+/** Options with named values, and their values. The native engine receives the index of the value. */
 const CHOICES = {
   congestionControl: ["cubic", "newreno", "bbr", "steady"],
   redundancy: ["off", "afterLoss", "always"],
@@ -188,17 +199,17 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
     retryThreshold: [0, 2 ** 24],
   };
 
-/** Engine settings that do not belong to the transport. Flags are 0 or 1. */
+/** Settings for the native engine that are not transport options. Flags are 0 or 1. */
 export interface EngineSettings {
   /** Maximum number of WebTransport sessions on one HTTP/3 connection. Default 0. */
   readonly webTransportSessions?: number;
-  /** 1 if JavaScript admits sessions. Default 0. */
+  /** 1 if JavaScript decides which sessions are admitted. Default 0. */
   readonly manualAdmission?: number;
   /** 1 if plain HTTP requests are accepted. Default 0. */
   readonly plainRequests?: number;
 }
 
-/** Returns the settings in the form that the engine expects. */
+/** Returns the transport options as numbers in the order that the native engine expects. */
 export function transportNumbers(
   options: ListenTransportOptions = {},
   { webTransportSessions = 0, manualAdmission = 0, plainRequests = 0 }: EngineSettings = {},
@@ -212,12 +223,12 @@ export function transportNumbers(
     return value;
   };
   /**
-   * Returns the upper bound of a setting, which equals its initial value if no upper bound is set: the setting does not
-   * grow.
+   * Returns the upper bound of an option that grows. If only the initial value is set, returns that value, so that the
+   * option does not grow.
    */
   const ceiling = (name: keyof typeof RANGES, start: keyof typeof RANGES): number =>
     number(options[name] === undefined && options[start] !== undefined ? start : name);
-  /** Returns a limit that defaults to a share of `maxHandshakes`. */
+  /** Returns the value of a limit, by default the given share of `maxHandshakes`. */
   const ofHandshakes = (name: keyof typeof RANGES, share: number): number =>
     options[name] === undefined ? Math.ceil(number("maxHandshakes") * share) : number(name);
   const choice = (name: keyof typeof CHOICES): number => {

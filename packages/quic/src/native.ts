@@ -1,7 +1,7 @@
 import { loadEngine } from "./engine-file.js";
 import { QuicError, type QuicErrorSource } from "./errors.js";
 
-/** A failure as the engine reports it. */
+/** A failure in the form in which the native engine reports it. */
 export type NativeFailure = readonly [
   source: QuicErrorSource,
   code: string,
@@ -12,10 +12,13 @@ export type NativeFailure = readonly [
   remoteAddress?: NativeAddress,
 ];
 
-/** An address as the engine reports it. */
+/** An address in the form in which the native engine reports it. */
 type NativeAddress = readonly [host: string, port: number, family: "IPv4" | "IPv6"];
 
-/** A request for a WebTransport session, with fields as name, value, name, value. */
+/**
+ * A request for a WebTransport session in the form in which the native engine reports it. Fields are a list of
+ * alternating names and values.
+ */
 type NativeRequest = readonly [
   authority: string,
   path: string,
@@ -23,7 +26,10 @@ type NativeRequest = readonly [
   fields: readonly string[],
 ];
 
-/** The functions of native/src/bridge/methods.rs and web_methods.rs. Sessions and streams are packed handles. */
+/**
+ * Functions of the native engine, implemented in native/src/bridge/methods.rs and web_methods.rs. Sessions and streams
+ * are identified by handles (see handles.ts).
+ */
 export interface NativeEndpoint {
   acceptSession(session: number, protocol: string, fields: string): void;
   admitSession(session: number): number;
@@ -128,8 +134,8 @@ interface NativeModule {
 }
 
 /**
- * Serialises several byte strings into one argument for native/src/bridge/fields.rs: each is preceded by its length in four
- * bytes.
+ * Serialises several byte strings into one argument for the native engine. Each is preceded by its length in four bytes
+ * (native/src/bridge/fields.rs).
  */
 export function packFields(fields: readonly Uint8Array[]): Uint8Array {
   const packed = new Uint8Array(fields.reduce((sum, field) => sum + 4 + field.length, 0));
@@ -143,7 +149,7 @@ export function packFields(fields: readonly Uint8Array[]): Uint8Array {
   return packed;
 }
 
-/** Throws if the engine returned a failure. */
+/** Returns the result of an engine function. Throws a `QuicError` if the result is a failure. */
 export function unwrap<T>(answer: T | NativeFailure): T {
   if (Array.isArray(answer)) throw fromFailure(answer as unknown as NativeFailure);
   return answer as T;
@@ -156,7 +162,7 @@ export function fromFailure([source, code, message, closeCode, reason, status, a
 
 let loaded: NativeModule | undefined;
 
-/** Loads the engine for this platform, once per thread. */
+/** Loads the native engine for this platform, once for each thread. */
 export function loadNative(): NativeModule {
   loaded ??= loadEngine() as NativeModule;
   return loaded;

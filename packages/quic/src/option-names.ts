@@ -14,7 +14,10 @@ import type {
 } from "./tls-options.js";
 import type { WebTransportConnectOptions } from "./web-transport-dial.js";
 
-/** Option names of one function. Nested options are objects of names. The type ensures that the list is complete. */
+/**
+ * Names of all options of one function. Options that are objects contain the names of their members. The type ensures
+ * that no name is missing.
+ */
 type OptionNames<Options> = Readonly<Record<keyof Options, true | object>>;
 
 const CERTIFICATE: OptionNames<CertificateOptions> = { cert: true, key: true };
@@ -117,8 +120,8 @@ export const INHERITED_PORT_OPTIONS: OptionNames<InheritedPortOptions> = {
 };
 
 /**
- * Throws `QuicError` for option names that the function does not have, including nested ones. They would otherwise be
- * ignored silently. An undefined value counts as omitted.
+ * Throws `QuicError` if `options` contains a name that the function does not have, also in nested objects. Without this
+ * check, a misspelt option would have no effect. Options with the value undefined are ignored.
  */
 export function checkOptionNames(where: string, options: object, names: object, path = ""): void {
   for (const [name, value] of Object.entries(options) as [string, unknown][]) {

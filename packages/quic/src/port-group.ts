@@ -8,21 +8,21 @@ import { checkOptionNames, INHERITED_PORT_OPTIONS, PORT_GROUP_OPTIONS } from "./
 
 /** Options of `PortGroup.bind`. */
 export interface PortGroupOptions {
-  /** An IP address or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" if IPv6 is unavailable. */
+  /** IP address to bind, or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" if IPv6 is unavailable. */
   host?: string;
-  /** UDP port. Default 0: any free port. */
+  /** UDP port to bind. Default 0: any free port. */
   port?: number;
-  /** Number of places, from 1 to 128: one for each worker. */
+  /** Number of members of the group, from 1 to 128: one for each worker. */
   places: number;
   /**
-   * Format of connection ids for the endpoints of all places. It allows the group to find the place of a packet.
-   * Default: random ids.
+   * Format of connection ids for the endpoints of all members. From its connection id, the group finds the member that
+   * a packet belongs to. Default: random ids.
    */
   connectionIds?: ConnectionIdOptions;
   /**
-   * How packets reach the workers: through the kernel, or through this process and sockets of the loopback interface,
-   * which costs more and works on every system. Default: the value of QUICRPC_STEERING, else "kernel" on Linux and
-   * "relay" elsewhere.
+   * How packets reach the workers. "kernel": directly. "relay": through this process and sockets of the loopback
+   * interface, which costs more but works on every system. Default: the value of the environment variable
+   * QUICRPC_STEERING, otherwise "kernel" on Linux and "relay" elsewhere.
    */
   steering?: "kernel" | "relay";
 }
@@ -30,20 +30,20 @@ export interface PortGroupOptions {
 /** Options of `PortGroup.inherit`. */
 export interface InheritedPortOptions {
   /**
-   * Sockets that were passed to this process, all bound to the same address, in the order of their binding. Each is a
-   * place.
+   * File descriptors of sockets that were passed to this process, all bound to the same address, in the order in which
+   * they were bound. Each socket can be used by one worker.
    */
   descriptors: readonly number[];
-  /** Number of places to use: the first ones that no other process uses. Default 1. */
+  /** Number of sockets to use: the first ones that no other process uses. Default 1. */
   places?: number;
   /**
-   * Format of connection ids for the endpoints of all places, in every process that shares the port. Default: random
-   * ids.
+   * Format of connection ids for the endpoints of all members, the same in every process that shares the port. Default:
+   * random ids.
    */
   connectionIds?: ConnectionIdOptions;
 }
 
-/** Delivers the packets of a port to its places. */
+/** Delivers the packets of a port to the members of its group. */
 interface Steering {
   accept(places: Uint8Array, empty: Uint8Array): void;
   close(): void;
@@ -51,18 +51,21 @@ interface Steering {
 
 const TOKEN_BYTES = 16;
 
-/** Sockets whose places this process uses. The system distinguishes processes, but not groups within one process. */
+/**
+ * Inherited sockets that this process uses. This set is needed because the system cannot distinguish two groups of the
+ * same process.
+ */
 const usedDescriptors: Set<number> = new Set();
 
 /**
  * One UDP port for several workers. Each packet goes to the worker that issued its connection id, even after the
- * client's address has changed, and new clients are distributed among the places. On Linux the kernel does that. Each
- * place has a socket that stays open when its worker ends, and keeps waiting packets for the next worker. On other
+ * client's address has changed. New clients are distributed among the workers. On Linux the kernel does this: each
+ * worker has its own socket, which stays open when the worker exits and keeps packets for the next worker. On other
  * systems this process owns the port and relays packets to and from the workers.
  */
 export class PortGroup {
   readonly port: number;
-  /** Places of this process, each for a worker's `Endpoint.bind({ member })`. */
+  /** Members of the group in this process. Pass each to one worker's `Endpoint.bind({ member })`. */
   readonly members: readonly GroupMember[];
   readonly #steering: Steering;
   #open = true;
@@ -74,8 +77,8 @@ export class PortGroup {
   }
 
   /**
-   * Binds the port. Throws `QuicError` with the system's code, such as `EADDRINUSE`, or with `ERR_QUIC_INVALID_OPTION`
-   * if kernel steering was requested and is not available.
+   * Binds the UDP port. Throws `QuicError` with the system's code, such as `EADDRINUSE`, or with
+   * `ERR_QUIC_INVALID_OPTION` if kernel steering was requested and is not available.
    */
   static bind(options: PortGroupOptions): PortGroup {
     checkOptionNames("PortGroup.bind()", options, PORT_GROUP_OPTIONS);
@@ -110,9 +113,9 @@ export class PortGroup {
   }
 
   /**
-   * Uses places of a port whose sockets another process, such as systemd, bound and passed on. Two processes then share
-   * the port while one replaces the other. New clients are distributed as before until `accept` is called. Linux only.
-   * Throws `QuicError` with `EADDRINUSE` if other processes use too many places.
+   * Uses sockets of a port that another process, such as systemd, has bound and passed to this process. Two processes
+   * can share the port in this way while one replaces the other. New clients are distributed as before until `accept`
+   * is called. Only on Linux. Throws `QuicError` with `EADDRINUSE` if other processes use too many of the sockets.
    */
   static inherit(options: InheritedPortOptions): PortGroup {
     checkOptionNames("PortGroup.inherit()", options, INHERITED_PORT_OPTIONS);
@@ -130,7 +133,7 @@ export class PortGroup {
       place,
     }));
     for (const { descriptor } of members) usedDescriptors.add(descriptor);
-    // Turn of this process among those that route new clients to their places.
+    // Version number of this process's decisions about new clients. The newest process decides.
     let epoch = 0;
     return new PortGroup(port, members, {
       accept: (accepting, empty) => {
@@ -143,18 +146,18 @@ export class PortGroup {
   }
 
   /**
-   * Sends new clients only to these places, for example while a worker drains. Existing sessions stay where they are.
-   * Packets for `empty` places, which have no worker, go to the first of `places`, whose worker ends their sessions.
-   * With inherited sockets, the same holds for places of processes that have exited, and the call has no effect once a
-   * newer process has called it.
+   * Sends new clients only to the members with these numbers (`places`), for example while a worker drains. Existing
+   * sessions stay with their workers. `empty` are members without a worker: their packets go to the first member in
+   * `places`, whose worker ends their sessions. With inherited sockets, this also applies to the sockets of processes
+   * that have exited, and the call has no effect if a newer process has already called it.
    */
   accept(places: readonly number[] = this.members.map(({ place }) => place), empty: readonly number[] = []): void {
     if (this.#open) this.#steering.accept(Uint8Array.from(places), Uint8Array.from(empty));
   }
 
   /**
-   * Closes this process's sockets. Sockets that were passed to it stay open, and other processes can use their places.
-   * Workers behind kernel steering continue.
+   * Closes this process's sockets. Inherited sockets stay open, so that other processes can use them. With kernel
+   * steering, workers continue.
    */
   close(): void {
     if (!this.#open) return;
@@ -163,7 +166,9 @@ export class PortGroup {
   }
 }
 
-/** Returns the kind of steering. The environment variable takes precedence over the option. */
+/**
+ * Returns how packets reach the workers. The environment variable QUICRPC_STEERING takes precedence over the option.
+ */
 function chooseSteering(
   option: PortGroupOptions["steering"] = process.platform === "linux" ? "kernel" : "relay",
 ): "kernel" | "relay" {

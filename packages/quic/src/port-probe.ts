@@ -1,24 +1,27 @@
 import { isIP } from "node:net";
 
-/** Milliseconds that the system gets to report a closed port. On this machine it does so at once. */
+/**
+ * Milliseconds to wait for the report that a port is closed, by the location of the address. On this machine the system
+ * reports it at once.
+ */
 const PATIENCE_MS = { here: 50, elsewhere: 1000 };
 /**
- * Number of answers required. An attacker who guesses the probe's source port can forge an answer from the network, so
- * each probe uses another port.
+ * Number of probes that must report a closed port, by the location of the address. Each probe uses another source port.
+ * An attacker in the network who guesses a single source port could forge one report.
  */
 const PROBES = { here: 1, elsewhere: 2 };
-/** A short header without content, which every QUIC endpoint drops. */
+/** Packet to send to the port: the first byte of a QUIC short header, which every QUIC endpoint ignores. */
 const PROBE: Uint8Array = Uint8Array.of(0x40);
 
-/** Returns true for an address of this machine. */
+/** Returns true if `host` is a loopback address of this machine. */
 export function isLoopback(host: string): boolean {
   return host === "::1" || /^(::ffff:)?127\./.test(host);
 }
 
 /**
- * Returns true if the system reports that nothing listens on a UDP port (ICMP port unreachable), and false without a
- * report. The system reports it only to connected sockets, and QUIC's is not connected, so each probe uses its own
- * socket.
+ * Returns true if the system reports that no program listens on a UDP port (ICMP port unreachable), and false if there
+ * is no report. Each probe uses a socket of its own, because the system reports this only to connected sockets, and the
+ * engine's socket is not connected.
  */
 export async function isPortClosed(host: string, port: number): Promise<boolean> {
   const where = isLoopback(host) ? "here" : "elsewhere";
@@ -28,7 +31,7 @@ export async function isPortClosed(host: string, port: number): Promise<boolean>
   return true;
 }
 
-/** Sends one probe. Returns true if the port was reported as closed. */
+/** Sends one probe to a UDP port. Returns true if the system reports that the port is closed. */
 async function probed(host: string, port: number, patienceMs: number): Promise<boolean> {
   // Loaded when it is needed, which most processes never do.
   const { createSocket } = await import("node:dgram");
@@ -43,7 +46,7 @@ async function probed(host: string, port: number, patienceMs: number): Promise<b
       resolve(closed);
     };
     const onError = ({ code }: NodeJS.ErrnoException): void => finish(code === "ECONNREFUSED");
-    // If the process was busy, its timers run before the messages that arrived in the meantime.
+    // If the process was busy, its timers fire before it handles messages that have already arrived.
     const timer = setTimeout(() => (deadline = setImmediate(() => finish(false)).unref()), patienceMs);
     timer.unref();
     socket.unref();

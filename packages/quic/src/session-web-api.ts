@@ -9,7 +9,10 @@ interface BidirectionalParts {
   readonly unidirectional: Incoming<ReadableStream<Uint8Array>>;
 }
 
-/** The promises and the streams of streams of W3C WebTransport §6. */
+/**
+ * Members of W3C `WebTransport` for a session (W3C WebTransport §6): promises, and streams of the streams that the peer
+ * opens.
+ */
 export class SessionWebApi {
   readonly #closed = new DeferredPromise<CloseInfo>();
   readonly #session: QuicSession;
@@ -19,7 +22,10 @@ export class SessionWebApi {
     this.#session = session;
   }
 
-  /** As in browsers, its rejection need not be handled. */
+  /**
+   * Resolves when the session has been closed, and rejects when it is lost. As in browsers, a rejection that nothing
+   * handles is ignored.
+   */
   get closed(): Promise<CloseInfo> {
     return this.#closed.promise;
   }
@@ -37,7 +43,10 @@ export class SessionWebApi {
     else this.#closed.reject(error);
   }
 
-  /** Accepts streams of both kinds at once, because a session has one handler. */
+  /**
+   * Starts to accept both kinds of streams. This happens at the first use of either kind, because a session has only
+   * one handler.
+   */
   #accept(): BidirectionalParts {
     if (this.#incoming === undefined) {
       const bidirectional = new Incoming<QuicStream>();
@@ -57,8 +66,9 @@ export class SessionWebApi {
 }
 
 /**
- * Queue of unread streams. The peer's stream limit does not bound it: a stream that the peer has both reset and stopped
- * no longer counts. After a cancel no streams are accepted.
+ * Queue of streams that the peer has opened and the application has not read. Its length has its own limit, because the
+ * peer's stream limit does not count streams that the peer has already reset and stopped. After `cancel`, no streams
+ * are accepted.
  */
 class Incoming<T> {
   readonly streams: ReadableStream<T>;
@@ -75,7 +85,7 @@ class Incoming<T> {
     });
   }
 
-  /** Returns false if the stream is not accepted. */
+  /** Adds a stream to the queue. Returns false if the queue is full or cancelled. */
   offer(stream: T): boolean {
     if (this.#controller === undefined || (this.#controller.desiredSize ?? 0) <= -MAX_UNCLAIMED_STREAMS) return false;
     this.#controller.enqueue(stream);

@@ -10,11 +10,11 @@ import { SessionWebApi } from "./session-web-api.js";
 import { type SessionStats, statsFromNumbers, type WebTransportStats, webTransportStats } from "./stats.js";
 import type { QuicStream } from "./stream.js";
 
-/** How a session ended, or is to end. */
+/** Error code and reason with which a session is closed. */
 export interface CloseInfo {
   /** Application error code, 0 to 2^32-1. Default 0. */
   closeCode?: number;
-  /** At most 1024 bytes of UTF-8; the rest is cut. Default "". */
+  /** Reason as at most 1024 bytes of UTF-8; longer text is cut. Default "". */
   reason?: string;
 }
 
@@ -25,34 +25,41 @@ export interface SocketAddress {
   readonly family: "IPv4" | "IPv6";
 }
 
-/** Receives the events of one session. */
+/** Receives the events of one session. Passed to `QuicSession.attach`. */
 export interface SessionHandler {
-  /** The peer opened a bidirectional stream. */
+  /** Called when the peer has opened a bidirectional stream. */
   onStream(stream: QuicStream): void;
-  /** The peer opened a unidirectional stream, which can only be read. Without this method such streams are refused. */
+  /**
+   * Called when the peer has opened a unidirectional stream, which can only be read. If undefined, such streams are
+   * refused.
+   */
   onUniStream?(stream: QuicStream): void;
-  /** A datagram arrived. The handler may keep the bytes. Without this method datagrams go to `datagrams.readable`. */
+  /**
+   * Called when a datagram has arrived. The handler may keep `bytes`. If undefined, datagrams are available in
+   * `datagrams.readable`.
+   */
   onDatagram?(bytes: Uint8Array): void;
   /**
-   * Called on dialled sessions after some round trips without any packet, then at growing intervals. Return true to ask
-   * the peer with a PING whether it is still there, which also prevents an idle timeout. Default: false.
+   * Called on sessions of a client if no packet has arrived for some round trips, and then at growing intervals. Return
+   * true to send a PING, which checks whether the peer still responds and prevents an idle timeout. If undefined, no
+   * PING is sent.
    */
   waits?(): boolean;
-  /** The handshake of a session with early data (`earlyData`) is complete. */
+  /** Called when the handshake of a session with early data (`earlyData`) is complete. */
   onReady?(earlyDataAccepted: boolean): void;
   /**
-   * The session ended. `error` is undefined after a clean close (code 0) by either side. Called once, after every
-   * stream's `onClosed`.
+   * Called once when the session has ended, after `onClosed` of all its streams. `error` is undefined if either side
+   * closed the session with code 0.
    */
   onClosed(info: CloseInfo, error: Error | undefined): void;
 }
 
-/** A QUIC session. Use it through a handler (`attach`, `openStream`) or through the W3C WebTransport members. */
+/** A QUIC session. Use it through a handler (`attach`, `openStream`), or through the members of W3C WebTransport. */
 export class QuicSession {
   #remoteAddress!: SocketAddress;
   #localAddress!: SocketAddress;
   #resumed = false;
-  /** The negotiated ALPN protocol. */
+  /** ALPN protocol that was negotiated in the TLS handshake. */
   readonly alpnProtocol: string;
   #handshake: DeferredPromise<undefined> | undefined;
   #earlyDataAccepted: boolean | undefined;
@@ -63,7 +70,7 @@ export class QuicSession {
   readonly handle: number;
   #draining: DeferredPromise<undefined> | undefined;
   #handler: SessionHandler | undefined;
-  /** Streams that arrived before a handler was attached, or undefined if there are none. */
+  /** Streams that arrived before a handler was attached. Undefined if there are none. */
   #early: { stream: QuicStream; unidirectional: boolean }[] | undefined;
   #onFirstStream: ((stream: QuicStream) => void) | undefined;
   #onSilence: ((unanswered: number) => void) | undefined;
@@ -83,7 +90,7 @@ export class QuicSession {
     datagrams?.bind(engine, handle);
   }
 
-  /** Unreliable messages of up to `datagrams.maxSize` bytes. */
+  /** Datagrams of the session: unreliable messages of up to `datagrams.maxSize` bytes. */
   get datagrams(): Datagrams {
     if (this.#datagrams === undefined) {
       this.#datagrams = new Datagrams();
@@ -94,21 +101,21 @@ export class QuicSession {
   }
 
   /**
-   * Current address of the peer, which changes if a client migrates (RFC 9000 §9). After the end of the session, the
-   * last address that was read.
+   * Current address of the peer. It changes if a client migrates (RFC 9000 §9). After the end of the session, the last
+   * address that was read.
    */
   get remoteAddress(): SocketAddress {
     this.#readInfo();
     return this.#remoteAddress;
   }
 
-  /** Local address, as far as the system reports it. */
+  /** Local address of the session, as far as the system reports it. */
   get localAddress(): SocketAddress {
     this.#readInfo();
     return this.#localAddress;
   }
 
-  /** Reads all session data from the engine at once. Returns the ALPN protocol. */
+  /** Reads the session's addresses and protocol from the native engine at once. Returns the ALPN protocol. */
   #readInfo(): string {
     const info = this.engine.native.sessionInfo(this.handle);
     if (info === undefined && this.#remoteAddress !== undefined) return this.alpnProtocol;
@@ -121,8 +128,8 @@ export class QuicSession {
   }
 
   /**
-   * Admits the session on an endpoint that listens with `admission: "manual"`. Returns false if `maxSessions` is
-   * reached; the caller must then close the session.
+   * Admits a session of an endpoint that listens with `admission: "manual"`. Returns false if `maxSessions` is reached;
+   * the application must then close the session.
    */
   admit(): boolean {
     this.engine.kick();
@@ -130,8 +137,8 @@ export class QuicSession {
   }
 
   /**
-   * Calls `onStream` with the first bidirectional stream of the peer, to look at its first bytes (`QuicStream.peek`);
-   * also before `admit`. The handler that is attached later receives the stream with all its bytes.
+   * Calls `onStream` with the first bidirectional stream that the peer opens, so that its first bytes can be inspected
+   * (`QuicStream.peek`). Works before `admit`. A handler that is attached later receives the stream with all its bytes.
    */
   firstStream(onStream: (stream: QuicStream) => void): void {
     const first = this.#early?.find(({ unidirectional }) => !unidirectional);
@@ -144,14 +151,15 @@ export class QuicSession {
     this.engine.native.greetSession(this.handle);
   }
 
-  /** Milliseconds left to admit the session, or Infinity if it need not be admitted. */
+  /** Milliseconds in which the session must still be admitted, or Infinity if that is not required. */
   get remainingMs(): number {
     const remaining = this.engine.native.remainingMs(this.handle);
     return remaining < 0 ? Number.POSITIVE_INFINITY : remaining;
   }
 
   /**
-   * Starts delivery to `handler`, beginning with everything that has already arrived. Can be called once per session.
+   * Attaches the handler and starts to deliver events, beginning with those that have already arrived. Can be called
+   * once per session.
    */
   attach(handler: SessionHandler): void {
     if (this.#handler !== undefined) {
@@ -171,14 +179,17 @@ export class QuicSession {
   }
 
   /**
-   * Opens a bidirectional stream. Beyond the peer's stream limit the stream waits and keeps what is written. Throws if
-   * the session has closed.
+   * Opens a bidirectional stream. If the peer's stream limit is reached, the stream waits and stores the data written
+   * to it. Throws if the session has closed.
    */
   openStream(): QuicStream {
     return this.#open(false);
   }
 
-  /** Opens a unidirectional stream, which can only be written. Otherwise like `openStream`. */
+  /**
+   * Opens a unidirectional stream, which can only be written. If the peer's stream limit is reached, the stream waits
+   * and stores the data written to it. Throws if the session has closed.
+   */
   openUniStream(): QuicStream {
     return this.#open(true);
   }
@@ -194,7 +205,7 @@ export class QuicSession {
     return engine.adoptStream(unwrap(engine.native.openStream(this.handle, unidirectional)));
   }
 
-  /** Closes the session at once with CONNECTION_CLOSE (RFC 9000 §10.2). Unsent data is dropped. */
+  /** Closes the session at once (CONNECTION_CLOSE, RFC 9000 §10.2). Data that has not been sent is lost. */
   close(info: CloseInfo = {}): void {
     if (this.#ended !== undefined) return;
     this.engine.kick();
@@ -202,8 +213,8 @@ export class QuicSession {
   }
 
   /**
-   * Certificate of the peer: always a server's, and a client's if `clientCertificates` requested one. It is read on
-   * first use, while the session exists.
+   * TLS certificate of the peer. On a client, the server's certificate; on a server, the client's certificate if
+   * `clientCertificates` is set. Read from the engine on first use, which must happen before the session ends.
    */
   get peerCertificate(): X509Certificate | undefined {
     if (this.#peerCertificate === undefined) {
@@ -214,10 +225,10 @@ export class QuicSession {
   }
 
   /**
-   * Returns `length` bytes (at most 8,160) of TLS keying material (RFC 8446 §7.5), which only the two ends of the
-   * connection share. A label has at most 249 bytes. For a WebTransport session they belong to this session only (W3C
-   * WebTransport §6.4), and label and context have at most 255 bytes. Rejects before the handshake is complete and
-   * after the end of the session.
+   * Returns `length` bytes (at most 8,160) of TLS keying material (RFC 8446 §7.5), a secret that only both sides of the
+   * connection can compute. `label` has at most 249 bytes. For a WebTransport session, the secret is specific to the
+   * session (W3C WebTransport §6.4), and label and context have at most 255 bytes. Rejects before the handshake is
+   * complete and after the end of the session.
    */
   async exportKeyingMaterial(label: Uint8Array, context: Uint8Array, length: number): Promise<Uint8Array> {
     // The engine keeps a closed connection for a while.
@@ -231,59 +242,63 @@ export class QuicSession {
   }
 
   /**
-   * Calls `onSilence` with the number of PINGs in a row that the peer has not answered, about once a second while the handler waits (`waits`) and the peer
-   * is silent. Dialled sessions only; one listener. `undefined` ends that.
+   * Calls `onSilence` about once a second while the peer does not respond and the handler waits for it
+   * (`SessionHandler.waits`). The argument is the number of consecutive PINGs without an answer. Only for sessions of a
+   * client, and only one listener. `undefined` removes the listener.
    */
   watchSilence(onSilence: ((unanswered: number) => void) | undefined): void {
     this.#onSilence = onSilence;
   }
 
-  /** Returns counters and measurements. After the end of the session, the last ones that were read. */
+  /**
+   * Returns counters and measurements of the session. After the end of the session, returns the last values that were
+   * read.
+   */
   stats(): SessionStats {
     const numbers = this.engine.native.sessionStats(this.handle);
     if (numbers !== undefined || this.#lastStats === undefined) this.#lastStats = statsFromNumbers(numbers);
     return this.#lastStats;
   }
 
-  /** `stats` with W3C names. */
+  /** Returns the session's counters and measurements with their W3C names. */
   async getStats(): Promise<WebTransportStats> {
     return webTransportStats(this.stats(), this.datagrams.stats());
   }
 
-  /** Fulfils when the handshake is complete, which is at once except for sessions with early data. */
+  /** Resolves when the handshake is complete. Already resolved unless the session uses early data. */
   get ready(): Promise<undefined> {
     return this.#handshake?.promise ?? Promise.resolve(undefined);
   }
 
   /**
-   * True while the handshake of a session with early data is in progress. The identity and liveness of the peer are not
-   * yet proven.
+   * True while the handshake of a session with early data is in progress. It is then not yet proven who the peer is and
+   * that it is present.
    */
   get early(): boolean {
     return this.#handshake !== undefined && this.#earlyDataAccepted === undefined && this.#ended === undefined;
   }
 
   /**
-   * Whether the server accepted the early data, or undefined until `ready` and for sessions without early data. Streams
-   * of rejected early data have ended with `ERR_QUIC_EARLY_DATA_REJECTED`.
+   * Whether the server accepted the early data. Undefined until `ready`, and for sessions without early data. If it was
+   * rejected, its streams end with `ERR_QUIC_EARLY_DATA_REJECTED`.
    */
   get earlyDataAccepted(): boolean | undefined {
     return this.#earlyDataAccepted;
   }
 
-  /** True if a dialled session resumed an earlier one, in which case the server did not send its certificate. */
+  /** True if the client resumed an earlier session. The server then did not send its certificate. */
   get resumed(): boolean {
     this.#readInfo();
     return this.#resumed;
   }
 
-  /** Fulfils when either side has closed the session, and rejects when the session is lost (W3C WebTransport §6.4). */
+  /** Resolves when either side has closed the session, and rejects when the session is lost (W3C WebTransport §6.4). */
   get closed(): Promise<CloseInfo> {
     return this.#web().closed;
   }
 
   /**
-   * Fulfils when the peer asks to finish the session (DRAIN_WEBTRANSPORT_SESSION or GOAWAY), which only peers of HTTP/3
+   * Resolves when the peer asks to finish the session (DRAIN_WEBTRANSPORT_SESSION or GOAWAY), which only HTTP/3 peers
    * do. The session continues until it is closed.
    */
   get draining(): Promise<undefined> {
@@ -291,24 +306,24 @@ export class QuicSession {
     return this.#draining.promise;
   }
 
-  /** Streams opened by the peer. Use it instead of a handler. */
+  /** Stream of the bidirectional streams that the peer opens. Use it instead of a handler. */
   get incomingBidirectionalStreams(): ReadableStream<QuicStream> {
     return this.#web().bidirectional;
   }
 
-  /** Unidirectional streams opened by the peer. Use it instead of a handler. */
+  /** Stream of the unidirectional streams that the peer opens. Use it instead of a handler. */
   get incomingUnidirectionalStreams(): ReadableStream<ReadableStream<Uint8Array>> {
     return this.#web().unidirectional;
   }
 
-  /** W3C name of `openStream`. Streams with a higher `sendOrder` are sent first. */
+  /** Opens a bidirectional stream; the W3C name of `openStream`. Streams with a higher `sendOrder` are sent first. */
   async createBidirectionalStream(options: { sendOrder?: number } = {}): Promise<QuicStream> {
     const stream = this.openStream();
     if (options.sendOrder !== undefined) stream.setPriority(options.sendOrder);
     return stream;
   }
 
-  /** Returns the writable of a new unidirectional stream. */
+  /** Opens a unidirectional stream and returns its writable side. Streams with a higher `sendOrder` are sent first. */
   async createUnidirectionalStream(options: { sendOrder?: number } = {}): Promise<WritableStream<Uint8Array>> {
     const stream = this.openUniStream();
     if (options.sendOrder !== undefined) stream.setPriority(options.sendOrder);
@@ -377,7 +392,7 @@ export class QuicSession {
     this.#onSilence?.(unanswered);
   }
 
-  /** Probes the port: the system may report that nothing listens there any more. */
+  /** Checks whether the peer's UDP port is closed. If the system reports that, the session ends. */
   #probePort(): void {
     if (this.#probing) return;
     this.#probing = true;
@@ -396,7 +411,7 @@ export class QuicSession {
     const { closeCode, reason = "" } = error;
     const info: CloseInfo = closeCode === undefined ? {} : { closeCode, reason };
     this.#ended = { info, error: cleanOr(error) };
-    // The W3C interface first: a handler that throws must not leave `closed` pending.
+    // Settles the W3C promises first, so that a handler that throws does not leave `closed` pending.
     this.#webApi?.settle(info, error);
     this.#handshake?.reject(error);
     this.#datagrams?.receiveClosed(this.#ended.error);
@@ -410,12 +425,12 @@ function offer(handler: SessionHandler, stream: QuicStream, unidirectional: bool
   else stream.refuse();
 }
 
-/** Returns undefined for a close with code 0 by either side, which is not an error. */
+/** Returns undefined if the error is a close with code 0 by either side, otherwise the error itself. */
 export function cleanOr(error: QuicError): QuicError | undefined {
   return error.closeCode === 0 ? undefined : error;
 }
 
-/** Encodes a reason as at most 1024 bytes of UTF-8, cut between characters. */
+/** Encodes a close reason as UTF-8. Cuts it between characters to at most 1024 bytes. */
 export function encodeReason(reason = ""): Uint8Array {
   const bytes = new Uint8Array(MAX_CLOSE_REASON_BYTES);
   return bytes.subarray(0, new TextEncoder().encodeInto(reason, bytes).written);

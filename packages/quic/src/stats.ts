@@ -1,43 +1,45 @@
 import type { DatagramStats } from "./datagrams.js";
 import { ENDPOINT_STATS, SESSION_STATS } from "./native-layout.js";
 
-/** Counters of a session, since its start. Sizes in bytes, times in milliseconds. */
+/** Counters of a session since its start. Sizes are in bytes, times in milliseconds. */
 export interface SessionStats {
-  /** The smoothed round-trip time (RFC 9002 §5.3). */
+  /** Smoothed round-trip time in milliseconds (RFC 9002 §5.3). */
   readonly rttMs: number;
   readonly minRttMs: number;
   readonly congestionWindow: number;
-  /** UDP payload size that the path is known to carry. */
+  /** Largest UDP payload in bytes that the path is known to carry. */
   readonly mtu: number;
   readonly sentPackets: number;
   readonly lostPackets: number;
-  /** Packets sent a second time; see `redundancy`. */
+  /** Number of packets that were sent a second time because of the option `redundancy`. */
   readonly copiedPackets: number;
-  /** Number of reductions of the congestion window. */
+  /** Number of times that the congestion window was reduced. */
   readonly congestionEvents: number;
-  /** Bytes of UDP payload, including retransmissions and acknowledgements. */
+  /** Number of bytes sent as UDP payload, including retransmissions and acknowledgements. */
   readonly sentBytes: number;
   readonly receivedBytes: number;
   readonly lostBytes: number;
   readonly sentUdpDatagrams: number;
   readonly receivedUdpDatagrams: number;
-  /** QUIC datagrams (RFC 9221). */
+  /** Number of QUIC datagrams that were sent (RFC 9221). */
   readonly sentDatagrams: number;
   readonly receivedDatagrams: number;
-  /** Open streams of both sides, except those that wait for the stream limit. */
+  /** Number of open streams of both sides, without those that wait for the stream limit. */
   readonly openStreams: number;
-  /** Streams that wait for the peer's stream limit. */
+  /** Number of streams that wait because the peer's stream limit is reached. */
   readonly waitingStreams: number;
-  /** Current number of bytes that the peer may send ahead of the reader; see `receiveWindow`. */
+  /**
+   * Number of bytes that the peer may currently send before the application reads them; see the option `receiveWindow`.
+   */
   readonly receiveWindow: number;
   /**
-   * TLS group of the key exchange by its IANA name: `X25519MLKEM768` (hybrid post-quantum) where both sides have it, else
-   * `x25519`, `secp256r1` or `secp384r1`. Empty before the handshake.
+   * TLS group of the key exchange by its IANA name: `X25519MLKEM768` (hybrid post-quantum) if both sides support it,
+   * otherwise `x25519`, `secp256r1` or `secp384r1`. Empty before the handshake.
    */
   readonly keyExchangeGroup: string;
 }
 
-/** Names of TLS groups (IANA, TLS Supported Groups). */
+/** Names of TLS groups by their numbers (IANA, TLS Supported Groups). */
 const GROUPS: Readonly<Record<number, string>> = {
   0: "",
   0x17: "secp256r1",
@@ -46,24 +48,24 @@ const GROUPS: Readonly<Record<number, string>> = {
   0x11ec: "X25519MLKEM768",
 };
 
-/** Counters of an endpoint, since it was bound. */
+/** Counters of an endpoint since it was bound. */
 export interface EndpointStats {
-  /** Sessions, including those being dialled. */
+  /** Number of sessions, including those that are being dialled. */
   readonly sessions: number;
-  /** Client connections without a session; see `maxHandshakes`. */
+  /** Number of connections from clients that are not sessions yet; see the option `maxHandshakes`. */
   readonly handshakes: number;
-  /** Clients refused because of a limit. */
+  /** Number of clients that were refused because of a limit. */
   readonly refused: number;
-  /** Clients that had to prove their address (Retry). */
+  /** Number of clients that had to prove their address (Retry). */
   readonly retried: number;
-  /** Client handshakes that did not lead to a session. */
+  /** Number of handshakes of clients that did not lead to a session. */
   readonly failedHandshakes: number;
-  /** Size of the socket buffers in bytes, as granted by the system. */
+  /** Size in bytes of the socket's buffers, as granted by the system. */
   readonly receiveBuffer: number;
   readonly sendBuffer: number;
-  /** Size in bytes that was requested for each buffer. */
+  /** Size in bytes that was requested for each of the socket's buffers. */
   readonly askedBuffer: number;
-  /** Advice if the kernel granted smaller buffers than requested, else undefined. */
+  /** Advice if the system granted smaller buffers than requested, otherwise undefined. */
   readonly bufferAdvice: string | undefined;
 }
 
@@ -95,14 +97,16 @@ function bufferAdvice(stats: { receiveBuffer: number; sendBuffer: number; askedB
   return `the system granted UDP buffers of ${receiveBuffer} bytes to receive and ${sendBuffer} to send instead of ${askedBuffer}; datagrams may be lost under load: ${remedy}`;
 }
 
-/** W3C `WebTransportConnectionStats` (W3C WebTransport §6.11), as far as QUIC provides them. */
+/**
+ * Statistics of a session as W3C `WebTransportConnectionStats` (W3C WebTransport §6.11), as far as QUIC provides them.
+ */
 export interface WebTransportStats {
   readonly bytesSent: number;
   readonly bytesLost: number;
   readonly bytesReceived: number;
   readonly packetsSent: number;
   readonly packetsLost: number;
-  /** UDP datagrams. Each may contain several packets. */
+  /** Number of received UDP datagrams. Each may contain several QUIC packets. */
   readonly packetsReceived: number;
   readonly smoothedRtt: number;
   readonly minRtt: number;

@@ -1,10 +1,10 @@
 import { QuicError, resetError, stopSendingError } from "./errors.js";
 import type { QuicStream, StreamHandler } from "./stream.js";
 
-/** Bytes that a readable buffers before the stream is paused. */
+/** Number of bytes that the readable side stores before the stream is paused. */
 const READ_HIGH_WATER = 64 * 1024;
 
-/** A QUIC stream as a pair of WHATWG streams (W3C WebTransport §7 and §8). */
+/** The two WHATWG streams of a QUIC stream (W3C WebTransport §7 and §8). */
 export class StreamWebApi implements StreamHandler {
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<Uint8Array>;
@@ -32,7 +32,8 @@ export class StreamWebApi implements StreamHandler {
     this.writable = new WritableStream<Uint8Array>({
       start: (controller) => {
         this.#writer = controller;
-        // At once: `abort` below is called only after a write in progress, and that may wait for a peer that reads no more.
+        // Reads the signal at once, because `abort` below is called only after a write in progress, which may wait
+        // forever for a peer that no longer reads.
         const { signal } = controller;
         signal.addEventListener("abort", () => this.#abort(signal.reason), { once: true });
       },
@@ -68,7 +69,7 @@ export class StreamWebApi implements StreamHandler {
   onData(chunk: Uint8Array): void {
     const reader = this.#reader;
     if (reader === undefined) return;
-    // A byte stream transfers what is enqueued, and with it every other chunk of the same buffer.
+    // A byte stream transfers the buffer of each enqueued chunk, which would detach other chunks of the same buffer.
     reader.enqueue(chunk.slice());
     if ((reader.desiredSize ?? 0) <= 0) this.#stream.pause();
   }
@@ -77,7 +78,7 @@ export class StreamWebApi implements StreamHandler {
     const reader = this.#reader;
     this.#reader = undefined;
     reader?.close();
-    // A pending BYOB read must be answered for the close to take effect.
+    // The stream closes only after a pending BYOB read has been answered.
     reader?.byobRequest?.respond(0);
   }
 
@@ -121,7 +122,10 @@ function toBytes(chunk: unknown): Uint8Array {
   throw new TypeError("a QUIC stream only accepts ArrayBuffer and its views");
 }
 
-/** Returns the code to send for a cancel or abort reason: its `streamErrorCode` (W3C WebTransportError), or 0. */
+/**
+ * Returns the error code to send for the reason of a cancel or abort: the reason's `streamErrorCode`, or 0 if it has
+ * none.
+ */
 function errorCode(reason: unknown): number {
   const code = (reason as { streamErrorCode?: unknown } | null | undefined)?.streamErrorCode;
   return typeof code === "number" && code >= 0 && code <= 0xffff_ffff ? Math.trunc(code) : 0;

@@ -5,64 +5,71 @@ import { FLAG_ABOVE_HIGH_WATER, FLAG_FREED } from "./native-layout.js";
 import type { HeaderPairs } from "./http-request.js";
 import { StreamWebApi } from "./stream-web-api.js";
 
-/** Receives the events of one stream. `onEnd` or `onReset` is the last event of the receiving side. */
+/**
+ * Receives the events of one stream. Passed to `QuicStream.attach`. Either `onEnd` or `onReset` is the last event of
+ * the receiving side.
+ */
 export interface StreamHandler {
   /**
-   * Bytes arrived, in order. The chunk is a view of a larger buffer. The handler may keep it, and it is never written
-   * again, unless the handler sets `borrows`.
+   * Called with received bytes, in order. The chunk is a view of a larger buffer. The handler may keep the chunk, whose
+   * memory is not reused, unless the handler sets `borrows`.
    */
   onData(chunk: Uint8Array): void;
   /**
-   * Set to true if the handler does not use a chunk after `onData` has returned. Its memory is then reused and causes
-   * no garbage. Default false.
+   * Set to true if the handler does not use a chunk after `onData` has returned. The memory is then reused, which
+   * avoids garbage collection. Default false.
    */
   readonly borrows?: boolean;
-  /** The fields after the body of an HTTP message, if there are any; `onEnd` follows. */
+  /** Called with the trailers of an HTTP message, if it has any. `onEnd` follows. */
   onTrailers?(trailers: HeaderPairs): void;
-  /** The peer sent FIN. */
+  /** Called when the peer has ended its side of the stream (FIN). */
   onEnd(): void;
-  /** The peer reset its sending side; code 0 to 2^32-1 (RFC 9000 §19.4). */
+  /** Called when the peer has reset its sending side. The code is 0 to 2^32-1 (RFC 9000 §19.4). */
   onReset(code: number): void;
-  /** The peer asked this side to stop sending (RFC 9000 §19.5); writes are dropped from now on. */
+  /** Called when the peer has asked this side to stop sending (RFC 9000 §19.5). Data written from now on is ignored. */
   onStopSending(code: number): void;
-  /** The peer acknowledged the whole message. Only for streams of HTTP requests. */
+  /** Called when the peer has acknowledged the whole message. Only for streams of HTTP requests. */
   onSent?(): void;
-  /** Fewer bytes than the high-water mark are pending. Called once per `write` that returned false. */
+  /** Called once after a `write` has returned false, when fewer bytes than the high-water mark are unsent. */
   onDrain(): void;
-  /** The session ended before the stream did. `error` is undefined after a clean close. The last call. */
+  /**
+   * Called if the session ends before the stream does. It is the last call. `error` is undefined if either side closed
+   * the session with code 0.
+   */
   onClosed(error: Error | undefined): void;
 }
 
-/** An event kept until a handler is attached: bytes, or a function that calls the handler. */
+/** An event that waits for delivery: received bytes, or a function that calls the handler. */
 type QueuedEvent = Uint8Array | ((handler: StreamHandler) => void);
 
-/** A callback that sees the first bytes before the handler. */
+/** A callback that inspects the first bytes of a stream before a handler is attached. */
 interface Peek {
   readonly inspect: (bytes: Uint8Array) => boolean;
   readonly onOver: () => void;
 }
 
-/** A QUIC stream. Every method is synchronous, and does nothing after the end of the stream. */
+/** A QUIC stream. All methods are synchronous, and have no effect after the end of the stream. */
 export class QuicStream {
   readonly #engine: Engine;
-  /** -1 once the engine has freed the stream. */
+  /** Handle of the stream in the native engine, or -1 after the engine has freed the stream. */
   #handle: number;
   #id: number | undefined;
   #handler: StreamHandler | undefined;
-  /** True if events go straight to the handler: it is attached, not paused, and nothing is held. */
+  /**
+   * True if events are delivered directly: a handler is attached, the stream is not paused, and no events are waiting.
+   */
   #flowing = false;
   #paused = false;
   #receiving = true;
   #enginePaused = false;
-  /** Events kept until they can be delivered, or undefined if there never were any. */
+  /** Events that wait for delivery. Undefined if there have never been any. */
   #queued: QueuedEvent[] | undefined;
   #peek: Peek | undefined;
   #webApi: StreamWebApi | undefined;
 
   /**
-   * True if the peer opened the stream before its handshake was complete (0-RTT). An attacker who recorded the data
-   * could send it again, to this or another process, so do nothing with it that must not happen twice. See
-   * docs/tuning.md.
+   * True if the peer opened the stream before the handshake was complete (0-RTT). An attacker who recorded the data can
+   * send it again, to this or another process, so the application must be able to process it twice. See docs/tuning.md.
    */
   readonly early: boolean;
 
@@ -74,8 +81,8 @@ export class QuicStream {
   }
 
   /**
-   * QUIC stream id (RFC 9000 §2.1), or -1 while the stream waits for the peer's stream limit. It is read on first use,
-   * so a stream that ended earlier also has -1.
+   * QUIC stream id (RFC 9000 §2.1), or -1 while the stream waits for the peer's stream limit. Read from the engine on
+   * first use, so it is also -1 if the stream has ended before that.
    */
   get id(): number {
     if (this.#id === undefined && this.#handle >= 0) {
@@ -86,7 +93,8 @@ export class QuicStream {
   }
 
   /**
-   * Starts delivery to `handler`, beginning with everything that has already arrived. Can be called once per stream.
+   * Attaches the handler and starts to deliver events, beginning with those that have already arrived. Can be called
+   * once per stream.
    */
   attach(handler: StreamHandler): void {
     if (this.#handler !== undefined) {
@@ -97,9 +105,9 @@ export class QuicStream {
   }
 
   /**
-   * Looks at the first bytes before `attach`: calls `inspect` with the bytes that have arrived, and again with more, until
-   * it returns false. Then flow control holds the peer back until a handler is attached, which receives all bytes.
-   * Calls `onOver` if the stream ends first.
+   * Inspects the first bytes of the stream before `attach`. Calls `inspect` with the bytes that have arrived, and again
+   * when more arrive, until it returns false. Then flow control stops the peer until a handler is attached, which
+   * receives all bytes. Calls `onOver` if the stream ends first.
    */
   peek(inspect: (bytes: Uint8Array) => boolean, onOver: () => void): void {
     this.#peek = { inspect, onOver };
@@ -108,8 +116,8 @@ export class QuicStream {
   }
 
   /**
-   * Sends `bytes`, and FIN after them when `end` is true. The bytes are copied before it returns. Returns false above
-   * the high-water mark; `onDrain` follows once.
+   * Sends a copy of `bytes`. If `end` is true, also ends the sending side (FIN). Returns false if more bytes than the
+   * high-water mark are unsent; `onDrain` is called once afterwards.
    */
   write(bytes: Uint8Array, end = false): boolean {
     if (this.#handle < 0) return true;
@@ -121,7 +129,7 @@ export class QuicStream {
     return (flags & FLAG_ABOVE_HIGH_WATER) === 0;
   }
 
-  /** @internal Starts the response to a plain HTTP request. */
+  /** @internal Sends status and header fields of the response to a plain HTTP request. */
   respond(status: number, fields: string, bytes: Uint8Array, end: boolean): boolean {
     if (this.#handle < 0) return true;
     this.#engine.kick();
@@ -135,12 +143,15 @@ export class QuicStream {
     if ((this.#engine.native.endWithTrailers(this.#handle, fields) & FLAG_FREED) !== 0) this.#release();
   }
 
-  /** Number of written bytes that congestion or flow control has not let the connection take yet. */
+  /** Number of written bytes that the connection has not accepted yet because of congestion or flow control. */
   pendingBytes(): number {
     return this.#handle < 0 ? 0 : this.#engine.native.pendingBytes(this.#handle);
   }
 
-  /** Abandons the sending side: RESET_STREAM with `code`, 0 to 2^32-1 (RFC 9000 §19.4). */
+  /**
+   * Resets the sending side: sends RESET_STREAM with `code`, 0 to 2^32-1 (RFC 9000 §19.4). Data that has not been sent
+   * is lost.
+   */
   reset(code: number): void {
     if (this.#handle < 0) return;
     this.#engine.kick();
@@ -148,8 +159,8 @@ export class QuicStream {
   }
 
   /**
-   * Sets the priority of the stream. Among streams with data to send, those with a higher priority go first; streams of
-   * one priority take turns. Default 0; integers from -2^31 to 2^31-1, other numbers are rounded and clamped.
+   * Sets the priority of the stream. Streams with a higher priority are sent first, and streams with the same priority
+   * take turns. Default 0. Integers from -2^31 to 2^31-1; other numbers are rounded and clamped.
    */
   setPriority(priority: number): void {
     if (this.#handle < 0) return;
@@ -157,7 +168,9 @@ export class QuicStream {
     this.#engine.native.setPriority(this.#handle, clamped);
   }
 
-  /** Asks the peer to stop sending: STOP_SENDING with `code` (RFC 9000 §19.5). Nothing more is delivered. */
+  /**
+   * Asks the peer to stop sending: sends STOP_SENDING with `code` (RFC 9000 §19.5). No more received data is delivered.
+   */
   stopSending(code: number): void {
     if (!this.#receiving) return;
     this.#receiving = false;
@@ -167,7 +180,7 @@ export class QuicStream {
     if ((this.#engine.native.stopSending(this.#handle, code) & FLAG_FREED) !== 0) this.#release();
   }
 
-  /** Stops delivery, so that flow control stalls the peer (RFC 9000 §4.1). */
+  /** Stops delivering received data, so that flow control stops the peer (RFC 9000 §4.1). */
   pause(): void {
     if (this.#paused) return;
     this.#paused = true;
@@ -175,7 +188,7 @@ export class QuicStream {
     this.#pauseEngine(true);
   }
 
-  /** Resumes delivery. */
+  /** Continues to deliver received data after `pause`. */
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
@@ -183,19 +196,20 @@ export class QuicStream {
     else if (!this.#queued?.some((event) => event instanceof Uint8Array)) this.#pauseEngine(false);
   }
 
-  /** The receiving side as a byte stream. Use it instead of a handler. */
+  /** Receiving side of the stream as a byte stream. Use it instead of a handler. */
   get readable(): ReadableStream<Uint8Array> {
     return this.#web().readable;
   }
 
   /**
-   * The sending side. Use it instead of a handler. `abort` resets the stream with the error's `streamErrorCode`, or 0.
+   * Sending side of the stream. Use it instead of a handler. `abort` resets the stream with the error's
+   * `streamErrorCode`, or 0.
    */
   get writable(): WritableStream<Uint8Array> {
     return this.#web().writable;
   }
 
-  /** @internal Ends a stream that nothing accepts. */
+  /** @internal Ends a stream that the application does not accept. */
   refuse(): void {
     this.stopSending(0);
     this.reset(0);
@@ -232,7 +246,7 @@ export class QuicStream {
     this.#queued.push(event);
   }
 
-  /** Delivers held events. If the handler throws, later events are not lost. */
+  /** Delivers the events that waited. If the handler throws, the remaining events are still delivered later. */
   #deliverHeld(): void {
     const handler = this.#handler;
     if (handler === undefined || this.#paused) return;
@@ -243,13 +257,13 @@ export class QuicStream {
     }
   }
 
-  /** Frees the stream after a call from JavaScript ended it. */
+  /** Frees the stream in the engine's tables after a call from JavaScript has ended it. */
   #release(): void {
     this.#engine.releaseStream(handleIndex(this.#handle));
     this.#handle = -1;
   }
 
-  /** Forgets the handle after the engine ended the stream. */
+  /** Clears the handle after the native engine has ended the stream. */
   #forgetHandle(): void {
     if (this.#handle < 0) return;
     this.#engine.streams[handleIndex(this.#handle)] = undefined;
@@ -276,7 +290,7 @@ export class QuicStream {
     else this.#inspectFirst();
   }
 
-  /** Joins held pieces into one, because `peek` looks at all bytes. */
+  /** Joins received chunks into one, because `peek` passes all bytes to its callback. */
   #joinHeld(): void {
     const queued = this.#queued ?? [];
     const events = queued.findIndex((event) => !(event instanceof Uint8Array));
@@ -320,7 +334,7 @@ export class QuicStream {
     this.#peekIsOver();
   }
 
-  /** @internal Sending-side events: pausing does not delay them. */
+  /** @internal Called when the peer has stopped reading. Pausing does not delay events of the sending side. */
   receiveStopped(isFreed: boolean, code: number): void {
     if (isFreed) this.#forgetHandle();
     this.#notify((handler) => handler.onStopSending(code));

@@ -3,60 +3,73 @@ import { packFields } from "./native.js";
 
 /** A certificate chain and its private key, both PEM. */
 export interface CertificateOptions {
-  /** The certificate chain in PEM: the leaf first, then intermediates. Default: none. */
+  /**
+   * Certificate chain in PEM: the server's or client's own certificate first, then intermediate certificates. Default:
+   * none.
+   */
   cert: string | Uint8Array;
-  /** The private key of the first certificate, in PEM. Default: none. */
+  /** Private key of the first certificate in the chain, in PEM. Default: none. */
   key: string | Uint8Array;
 }
 
 /**
- * Trusted certificates of a client, and its own certificate. Without `ca` and `serverCertificateHashes` it trusts the
- * system's roots.
+ * Certificates that a client trusts, and its own certificate. Without `ca` and `serverCertificateHashes`, the client
+ * trusts the system's root certificates.
  */
 export interface ClientTlsOptions extends Partial<CertificateOptions> {
-  /** Trust these roots only: PEM, one or more certificates. Default: the system's roots. */
+  /**
+   * Root certificates to trust instead of the system's: PEM, one or more certificates. Default: the system's root
+   * certificates.
+   */
   ca?: string | Uint8Array;
   /**
-   * Trust these leaf certificates only, by the SHA-256 of their DER encoding (W3C WebTransport §6.10). Each must have an
-   * ECDSA P-256 key, be valid now, and for at most 14 days altogether. The server name is not checked. Default: none.
+   * SHA-256 hashes of the server certificates to trust, each over the certificate's DER encoding (W3C WebTransport
+   * §6.10). No root certificates are trusted, and the server name is not checked. The certificate must have an ECDSA
+   * P-256 key, be valid now, and for at most 14 days in total. Default: none.
    */
   serverCertificateHashes?: { algorithm: "sha-256"; value: ArrayBuffer | ArrayBufferView }[];
 }
 
-/** One of a server's certificates. */
+/** One certificate of a server, and the server names that use it. */
 export interface ServerCertificateOptions extends CertificateOptions {
   /**
-   * Server names that the certificate is for (SNI). `*.` matches one label. Default: the DNS names in the certificate.
+   * Server names (SNI) for which the certificate is used. `*.` matches one label. Default: the DNS names in the
+   * certificate.
    */
   names?: string[];
 }
 
-/** Asks clients for a certificate (mutual TLS). */
+/** Options for requesting a certificate from clients (mutual TLS). */
 export interface ClientCertificateOptions {
-  /** Authorities that may have issued the certificate: PEM, one or more certificates. */
+  /** Authorities that may have issued the client's certificate: PEM, one or more certificates. */
   ca: string | Uint8Array;
-  /** Whether a client without a certificate is refused. If not, its session has no `peerCertificate`. Default true. */
+  /**
+   * If true, clients without a certificate are refused. If false, such a client's session has no `peerCertificate`.
+   * Default true.
+   */
   required?: boolean;
 }
 
-/** Certificates of a server, and the clients that it accepts. */
+/** Certificates of a server, and options for the certificates of its clients. */
 export interface ServerTlsOptions {
   /**
-   * One certificate, or several that are chosen by the requested server name. The first is used for all other names.
+   * One certificate, or several of which one is selected by the server name that the client requests. The first is used
+   * for all other names.
    */
   tls: ServerCertificateOptions | readonly ServerCertificateOptions[];
   /** Requests a certificate from clients (mutual TLS). Default: not requested. */
   clientCertificates?: ClientCertificateOptions;
   /**
    * Lets clients resume sessions and send data before the handshake is complete (0-RTT). `onSession` is then called
-   * before the end of the handshake. Streams opened until then have `early` set: an attacker who recorded them can send
-   * them again. This process accepts a ticket once, and keeps 4,096 tickets. Default false.
+   * before the end of the handshake. Streams opened until then have `early` set, because an attacker who recorded them
+   * can send them again. This process accepts each session ticket once, and stores 4,096 tickets. Default false.
    */
   earlyData?: boolean;
   /**
    * Lets clients resume sessions of another process: secrets of 32 bytes, the same in all processes. The first key
-   * encrypts tickets and all keys decrypt them, so that you can rotate keys with `updateTls`. Cannot be combined with
-   * `earlyData`, which requires each ticket to be used once. Default: tickets are valid in this process only.
+   * encrypts session tickets and all keys decrypt them, so that `updateTls` can rotate the keys. Cannot be combined
+   * with `earlyData`, which requires that each ticket is used only once. Default: tickets are valid in this process
+   * only.
    */
   ticketKeys?: readonly Uint8Array[];
 }
@@ -67,7 +80,7 @@ const EARLY_DATA = 4;
 const TICKET_KEY_BYTES = 32;
 const EMPTY = new Uint8Array(0);
 
-/** Serialises a server's TLS options for native/src/quic/tls/server.rs. */
+/** Serialises a server's TLS options for the native engine (native/src/quic/tls/server.rs). */
 export function encodeServerTls(alpn: readonly string[], options: ServerTlsOptions): Uint8Array {
   const { tls, clientCertificates, earlyData = false, ticketKeys = [] } = options;
   if (earlyData && ticketKeys.length > 0) {
@@ -103,7 +116,7 @@ function joinTicketKeys(keys: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(keys);
 }
 
-/** Serialises a client's TLS options for native/src/quic/tls/client.rs. */
+/** Serialises a client's TLS options for the native engine (native/src/quic/tls/client.rs). */
 export function encodeClientTls(alpn: readonly string[], tls: ClientTlsOptions = {}): Uint8Array {
   const { cert, key } = tls;
   if ((cert === undefined) !== (key === undefined)) throw invalidOption("tls.cert and tls.key must be passed together");
@@ -111,14 +124,14 @@ export function encodeClientTls(alpn: readonly string[], tls: ClientTlsOptions =
   return packFields([encodeAlpn(alpn), ...encodeTrust(tls), ...identity]);
 }
 
-/** Returns PEM text or bytes as bytes. */
+/** Converts PEM text to bytes. Returns bytes unchanged. Throws `QuicError` for any other value of the option `name`. */
 function toPem(value: string | Uint8Array, name: string): Uint8Array {
   if (typeof value === "string") return new TextEncoder().encode(value);
   if (value instanceof Uint8Array) return value;
   throw invalidOption(`${name} must be PEM, as a string or a Uint8Array`);
 }
 
-/** Protocol names in the TLS encoding: each preceded by its length in one byte (RFC 7301 §3.1). */
+/** Serialises protocol names in the TLS encoding: each is preceded by its length in one byte (RFC 7301 §3.1). */
 function encodeAlpn(names: readonly string[]): Uint8Array {
   if (!Array.isArray(names) || names.length === 0) {
     throw invalidOption("alpn must name at least one protocol: QUIC requires one (RFC 9001 §8.1)");
@@ -133,7 +146,10 @@ function encodeAlpn(names: readonly string[]): Uint8Array {
   return Buffer.concat(wire);
 }
 
-/** Returns the kind of trust and its bytes: 0 system roots, 1 PEM roots, 2 concatenated SHA-256 hashes. */
+/**
+ * Serialises the trusted certificates. Returns a number and its data: 0 for system roots, 1 for PEM roots, 2 for
+ * concatenated SHA-256 hashes.
+ */
 function encodeTrust({ ca, serverCertificateHashes: hashes }: ClientTlsOptions): [kind: Uint8Array, bytes: Uint8Array] {
   if (ca !== undefined && hashes !== undefined) {
     throw invalidOption("ca and serverCertificateHashes cannot be combined");

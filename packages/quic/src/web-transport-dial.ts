@@ -8,40 +8,43 @@ import type { ClientTlsOptions } from "./tls-options.js";
 import { encodeFields, encodeProtocols, type HeaderFields } from "./web-transport-request.js";
 import type { WebTransportSession } from "./web-transport-session.js";
 
-/** HTTP/3 (RFC 9114 §3.1). */
+/** ALPN name of HTTP/3 (RFC 9114 §3.1). */
 export const HTTP3_ALPN = "h3";
 
-/** RFC 9114 §8.1. */
+/** HTTP/3 error code of a normal close (RFC 9114 §8.1). */
 export const H3_NO_ERROR = 0x100;
 
 /** Options of `connectWebTransport`. */
 export interface WebTransportConnectOptions {
-  /** Subprotocols, in order of preference. Default: none. */
+  /** Subprotocols to offer to the server, in order of preference. Default: none. */
   protocols?: readonly string[];
   /** Additional header fields of the request, such as `authorization` or `origin`. Default: none. */
   headers?: HeaderFields;
-  /** Trusted certificates, and this side's own certificate. Default: the system's roots, and no certificate. */
+  /**
+   * Trusted certificates, and this side's own certificate. Default: the system's root certificates, and no own
+   * certificate.
+   */
   tls?: ClientTlsOptions;
-  /** Name that the certificate must contain. Default: the URL's host. */
+  /** Name that the server's certificate must contain. Default: the URL's host. */
   serverName?: string;
-  /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
+  /** Timeouts, windows and limits of the connection (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: TransportOptions;
   /**
-   * Whether the session may share a connection with other sessions that have the same server and options. Default
+   * If true, the session may share a connection with other sessions that have the same server and options. Default
    * false.
    */
   allowPooling?: boolean;
-  /** Aborts the attempt; the promise rejects with the signal's reason. Default: none. */
+  /** Aborts the attempt. The promise then rejects with the signal's reason. Default: none. */
   signal?: AbortSignal;
-  /** Timeout in milliseconds for connection and response together. Default 10,000. */
+  /** Timeout in milliseconds for the connection and the server's response together. Default 10,000. */
   handshakeTimeoutMs?: number;
-  /** @internal Datagrams object that existed before the session. */
+  /** @internal Datagrams object that was created before the session. */
   datagrams?: Datagrams;
 }
 
 /**
- * A connection that several sessions share. It is dialled as long as one of them waits for it, each with its own signal
- * and timeout.
+ * A connection that several sessions share. The connection attempt continues while at least one session waits for it.
+ * Each session has its own signal and timeout.
  */
 class SharedConnection {
   readonly #abandon: AbortController = new AbortController();
@@ -77,15 +80,15 @@ class SharedConnection {
   }
 }
 
-/** Shared connections by server and options. */
+/** Shared connections of each endpoint, by server and options. */
 const pools = new WeakMap<Engine, Map<string, SharedConnection>>();
 
-/** An HTTP/3 connection that carries a session. */
+/** An HTTP/3 connection that carries a WebTransport session. */
 interface Carrier {
   readonly connection: QuicSession;
   /** True if the connection carries only this session. */
   readonly exclusive: boolean;
-  /** Removes a shared connection that may be closing, so that no other session joins it. */
+  /** Removes a shared connection from the pool, because it may be closing and other sessions must not use it. */
   readonly discard?: () => void;
 }
 
@@ -93,12 +96,12 @@ interface SessionRequest {
   readonly target: Target;
   readonly protocols: string;
   readonly fields: string;
-  /** Deadline, on the clock of `performance.now()`. */
+  /** Deadline of the request (`performance.now()`). */
   readonly until: number;
   readonly options: WebTransportConnectOptions;
 }
 
-/** Connects, or joins a shared connection, and requests a session. */
+/** Opens a WebTransport session on a new or a shared connection. */
 export async function dialWebTransport(
   engine: Engine,
   url: string | URL,
@@ -125,8 +128,8 @@ export async function dialWebTransport(
 }
 
 /**
- * Returns true if the server has not seen the request, because the connection had ended or accepts no more sessions
- * (RFC 9114 §5.2).
+ * Returns true if the server has not processed the request, because the connection had already ended or accepts no more
+ * sessions (RFC 9114 §5.2).
  */
 function isUnasked(error: unknown): boolean {
   return error instanceof QuicError && ["ERR_QUIC_CLOSED", "ERR_QUIC_SESSION_UNAVAILABLE"].includes(error.code);
@@ -198,7 +201,7 @@ interface Target {
   readonly path: string;
 }
 
-/** Splits an https URL for a dial. Throws `QuicError` for other URLs. */
+/** Splits an https URL into the parts that a connection attempt needs. Throws `QuicError` for other URLs. */
 export function parseUrl(url: string | URL): Target {
   let parsed: URL;
   try {
@@ -213,7 +216,10 @@ export function parseUrl(url: string | URL): Target {
   return { host: hostname, port: port === "" ? 443 : Number(port), authority: host, path: pathname + search };
 }
 
-/** Returns a connection for one session. The engine closes it when its last session ends. */
+/**
+ * Returns a new or shared connection for one session. The native engine closes the connection when its last session
+ * ends.
+ */
 async function connectionFor(engine: Engine, sessionRequest: SessionRequest): Promise<Carrier> {
   const { target, options } = sessionRequest;
   const { host, port } = target;
@@ -234,7 +240,7 @@ async function connectionFor(engine: Engine, sessionRequest: SessionRequest): Pr
         ...(abandon !== undefined && { signal: abandon }),
         ...(timeoutMs !== undefined && { handshakeTimeoutMs: timeoutMs }),
       },
-      // A server opens no sessions; this only says that the connection speaks HTTP/3.
+      // A server opens no sessions. This number only tells the engine that the connection uses HTTP/3.
       1,
     );
   // Without a waiting caller the dial would never be cancelled.

@@ -1,7 +1,7 @@
 import { invalidOption, QuicError } from "./errors.js";
 import type { SocketAddress } from "./session.js";
 
-/** A client's request for a session (WebTransport over HTTP/3 §3.2). */
+/** A client's request for a WebTransport session (WebTransport over HTTP/3 §3.2). */
 export interface WebTransportRequest {
   /** Host and port that the client requested. */
   readonly authority: string;
@@ -9,20 +9,20 @@ export interface WebTransportRequest {
   readonly path: string;
   /** Web origin of the page, if a browser sent the request (RFC 6454). */
   readonly origin: string | undefined;
-  /** Header fields by lower-case name; repeated ones joined by ", ". */
+  /** Header fields by lower-case name. The values of repeated fields are joined by ", ". */
   readonly headers: ReadonlyMap<string, string>;
-  /** Subprotocols offered, in the client's order of preference. */
+  /** Subprotocols that the client offers, in its order of preference. */
   readonly protocols: readonly string[];
   readonly remoteAddress: SocketAddress;
-  /** Aborted if the client disconnects before the response. */
+  /** Signal that fires if the client disconnects before the response. */
   readonly signal: AbortSignal;
 }
 
 /** Response to a `WebTransportRequest`. */
 export interface WebTransportResponse {
-  /** 200, the default, grants the session; 300 to 599 refuses it. */
+  /** HTTP status: 200 accepts the session, 300 to 599 refuses it. Default 200. */
   readonly status?: number;
-  /** One of the request's `protocols`. */
+  /** Selected subprotocol, one of the request's `protocols`. Default: none. */
   readonly protocol?: string;
   readonly headers?: HeaderFields;
 }
@@ -33,8 +33,8 @@ export type HeaderFields = Readonly<Record<string, string>> | Iterable<readonly 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const VALUE = /^[\t\x20-\x7e]*$/;
 /**
- * Fields that a request must not set: connection-specific ones, which HTTP/3 forbids (RFC 9114 §4.2), and those that
- * the engine sets.
+ * Header fields that a request must not set: those that HTTP/3 forbids (RFC 9114 §4.2), and those that the engine sets
+ * itself.
  */
 const RESERVED: ReadonlySet<string> = new Set([
   "connection",
@@ -47,7 +47,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   "wt-protocol",
 ]);
 
-/** Serialises fields for the engine: name and value on alternate lines. */
+/** Serialises header fields for the native engine: names and values on alternate lines. */
 export function encodeFields(fields: HeaderFields = {}): string {
   const pairs = Symbol.iterator in fields ? [...fields] : Object.entries(fields);
   return pairs
@@ -64,7 +64,7 @@ export function encodeFields(fields: HeaderFields = {}): string {
     .join("\n");
 }
 
-/** Converts the engine's flat list to a map. */
+/** Converts the native engine's list of alternating names and values to a map. */
 export function decodeFields(flat: readonly string[]): Map<string, string> {
   const fields = new Map<string, string>();
   for (let at = 0; at + 1 < flat.length; at += 2) {
@@ -76,7 +76,10 @@ export function decodeFields(flat: readonly string[]): Map<string, string> {
   return fields;
 }
 
-/** Serialises subprotocol names, one per line, and checks the rules of W3C WebTransport §6.2. */
+/**
+ * Serialises subprotocol names for the native engine, one per line. Throws `QuicError` for names that W3C WebTransport
+ * §6.2 forbids.
+ */
 export function encodeProtocols(protocols: readonly string[] = []): string {
   if (new Set(protocols).size !== protocols.length) throw invalidOption("protocols must not repeat a name");
   for (const name of protocols) {
@@ -87,7 +90,7 @@ export function encodeProtocols(protocols: readonly string[] = []): string {
   return protocols.join("\n");
 }
 
-/** Throws if an answer is not valid for its request. */
+/** Throws if the response of `onRequest` is not valid for its request. */
 export function checkAnswer(request: WebTransportRequest, { status = 200, protocol }: WebTransportResponse): void {
   if (status !== 200 && !(Number.isInteger(status) && status >= 300 && status <= 599)) {
     throw invalidOption(`onRequest must answer with status 200, or 300 to 599, not ${status}`);

@@ -2,28 +2,31 @@ import type { Datagrams } from "./datagrams.js";
 import type { Engine } from "./engine.js";
 import { QuicSession } from "./session.js";
 
-/** HTTP request and response fields with which the session was opened. */
+/** Fields of the HTTP request and response that opened a session. */
 export interface WebTransportHandshake {
   /** Host and port that the client requested. */
   readonly authority: string;
   /** Path and query, starting with "/". */
   readonly path: string;
-  /** Negotiated subprotocol, or "". */
+  /** Negotiated subprotocol, or "" if there is none. */
   readonly protocol: string;
-  /** Header fields of the peer by lower-case name: the request's on a server, the response's on a client. */
+  /**
+   * Header fields that the peer sent, by lower-case name: on a server those of the request, on a client those of the
+   * response.
+   */
   readonly headers: ReadonlyMap<string, string>;
 }
 
 /**
- * A WebTransport session over HTTP/3, on either side. It has the direct interface and the W3C members of `QuicSession`.
- * `close` ends only this session, not the others on its connection.
+ * A WebTransport session over HTTP/3, on a client or a server. It has the methods and W3C members of `QuicSession`.
+ * `close` ends only this session; other sessions on the same connection continue.
  */
 export class WebTransportSession extends QuicSession implements WebTransportHandshake {
   readonly authority: string;
   readonly path: string;
   readonly protocol: string;
   readonly headers: ReadonlyMap<string, string>;
-  /** W3C WebTransport §6.4. */
+  /** Always "supports-unreliable", because every session can send datagrams (W3C WebTransport §6.4). */
   readonly reliability = "supports-unreliable" as const;
 
   /** @internal */
@@ -35,7 +38,7 @@ export class WebTransportSession extends QuicSession implements WebTransportHand
     this.headers = opening.headers;
   }
 
-  /** Asks the peer to finish the session: its `draining` fulfils. */
+  /** Asks the peer to finish the session. The peer's `draining` resolves. */
   drain(): void {
     this.engine.kick();
     this.engine.native.drainSession(this.handle);

@@ -8,25 +8,28 @@ import type { WebTransportStats } from "./stats.js";
 import type { WebTransportConnectOptions } from "./web-transport-dial.js";
 import type { WebTransportSession } from "./web-transport-session.js";
 
-/** Options of `new WebTransport` (W3C WebTransport §6.2), with additional ones for Node. */
+/** Options of `new WebTransport` (W3C WebTransport §6.2), and additional options for Node. */
 export interface WebTransportOptions extends WebTransportConnectOptions {
   /**
-   * Trusts only these leaf certificates, by SHA-256: ECDSA P-256, valid now, and for at most 14 days altogether.
-   * Default: roots are trusted.
+   * SHA-256 hashes of the server certificates to trust. The certificate must be ECDSA P-256, valid now, and for at most
+   * 14 days in total. Default: the system's root certificates are trusted.
    */
   serverCertificateHashes?: { algorithm: "sha-256"; value: ArrayBuffer | ArrayBufferView }[];
-  /** Accepted for code that also runs in browsers: every session here can send datagrams. Default false. */
+  /**
+   * Has no effect, because every session can send datagrams. It is accepted for code that also runs in browsers.
+   * Default false.
+   */
   requireUnreliable?: boolean;
-  /** A hint without effect: the engine uses the controller of `transport.congestionControl`. Default: none. */
+  /** Hint without effect: the engine uses the option `transport.congestionControl`. Default: none. */
   congestionControl?: "default" | "throughput" | "low-latency";
 }
 
 /**
- * The W3C `WebTransport` class over HTTP/3. `await connectWebTransport(…)` returns the session itself, with the direct
- * interface.
+ * The W3C `WebTransport` class over HTTP/3. `await connectWebTransport(…)` returns the session itself, which also has
+ * this package's methods.
  */
 export class WebTransport {
-  /** Always false: there is no fallback over TCP. */
+  /** Always false, because there is no fallback over TCP. */
   static readonly supportsReliableOnly = false;
 
   readonly ready: Promise<undefined>;
@@ -35,13 +38,16 @@ export class WebTransport {
   readonly datagrams: Datagrams = new Datagrams();
   readonly incomingBidirectionalStreams: ReadableStream<QuicStream>;
   readonly incomingUnidirectionalStreams: ReadableStream<ReadableStream<Uint8Array>>;
-  /** W3C WebTransport §6.4. */
+  /** Always "default", because the hint of the same name has no effect (W3C WebTransport §6.4). */
   readonly congestionControl = "default" as const;
   readonly #session: Promise<WebTransportSession>;
   readonly #abort = new AbortController();
   #open: WebTransportSession | undefined;
 
-  /** Throws `SyntaxError` for a URL that is invalid, does not use https, or has a fragment. */
+  /**
+   * Starts to connect to the server. Throws `SyntaxError` for a URL that is invalid, does not use https, or has a
+   * fragment.
+   */
   constructor(url: string | URL, options: WebTransportOptions = {}) {
     checkUrl(url);
     const { serverCertificateHashes, signal } = options;
@@ -77,17 +83,17 @@ export class WebTransport {
     this.incomingUnidirectionalStreams = streamLater(this.#session, (session) => session.incomingUnidirectionalStreams);
   }
 
-  /** "pending" until `ready`. */
+  /** "pending" until `ready` resolves, then "supports-unreliable". */
   get reliability(): "pending" | "supports-unreliable" {
     return this.#open === undefined ? "pending" : this.#open.reliability;
   }
 
-  /** Subprotocol that the server chose, or "". */
+  /** Subprotocol that the server selected, or "". */
   get protocol(): string {
     return this.#open?.protocol ?? "";
   }
 
-  /** Header fields of the response, available after `ready`. */
+  /** Header fields of the server's response. Available after `ready`. */
   get responseHeaders(): ReadonlyMap<string, string> {
     return this.#open?.headers ?? new Map();
   }
@@ -104,7 +110,7 @@ export class WebTransport {
     return (await this.#session).getStats();
   }
 
-  /** Ends the session, or aborts the attempt before `ready`. */
+  /** Closes the session, or aborts the connection attempt before `ready`. */
   close(info: CloseInfo = {}): void {
     if (this.#open !== undefined) this.#open.close(info);
     else this.#abort.abort(new WebTransportError("the session was closed before it was ready", { source: "session" }));
@@ -123,7 +129,7 @@ function toSessionError(cause: unknown): unknown {
   return new WebTransportError(cause.message, { source: "session", code, closeCode, reason, status, cause });
 }
 
-/** Returns a stream that can be used before the session exists. */
+/** Returns a stream that can be used before the session exists. It is connected to the session's stream later. */
 function streamLater<T>(
   session: Promise<WebTransportSession>,
   pick: (session: WebTransportSession) => ReadableStream<T>,

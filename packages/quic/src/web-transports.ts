@@ -14,7 +14,7 @@ import {
 } from "./web-transport-request.js";
 import { WebTransportSession } from "./web-transport-session.js";
 
-/** A client's request in the form that the engine expects. */
+/** A client's request for a WebTransport session, in the form that the native engine expects. */
 export interface SessionRequestHandler {
   readonly authority: string;
   readonly path: string;
@@ -25,17 +25,17 @@ export interface SessionRequestHandler {
   failed(error: QuicError): void;
 }
 
-/** A session, or a request for one. */
+/** Table entry of a WebTransport session, or of a request for one. */
 interface Slot {
   readonly handle: number;
   session?: WebTransportSession;
-  /** The client's request, until the session exists. */
+  /** Request of this client, until the session exists. */
   clientRequest?: SessionRequestHandler | undefined;
-  /** The request at the server, until the session exists. */
+  /** Request that this server received, until the session exists. */
   request?: AskedRequest | undefined;
 }
 
-/** The WebTransport sessions of an endpoint, and the requests for them. */
+/** WebTransport sessions of an endpoint, and the requests for them. */
 export class WebTransports {
   onRequest: ((request: WebTransportRequest) => WebTransportResponse | Promise<WebTransportResponse>) | undefined =
     undefined;
@@ -50,7 +50,7 @@ export class WebTransports {
     return this.#slots[index - WEB_TRANSPORT]?.session;
   }
 
-  /** Client: requests a session on an HTTP/3 connection. Returns a function that aborts the attempt. */
+  /** Requests a session on an HTTP/3 connection. Returns a function that aborts the attempt. Only for clients. */
   requestSession(carrier: QuicSession, request: SessionRequestHandler): () => void {
     const { native } = this.#engine;
     const { authority, path, protocols, fields } = request;
@@ -63,7 +63,7 @@ export class WebTransports {
     };
   }
 
-  /** Client: the server granted a session. */
+  /** Creates the session after the server has accepted this client's request. */
   granted(index: number): void {
     const slot = this.#slots[index - WEB_TRANSPORT];
     if (slot?.clientRequest === undefined) return;
@@ -76,7 +76,7 @@ export class WebTransports {
     clientRequest.granted(slot.session);
   }
 
-  /** Server: a client requests a session. */
+  /** Handles a client's request for a session. Only for servers. */
   onRequested(index: number, generation: number): void {
     const engine = this.#engine;
     const handle = packHandle(index, generation);
@@ -133,7 +133,7 @@ export class WebTransports {
     end(slot, error);
   }
 
-  /** Returns callbacks that report the engine's failure to all pending requests. */
+  /** Returns callbacks that reject all pending requests with the engine's failure. */
   broken(error: QuicError): (() => void)[] {
     return this.#slots.splice(0).map((slot) => () => {
       if (slot !== undefined) end(slot, error);
@@ -147,7 +147,7 @@ function end({ session, clientRequest, request }: Slot, error: QuicError): void 
   else request?.onClientLeft(error);
 }
 
-/** A client's request. Its signal is created on first use. */
+/** A client's request that this server received. Creates its signal on first use. */
 class AskedRequest implements WebTransportRequest {
   readonly authority: string;
   readonly path: string;
@@ -183,7 +183,7 @@ class AskedRequest implements WebTransportRequest {
     return this.#abort.signal;
   }
 
-  /** Handles a client that disconnects before the response. */
+  /** Handles a client that disconnects before the server has responded. */
   onClientLeft(error: QuicError): void {
     this.#leftWith = error;
     this.#abort?.abort(error);

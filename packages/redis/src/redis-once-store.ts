@@ -3,7 +3,7 @@ import type { OnceClaim, OnceState, OnceStore } from "@quicrpc/durable";
 import { CLAIM, RELEASE, RENEW, type Script, SETTLE } from "./scripts.js";
 
 /**
- * The commands that the store uses. A client of the `redis` package implements them (`createClient` or
+ * Redis commands that the store uses. A client of the package `redis` provides them (`createClient` or
  * `createCluster`).
  */
 export interface RedisCommands {
@@ -18,19 +18,19 @@ interface RedisArguments {
 
 /** Options of `RedisOnceStore`. */
 export interface RedisOnceStoreOptions {
-  /** Prefix of the keys. Default: "quicrpc:once:". */
+  /** Prefix of the Redis keys. Default: "quicrpc:once:". */
   readonly prefix?: string;
 }
 
 /**
- * Stores calls that take effect once in Redis (version 5 or later) or Valkey: one hash for each call, which expires by
- * itself. Set the eviction policy to `noeviction`: a call that is evicted may run again.
+ * Stores the results of `once` calls in Redis (version 5 or later) or Valkey. Each call is a hash that expires by
+ * itself. Set the eviction policy of the server to `noeviction`, because an evicted call may run again.
  */
 export class RedisOnceStore implements OnceStore {
   private readonly client: RedisCommands;
   private readonly prefix: string;
 
-  /** @param client a connected client that reconnects by itself */
+  /** @param client a connected Redis client that reconnects by itself */
   constructor(client: RedisCommands, options: RedisOnceStoreOptions = {}) {
     checkOptions("RedisOnceStore()", options, { prefix: true });
     const { prefix = "quicrpc:once:" } = options;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A script that Redis runs atomically. */
+/** A Lua script that Redis runs atomically. */
 export interface Script {
   readonly text: string;
   readonly sha1: string;
@@ -11,8 +11,8 @@ function script(text: string): Script {
 }
 
 /**
- * Sets `now` in milliseconds. The hash of a call has the fields o (owner), f (fingerprint of the input), l (end of the
- * lease) and r (record).
+ * Start of a Lua script: sets `now` to the time in milliseconds. The hash of a call has the fields o (owner), f
+ * (fingerprint of the input), l (end of the lease) and r (stored result).
  */
 const NOW = `
 local time = redis.call('TIME')
@@ -24,7 +24,9 @@ local owned = redis.call('HMGET', KEYS[1], 'o', 'r')
 if owned[1] ~= ARGV[1] or owned[2] then return 0 end
 `;
 
-/** Arguments: owner, fingerprint, lease in ms, retention in ms, "1" if the call may start. */
+/**
+ * Script that claims a call. Arguments: owner, fingerprint, lease in ms, retention in ms, "1" if the call may start.
+ */
 export const CLAIM: Script = script(`${NOW}
 local call = redis.call('HMGET', KEYS[1], 'o', 'f', 'l', 'r')
 if call[1] then
@@ -38,19 +40,19 @@ redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {'claimed'}
 `);
 
-/** Arguments: owner, lease in ms. */
+/** Script that renews the lease of a call. Arguments: owner, lease in ms. */
 export const RENEW: Script = script(`${OWNED}${NOW}
 redis.call('HSET', KEYS[1], 'l', now + tonumber(ARGV[2]))
 return 1
 `);
 
-/** Arguments: owner, record. */
+/** Script that stores the result of a call. Arguments: owner, result. */
 export const SETTLE: Script = script(`${OWNED}
 redis.call('HSET', KEYS[1], 'r', ARGV[2])
 return 1
 `);
 
-/** Argument: owner. */
+/** Script that gives up the claim to a call. Argument: owner. */
 export const RELEASE: Script = script(`${OWNED}
 return redis.call('DEL', KEYS[1])
 `);

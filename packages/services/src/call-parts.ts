@@ -2,10 +2,10 @@ import type { CallTimings } from "@quicrpc/core/measure";
 import type { ServedTimings } from "./timed-router.js";
 
 /**
- * A part of a call's time: `wait` for a session and a free place on it, `upload` of blobs, `encode`, `between` (queues
- * and systems on the way), `wireThere` (the request on the wire), `server` or its parts `validation`, `turn` (waiting
- * to start) and `handler`, `wireBack` (the response on the wire), `decode` and `items`. If the time on the wire is
- * unknown, `wireAndServer` replaces the parts on the wire and the server.
+ * Name of a part of a call's time: `wait` for a session and for permission to start, `upload` of blobs, `encode`,
+ * `between` (queues and systems between client and server), `wireThere` (the request on the network), `server` or its
+ * parts `validation`, `turn` (waiting to start) and `handler`, `wireBack` (the response on the network), `decode` and
+ * `items`. If the time on the network is unknown, `wireAndServer` replaces the parts on the network and the server.
  */
 export type CallPartName =
   | "wait"
@@ -22,21 +22,21 @@ export type CallPartName =
   | "decode"
   | "items";
 
-/** One part of a call's time, in milliseconds. */
+/** One part of a call's time. Times are in milliseconds. */
 export interface CallPart {
   readonly name: CallPartName;
-  /** Start of the part, relative to the start of the call. */
+  /** Milliseconds between the start of the call and the start of this part. */
   readonly fromMs: number;
-  /** Duration; undefined if unknown. */
+  /** Duration in milliseconds. Undefined if unknown. */
   readonly ms: number | undefined;
 }
 
 /**
- * Divides a caller's timings into consecutive parts, for a chart. Only an upload in a session overlaps others, because
- * it continues while the caller waits for the response.
+ * Divides the timings that a caller has measured into consecutive parts, for a chart. Only an upload in a session
+ * overlaps other parts, because it continues while the caller waits for the response.
  *
- * @param rttMs round-trip time of the connection, to estimate the time on the wire
- * @param served durations that the server measured
+ * @param rttMs round-trip time of the connection in milliseconds, to estimate the time on the network
+ * @param served timings that the server has measured
  */
 export function callParts(
   timings: Partial<CallTimings>,
@@ -72,13 +72,16 @@ export function callParts(
 
 interface DividedAnswer {
   readonly wireMs: number | undefined;
-  /** Time on the server, without the wire. */
+  /** Milliseconds spent on the server. */
   readonly serverMs: number | undefined;
-  /** Time that neither side measured. */
+  /** Milliseconds that neither client nor server has measured. */
   readonly betweenMs: number | undefined;
 }
 
-/** Divides the time between request and response. The estimate from the round-trip time is reduced to the time that is available. */
+/**
+ * Divides the time between request and response. If the round-trip time is larger than the time that is left, uses the
+ * time that is left.
+ */
 function divided(
   answerMs: number | undefined,
   rttMs: number | undefined,

@@ -12,8 +12,8 @@ import { onceCalls } from "@quicrpc/durable/generated";
 import type { MethodDescription, ServiceDescription } from "./generated/reflection.js";
 
 /**
- * Makes a callable method from its description by reflection, without its schema: values are sent unconverted, and the
- * server validates them. Blobs are passed and returned as in generated code.
+ * Creates a callable method from its description by reflection, without its schema. Values are sent without conversion,
+ * and the server validates them. Blobs work as in generated code.
  */
 export function describedMethod({ name: service, id }: ServiceDescription, described: MethodDescription): AnyMethod {
   const { kind, name, idempotent, once, meta, blobs, id: its } = described;
@@ -37,7 +37,9 @@ function codecOf(form: MethodDescription["takes"], blobs: BlobFields["input"]): 
   return blobs === undefined ? uncheckedCodec() : withReferences(blobs);
 }
 
-/** Codec for messages of which only the blob fields are known. A reference to a blob must be valid. */
+/**
+ * Returns a codec for messages of which only the blob fields are known. It checks that references to blobs are valid.
+ */
 function withReferences(fields: NonNullable<BlobFields["input"]>): MessageCodec<unknown> {
   const unchecked = uncheckedCodec<unknown>();
   const checked = (message: unknown): unknown => {

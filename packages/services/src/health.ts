@@ -4,17 +4,20 @@ import { createHealthClient, createHealthRouter, type HealthStatus } from "./gen
 /** Initial statuses for `createHealth`: statuses by service name, `""` for the server as a whole. */
 export type HealthStatuses = Readonly<Record<string, HealthStatus>>;
 
-/** The health of a server, and the router that reports it. */
+/** Health of a server, with the router that reports it to clients. */
 export interface Health {
-  /** Router to pass to `serve` together with the application's routers. */
+  /** Router that reports the health. Pass it to `serve` together with the application's routers. */
   readonly router: Router;
-  /** Changes a status and sends it to its watchers. `""` is the server as a whole. */
+  /**
+   * Sets the status of a service, and sends it to clients that watch the service. The name `""` stands for the server
+   * as a whole.
+   */
   set(service: string, status: HealthStatus): void;
-  /** Sets every status to `not_serving`, for example before a drain. */
+  /** Sets every status to `not_serving`. Call it for example before a drain. */
   shutdown(): void;
 }
 
-/** Creates the service quicrpc.v1.Health. The server as a whole is `serving` by default. */
+/** Creates the service quicrpc.v1.Health. The status of the server as a whole is `serving` by default. */
 export function createHealth(statuses: HealthStatuses = {}): Health {
   const known = new Map<string, HealthStatus>([["", "serving"], ...Object.entries(statuses)]);
   const watchers = new Set<() => void>();
@@ -55,7 +58,7 @@ export function createHealth(statuses: HealthStatuses = {}): Health {
   };
 }
 
-/** Resolves at the next change, or when the signal fires. */
+/** Resolves when a status changes, or when the signal fires. */
 function nextChange(watchers: Set<() => void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const onChange = (): void => {
@@ -69,8 +72,8 @@ function nextChange(watchers: Set<() => void>, signal: AbortSignal): Promise<voi
 }
 
 /**
- * Yields whether a peer is able to serve, at first and after each change. A peer without a health service counts as
- * able. Throws `RpcError` when the session ends.
+ * Yields true if a peer is able to serve, otherwise false: at first, and after each change. A peer without a health
+ * service counts as able to serve. Throws `RpcError` when the session ends.
  */
 export async function* watchHealth(
   caller: Caller,

@@ -1,13 +1,19 @@
 // Reads JSON Schemas in the form of reflection (`MethodDetails`), from a server that may send anything.
 
-/** A JSON Schema as in `MethodDetails`. */
+/** A JSON Schema in the form that `MethodDetails` contains. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Most references to follow, and most nested choices: a schema may refer to itself. */
+/**
+ * Maximum number of references to follow, and of nested alternatives. It is limited, because a schema may refer to
+ * itself.
+ */
 const MAX_REFERENCES = 32;
 const MAX_CHOICES = 8;
 
-/** Follows references within `root`; undefined if one has no target. */
+/**
+ * Returns the schema that `schema` refers to within `root`, following all references. Undefined if a reference has no
+ * target.
+ */
 export function resolved(schema: unknown, root: JsonSchema): JsonSchema | undefined {
   let at = schema;
   for (let i = 0; i < MAX_REFERENCES; i++) {
@@ -19,7 +25,7 @@ export function resolved(schema: unknown, root: JsonSchema): JsonSchema | undefi
   return undefined;
 }
 
-/** Returns the schema to which a reference leads; undefined if there is none. */
+/** Returns the schema that a reference points to. Undefined if there is none. */
 export function referred(reference: string, root: JsonSchema): unknown {
   if (reference === "#") return root;
   const { $defs } = root;
@@ -27,18 +33,24 @@ export function referred(reference: string, root: JsonSchema): unknown {
   return name !== undefined && isObject($defs) && Object.hasOwn($defs, name) ? $defs[name] : undefined;
 }
 
-/** Returns the name of the definition to which a reference leads. */
+/** Returns the name of the definition that a reference points to. Undefined if the reference is of another form. */
 export function referredName(reference: string): string | undefined {
   return /^#\/\$defs\/(.+)$/.exec(reference)?.[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** Returns the type that `MethodTooling` marks because JSON lacks it. */
+/**
+ * Returns the type with which `MethodTooling` marks a schema because JSON has no such type, such as dates. Undefined if
+ * there is no mark.
+ */
 export function markOf(schema: JsonSchema): string | undefined {
   const mark = schema["x-quicrpc-type"];
   return typeof mark === "string" ? mark : undefined;
 }
 
-/** Returns the alternatives of a schema; undefined if there is no choice. Several types are a choice too. */
+/**
+ * Returns the alternatives of a schema. Undefined if there are none. A list of several types also counts as
+ * alternatives.
+ */
 export function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
   const { type } = schema;
   const choices = schema["anyOf"] ?? schema["oneOf"];
@@ -46,12 +58,18 @@ export function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
   return Array.isArray(type) ? type.map((singleType) => ({ ...schema, type: singleType as unknown })) : undefined;
 }
 
-/** Returns the schemas that must all match. Next to a type they are conditions, such as several patterns of a text. */
+/**
+ * Returns the schemas in `allOf`. In a schema with a type, they are additional conditions, such as several patterns for
+ * a text.
+ */
 export function partsOf({ allOf, type }: JsonSchema): readonly unknown[] {
   return Array.isArray(allOf) && type === undefined ? allOf : [];
 }
 
-/** Returns the schemas that may describe a value: `schema` itself, and recursively each choice and each part. */
+/**
+ * Returns the schemas that may describe a value: `schema` itself and, recursively, each alternative and each part of
+ * `allOf`.
+ */
 export function branchesOf(schema: unknown, root: JsonSchema, depth = 0): readonly JsonSchema[] {
   const resolvedSchema = resolved(schema, root);
   if (resolvedSchema === undefined || depth > MAX_CHOICES) return [];
@@ -59,14 +77,14 @@ export function branchesOf(schema: unknown, root: JsonSchema, depth = 0): readon
   return [resolvedSchema, ...inner.flatMap((branch) => branchesOf(branch, root, depth + 1))];
 }
 
-/** Returns the schema of an object's member; undefined if any value is allowed. */
+/** Returns the schema of an object's member. Undefined if any value is permitted. */
 export function memberOf(schema: JsonSchema, name: string): unknown {
   const { properties, additionalProperties, items } = schema;
   if (markOf(schema) === "map") return pairOf(items)[1];
   return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
 }
 
-/** Returns the schema of an object's names, or of a map's keys; undefined if any are allowed. */
+/** Returns the schema of an object's member names, or of a map's keys. Undefined if any are permitted. */
 export function keyOf(schema: JsonSchema): unknown {
   return markOf(schema) === "map" ? pairOf(schema["items"])[0] : schema["propertyNames"];
 }
@@ -77,12 +95,12 @@ function pairOf(items: unknown): readonly unknown[] {
   return Array.isArray(pair) ? pair : [];
 }
 
-/** Returns the schema of an item of a list or a tuple. */
+/** Returns the schema of an item of a list or tuple. */
 export function itemOf({ prefixItems, items }: JsonSchema, index: number): unknown {
   return (Array.isArray(prefixItems) ? (prefixItems as readonly unknown[])[index] : undefined) ?? items;
 }
 
-/** Returns how many items a list or a tuple may have. */
+/** Returns the minimum and maximum number of items of a list or tuple. */
 export function lengthOf({ prefixItems, items, minItems, maxItems }: JsonSchema): {
   readonly least: number;
   readonly most: number;
@@ -95,7 +113,7 @@ export function lengthOf({ prefixItems, items, minItems, maxItems }: JsonSchema)
   };
 }
 
-/** Returns the members that a schema names, and the required ones. */
+/** Returns the members that a schema names, and which of them are required. */
 export function membersOf({ properties, required }: JsonSchema): {
   readonly names: readonly string[];
   readonly required: readonly string[];
@@ -106,7 +124,10 @@ export function membersOf({ properties, required }: JsonSchema): {
   };
 }
 
-/** Returns true if a JSON value has a JSON Schema type, or one of several; also if the type is unknown. */
+/**
+ * Returns true if a JSON value has the JSON Schema type `type`, or one of several types. Also returns true if the type
+ * is unknown.
+ */
 export function isOfType(json: unknown, type: unknown): boolean {
   if (Array.isArray(type)) return type.some((singleType) => isOfType(json, singleType));
   switch (type) {

@@ -15,20 +15,23 @@ import {
 } from "./json-schema.js";
 
 const MAX_DEPTH = 100;
-/** Most schema parts that one conversion visits, because nested choices could be endless. */
+/**
+ * Maximum number of schema parts that one conversion visits. It is limited, because nested alternatives could be
+ * endless.
+ */
 const MAX_STEPS = 1_000_000;
 
-/** State of one conversion of JSON. */
+/** State of the conversion of one JSON value. */
 interface Scope {
   readonly root: JsonSchema;
-  /** Steps left. At 0, the remaining JSON is not converted. */
+  /** Number of schema parts that may still be visited. At 0, the rest of the JSON is not converted. */
   remaining: number;
 }
 
 /**
- * Converts JSON to the value that its schema (as in `MethodTooling`) describes. Also used for a message received
- * without its schema, because small bigints look like numbers on the wire. What does not match is left unchanged, for
- * the server to refuse.
+ * Converts JSON to the value that its schema (as in `MethodTooling`) describes. Also used for a message that was
+ * received without its schema, because small big integers look like numbers on the wire. JSON that does not match is
+ * left unchanged, so that the server refuses it.
  */
 export function valueOf(json: unknown, schema: JsonSchema): unknown {
   return readBy(schema, json, { root: schema, remaining: MAX_STEPS }, 0);
@@ -68,7 +71,7 @@ function readBy(partSchema: unknown, json: unknown, scope: Scope, depth: number)
   return Object.fromEntries(Object.entries(json).map(([key, member]) => [key, inner(member, memberOf(schema, key))]));
 }
 
-/** Converts an object with string keys, or a list of pairs, to a map; returns undefined for other values. */
+/** Converts an object with string keys, or a list of pairs, to a map. Returns undefined for other values. */
 function mapOf(
   json: unknown,
   schema: JsonSchema,
@@ -88,13 +91,16 @@ function isPairs(json: unknown): json is readonly (readonly [key: unknown, value
   return Array.isArray(json) && json.every((pair) => Array.isArray(pair) && pair.length === 2);
 }
 
-/** Returns the values, other than text, that an object's key may represent. */
+/** Returns the values that an object's key may stand for, besides the text itself. */
 function meanings(text: string): unknown[] {
   if (text === "true" || text === "false") return [text === "true"];
   return text.trim() === "" || Number.isNaN(Number(text)) ? [] : [Number(text)];
 }
 
-/** Returns true if JSON may match a schema; precise enough for a choice between several schemas. */
+/**
+ * Returns true if JSON may match a schema. The check is only as precise as selecting one of several alternative schemas
+ * requires.
+ */
 function fits(json: unknown, partSchema: unknown, scope: Scope, depth: number): boolean {
   const schema = resolved(partSchema, scope.root);
   if (schema === undefined || depth > MAX_DEPTH || scope.remaining-- <= 0) return true;
@@ -122,7 +128,10 @@ function isBigInt(json: unknown): json is string | number {
   return typeof json === "number" ? Number.isSafeInteger(json) : typeof json === "string" && /^-?\d{1,400}$/.test(json);
 }
 
-/** Returns the name of a value's type if JSON lacks it, as in schemas; otherwise undefined. */
+/**
+ * Returns the name of a value's type if JSON has no such type, as it is written in schemas. Otherwise returns
+ * undefined.
+ */
 function ownType(value: unknown): string | undefined {
   if (typeof value === "bigint") return "bigint";
   if (typeof value !== "object") return undefined;

@@ -12,9 +12,9 @@ import {
 /** Options of `createReflection`. */
 export interface ReflectionOptions {
   /**
-   * Whether unauthenticated callers may use it: `authorize` lets them in, as with `meta: { auth: "public" }` in a
-   * schema. Tools then find methods that are public too, such as a login. Everyone with a session can list all methods.
-   * Default false.
+   * If true, callers without authentication may use the service: `authorize` permits it, as with `meta: { auth:
+   * "public" }` in a schema. Tools then find public methods such as a login. Everyone with a session can list all
+   * methods. Default false.
    */
   readonly public?: boolean | undefined;
 }
@@ -37,12 +37,12 @@ export function createReflection(routers: readonly Router<never>[], options: Ref
   return reflection;
 }
 
-/** Returns a method that `authorize` allows without authentication. */
+/** Returns a copy of a method that `authorize` permits without authentication. */
 function withoutAuthentication({ method, ...rest }: Router["methods"][number]): Router["methods"][number] {
   return { ...rest, method: { ...method, meta: { ...method.meta, auth: "public" } } };
 }
 
-/** Lists the services of routers, sorted by service and method name. */
+/** Returns descriptions of the services of routers, sorted by service and method name. */
 export function describeServices(routers: readonly Router<never>[]): ServiceDescription[] {
   const services = new Map<string, ServiceDescription>();
   for (const { method } of routers.flatMap(({ methods }) => methods)) {
@@ -56,7 +56,7 @@ export function describeServices(routers: readonly Router<never>[]): ServiceDesc
   return all;
 }
 
-/** Returns the details that generated code provides for tools. They are loaded on first use. */
+/** Returns the details that generated code provides for tools. Their code is loaded on first use. */
 async function detailsOf(name: string, routers: readonly Router<never>[]): Promise<ServiceDetails> {
   const bound = routers.flatMap(({ methods }) => methods).find(({ method }) => method.service.name === name);
   if (bound === undefined) throw new RpcError("not_found", `the service ${name} is not served here`);

@@ -12,27 +12,30 @@ import {
   referredName,
 } from "./json-schema.js";
 
-/** TypeScript names of the types that JSON lacks, by the mark of `MethodTooling`. */
+/** TypeScript names of types that JSON does not have, by the mark of `MethodTooling`. */
 const OWN: Readonly<Record<string, string>> = { date: "Date", bigint: "bigint", bytes: "Uint8Array", blob: "Blob" };
 const MAX_DEPTH = 12;
 /**
- * Most characters of parts. Each part counts again in every part around it, because repeated references between
- * definitions could be endless.
+ * Maximum number of characters of printed parts. Each part is counted again in every part that contains it, because
+ * repeated references between definitions could be endless.
  */
 const MAX_LENGTH = 1_000_000;
 
 /** State of printing a schema. */
 interface Scope {
   readonly root: JsonSchema;
-  /** Characters that may still be printed. */
+  /** Number of characters that may still be printed. */
   remaining: number;
-  /** Whether definitions are recursive, as far as this is known. */
+  /** Whether each definition is recursive, for the definitions that were already examined. */
   readonly recursive: Map<unknown, boolean>;
-  /** Definitions that are being printed. */
+  /** Definitions that are currently being printed. */
   readonly open: Set<unknown>;
 }
 
-/** Prints a JSON Schema as a TypeScript type; with named members, on several lines. Control characters are escaped for terminals. */
+/**
+ * Returns a JSON Schema as a TypeScript type. A type with named members takes several lines. Control characters are
+ * escaped for terminals.
+ */
 export function schemaText(schema: JsonSchema, root: JsonSchema = schema, indent = ""): string {
   return partText(schema, { root, remaining: MAX_LENGTH, recursive: new Map(), open: new Set() }, indent, 0);
 }
@@ -81,10 +84,10 @@ function objectText(schema: JsonSchema, indent: string, text: (inner: unknown, i
   return `{\n${lines.join("")}${indent}}`;
 }
 
-/** Names that zod gives to unnamed types. */
+/** Matches names that zod gives to types without a name. */
 const UNNAMED = /^__schema\d+$/;
 
-/** Prints a referenced type: by name, or once in full if it is recursive; otherwise in full. */
+/** Returns a referenced type as text: the whole type, or only its name if it is recursive and was already printed. */
 function refText(reference: string, { root, recursive, open }: Scope, text: (inner: unknown) => string): string {
   const name = referredName(reference);
   const definition = name === undefined ? undefined : referred(reference, root);

@@ -3,21 +3,28 @@ import type { AnyMethod } from "@quicrpc/core/generated";
 import { type BoundMethod, measuredOutput, Received, streamsInput } from "@quicrpc/core/internal";
 
 /**
- * Durations of one call at its callee, in milliseconds. If the caller streams, or messages are JSON over HTTP, only the
- * handler's is known.
+ * Durations of one call on its server, in milliseconds. If the caller streams, or messages are JSON over HTTP, only the
+ * handler's duration is known.
  */
 export interface ServedTimings {
-  /** Time to decode and validate the request. */
+  /** Milliseconds for decoding and validating the request. Undefined if unknown. */
   readonly decodeMs: number | undefined;
-  /** Time from then until the handler started: the wait for a free place. */
+  /**
+   * Milliseconds between the end of decoding and the start of the handler, in which the call waits for a concurrency
+   * limit. Undefined if unknown.
+   */
   readonly queueMs: number | undefined;
-  /** Time until the handler returned or its promise settled; for a handler that streams, until it returned the stream. */
+  /**
+   * Milliseconds until the handler returned or its promise settled. For a handler that streams, until it returned the
+   * stream.
+   */
   readonly handlerMs: number;
 }
 
 /**
- * Returns a router that reports the durations of each call when its handler is over. It must be the outermost wrapper:
- * `timedRouter(interceptRouter(router, interceptors), show)`. An error thrown by `onTimings` fails the call.
+ * Returns a router that calls `onTimings` with the durations of each call after its handler has ended. It must be the
+ * outermost wrapper: `timedRouter(interceptRouter(router, interceptors), show)`. An error thrown by `onTimings` fails
+ * the call.
  */
 export function timedRouter<Context>(
   router: Router<Context>,

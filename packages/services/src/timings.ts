@@ -5,25 +5,28 @@ import { type ServedTimings, timedRouter } from "./timed-router.js";
 
 /** Options of `createTimings`. */
 export interface TimingsOptions {
-  /** Number of calls that are remembered, the latest ones. Default 1000. */
+  /** Number of calls whose durations are stored: the latest ones. Default 1000. */
   readonly keep?: number;
 }
 
-/** Durations of a server's calls, for the callers that name them. */
+/** Stores the durations of a server's calls, for callers that give their calls a name. */
 export interface Timings {
-  /** Router to pass to `serve` together with the others. Use it only if callers are authenticated. */
+  /**
+   * Router that reports the durations. Pass it to `serve` together with the application's routers, but only if callers
+   * are authenticated.
+   */
   readonly router: Router;
-  /** Returns a router whose calls are measured. */
+  /** Returns a router that stores the durations of its calls. */
   measure<Context>(router: Router<Context>): Router<Context>;
 }
 
-/** Maximum length of a call's name in characters; a call with a longer one is not remembered. */
+/** Maximum length in characters of a call's name. The durations of calls with longer names are not stored. */
 const MAX_NAME = 64;
 
 /**
- * Creates the service quicrpc.v1.Timings: how the server spent the time of calls that carry the metadata `call-name`.
- * Anyone who knows the name can read them, so callers must choose unguessable names. Calls without a name are not
- * remembered.
+ * Creates the service quicrpc.v1.Timings, which reports the durations of calls that carry the metadata `call-name`.
+ * Anyone who knows the name of a call can read its durations, so callers must choose names that cannot be guessed.
+ * Calls without a name are not stored.
  */
 export function createTimings(options: TimingsOptions = {}): Timings {
   checkOptions("createTimings()", options, { keep: true });

@@ -2,55 +2,58 @@ import { readFile } from "node:fs/promises";
 
 /** How a page reaches the server that it shows. */
 export type PageRoute =
-  /** Through the process that served the page, which carries calls over a WebSocket at "session". */
+  /**
+   * Calls go over a WebSocket at the path "session" to the process that served the page. That process carries the
+   * calls.
+   */
   | { readonly via: "process" }
-  /** Directly, with `connect` of `@quicrpc/browser`. */
+  /** The page connects to the server directly, with `connect` of `@quicrpc/browser`. */
   | {
       readonly via: "connect";
       readonly url: string;
       /** SHA-256 hashes of trusted certificates, in hexadecimal. */
       readonly certificateHashes?: readonly string[];
     }
-  /** By HTTP requests, to methods below this path of the page's own server. */
+  /** Calls are HTTP requests to the page's own server. Paths of methods begin with `prefix`. */
   | { readonly via: "http"; readonly prefix: string };
 
-/** A file of the page. */
+/** The page's script or style sheet, with its media type. */
 export interface PageFile {
   readonly type: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How the server is trusted and which credentials are used, in the terms of `quicrpc call`; for calls that are copied from the page. */
+/** Options of `quicrpc call` with which a call copied from the page trusts the server and sends credentials. */
 export interface Trust {
-  /** Trusts this machine's development certificate. */
+  /** True if this machine's development certificate is trusted. */
   readonly dev?: boolean;
   /** SHA-256 of the trusted certificate, in hexadecimal. */
   readonly hash?: string;
-  /** File with the trusted root certificates. */
+  /** Path of the file with the trusted root certificates. */
   readonly ca?: string;
-  /** True if an https:// URL is called by plain HTTP. */
+  /** True if an https:// URL is called over plain HTTP. */
   readonly plainHttp?: boolean;
-  /** Environment variable with the credentials. Pages never receive its value. */
+  /** Name of the environment variable with the credentials. Pages never receive its value. */
   readonly credentialsFrom?: string;
 }
 
-/** Settings of a page. */
+/** Settings that the server writes into a page. */
 export interface PageSettings {
   readonly title: string;
   readonly route: PageRoute;
-  /** Source of the service descriptions. Default: the server. */
+  /** Source of the service descriptions: "process" for the process that serves the page. Default: the server. */
   readonly describedBy?: "process";
   readonly trust?: Trust;
-  /** URLs of the script and the style sheet. */
+  /** URL of the page's script; `style` is the URL of the style sheet. */
   readonly script: string;
   readonly style: string;
-  /** Further origins to which the page may connect, besides its own. */
+  /** Origins to which the page may connect in addition to its own. */
   readonly connectTo?: readonly string[];
 }
 
 /**
- * Returns the origins to which a page connects: the URL's own, and the corresponding WebSocket origin. Throws
+ * Returns the origins to which a page connects: the URL's own origin, and the corresponding WebSocket origin. Throws
  * `TypeError` for a URL that pages cannot use.
  */
 export function originsOf(connect: string | undefined): readonly string[] {
@@ -60,7 +63,10 @@ export function originsOf(connect: string | undefined): readonly string[] {
   return [`https://${host}`, `wss://${host}`];
 }
 
-/** Returns the HTML document. The nonce permits the `<style>` element that the editor creates. */
+/**
+ * Returns the page's HTML document. The nonce permits the `<style>` element that the editor creates (Content Security
+ * Policy).
+ */
 export function pageDocument({
   title,
   route,

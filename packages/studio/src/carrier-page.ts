@@ -2,10 +2,10 @@ import type { CallContext, Router } from "@quicrpc/core";
 import { type CarrierEvent, watchCarrier } from "./carrier.js";
 import { NetworkWatch, SAMPLE_MS, type WatchedConnection } from "./network-watch.js";
 
-/** Most events that wait for a page. Older ones are dropped. */
+/** Maximum number of events that wait for a page. Older events are dropped. */
 const MAX_WAITING = 1000;
 
-/** A page, as seen by the process that carries its calls. */
+/** A page whose calls this process carries. */
 export class CarrierPage {
   readonly router: Router;
   private readonly connection: WatchedConnection;
@@ -27,7 +27,7 @@ export class CarrierPage {
     this.wakeReader();
   }
 
-  /** Ends the page's watch. It then starts another on its next session. */
+  /** Ends the stream of events to the page. The page then opens another stream on its next session. */
   end(): void {
     this.isOver = true;
     this.wakeReader();

@@ -14,46 +14,53 @@ export type { Trust } from "./assets.js";
 
 /** Options of `serveStudio`. */
 export interface ServeStudioOptions {
-  /** The connection to the server that is shown. The caller remains responsible for closing it. */
+  /** Connection to the server to show. `serveStudio` does not close it. */
   readonly connection: Connection;
-  /** URL of the server, as shown on the page. */
+  /** URL of the server, as the page shows it. */
   readonly target: string;
   /**
-   * If set, the page connects to the target directly, and shows its own network. The target must be an `https://` URL
-   * and allow the page's origin. Certificates with one of these SHA-256 hashes, in hexadecimal, are trusted. Default:
-   * this process carries the calls.
+   * If set, the page connects to the server directly, and shows its own network. `target` must then be an `https://`
+   * URL, and the server must allow the page's origin. `certificateHashes` are SHA-256 hashes of trusted certificates,
+   * in hexadecimal. Default: this process carries the calls.
    */
   readonly direct?: { readonly certificateHashes?: readonly string[] };
   /**
-   * Describes the services instead of the server's own reflection, for example `createReflection` of routers made from
-   * the same schemas. Default: the server's reflection.
+   * Reflection service that describes the server's services, for example `createReflection` of routers made from the
+   * same schemas. Default: the server's own reflection.
    */
   readonly reflection?: Router;
-  /** How `connection` trusts the server, for calls that are copied from the page. Default: the system's root certificates. */
+  /**
+   * How `connection` trusts the server. The page uses this for calls that are copied as commands. Default: the system's
+   * root certificates.
+   */
   readonly trust?: Trust;
-  /** Port on the loopback interface. Default: a free port. */
+  /** Port to listen on, on the loopback interface. Default: a free port. */
   readonly port?: number;
 }
 
-/** A running studio. */
+/** A studio that `serveStudio` has started. */
 export interface RunningStudio {
-  /** URL of the page. It contains a new token each time; anyone who knows it can make calls through this process. */
+  /**
+   * URL of the page. It contains a new secret token for each studio. Anyone who knows the URL can make calls through
+   * this process.
+   */
   readonly url: string;
-  /** Replaces the reflection given in the options. Pages load the descriptions again; calls in progress continue. */
+  /** Replaces the option `reflection`. Pages load the descriptions again. Calls in progress continue. */
   describeBy(reflection: Router): void;
   close(): Promise<void>;
 }
 
-/** Most pages at once. */
+/** Maximum number of pages that are open at the same time. */
 const MAX_PAGES = 16;
-/** Most bytes of a WebSocket message. A longer one ends its session. */
+/** Maximum size of a WebSocket message in bytes. A larger message ends its session. */
 const MAX_MESSAGE = 1024 * 1024;
-/** Milliseconds for which calls may continue after their page has loaded new descriptions. */
+/** Milliseconds for which calls may continue after their page has loaded new service descriptions. */
 const DRAIN_MS = 600_000;
 
 /**
  * Serves the studio's page on 127.0.0.1, and carries its calls to `connection`. Pages of other origins cannot use it:
- * requests must have this address as their host, sessions also as their origin, and the URL's token.
+ * requests must have this address in the header field `Host`, sessions also in `Origin`, and both need the token in the
+ * URL.
  */
 export async function serveStudio({
   connection,
@@ -67,7 +74,7 @@ export async function serveStudio({
   let model = 0;
   const token = randomBytes(24).toString("base64url");
   const sessions = new Set<Session>();
-  /** Sessions with the current descriptions of the server. */
+  /** Sessions that use the current service descriptions, with their pages. */
   const current = new Map<Session, CarrierPage>();
   const sockets = new WebSocketServer({
     noServer: true,
@@ -183,7 +190,7 @@ async function fileOf(path: string | undefined, settings: PageSettings): Promise
   }
 }
 
-/** Returns the HTTP status for a refused session; undefined if it is accepted. */
+/** Returns the HTTP status with which a session is refused, or undefined to accept it. */
 function refusal({ url = "", headers }: IncomingMessage, hosts: readonly string[], token: string): number | undefined {
   const { host = "", origin, "sec-websocket-protocol": offered = "" } = headers;
   if (!hosts.includes(host)) return 421;

@@ -23,17 +23,17 @@ import { combineRouters } from "@quicrpc/core/internal";
 import { createReflectionClient, describedMethod, reflectionMethods } from "@quicrpc/services";
 import { CALL_COMPRESS, CALL_NAME, CALL_VIA, watchCarrier } from "./carrier.js";
 
-/** Called with the timings of a forwarded call, and the name that its page gave it. */
+/** Called with the timings of a forwarded call, and with the name that the page gave to the call. */
 export type OnTimings = (call: string, timings: CallTimings) => void;
 
-/** Most methods that are forwarded, because the target is not trusted. */
+/** Maximum number of methods that are forwarded. Limited because the server is not trusted. */
 const MAX_METHODS = 10_000;
 const REFLECT_MS = 5000;
 
 /**
- * Creates a router that forwards each method described by the target's reflection, or by `reflection` instead. Messages
- * are passed unchanged. If the target cannot be asked, only reflection is forwarded, so that the caller receives the
- * error.
+ * Creates a router that forwards calls to the methods that the server's reflection, or `reflection` if it is given,
+ * describes. Messages are not decoded. If the server does not answer, the router forwards only reflection calls, so
+ * that the caller receives the server's error.
  */
 export async function forwardingRouter(target: Caller, onTimings: OnTimings, reflection?: Router): Promise<Router> {
   const forward = (method: AnyMethod): Router["methods"][number] => {
@@ -66,11 +66,11 @@ async function describedMethods(reflection: Caller): Promise<AnyMethod[]> {
   return all.slice(0, MAX_METHODS);
 }
 
-/** Most error names that are remembered per method. */
+/** Maximum number of error names that are stored for each method. */
 const MAX_ERRORS = 100;
 
 const unchecked = uncheckedCodec<unknown>();
-/** Passes the details of an error unchanged. */
+/** Passes the details of an error without decoding them. */
 const details: MessageCodec<unknown> = {
   encode: (value, out) => {
     if (value !== undefined) unchecked.encode(value, out);
@@ -78,12 +78,15 @@ const details: MessageCodec<unknown> = {
   decode: (bytes, start, end) => unchecked.decode(bytes, start, end),
 };
 
-/** The errors of a method, added when they occur. Only the name of a declared error is sent. */
+/**
+ * Declared errors of a forwarded method, which are added when they occur. They are necessary because only the names of
+ * declared errors are sent.
+ */
 class PassedErrors {
   readonly known: Record<string, ErrorDescriptor<Code, unknown, unknown>> = Object.create(null) as never;
   private count = 0;
 
-  /** Returns the target's error, for a handler to throw. */
+  /** Returns the server's error in the form that a handler throws. */
   forwardedError(error: unknown): RpcError {
     const { code, reason } = RpcError.from(error);
     if (reason !== undefined && !Object.hasOwn(this.known, reason) && this.count++ < MAX_ERRORS)
@@ -92,7 +95,7 @@ class PassedErrors {
   }
 }
 
-/** Returns the method with messages passed in wire form. */
+/** Returns a copy of a method that passes messages without decoding them. */
 function passing(method: AnyMethod): AnyMethod {
   const side = (codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined =>
     codec === undefined || codec.bytes === true ? codec : message;
@@ -101,7 +104,7 @@ function passing(method: AnyMethod): AnyMethod {
   return { ...method, input: side(method.input), output: side(method.output) };
 }
 
-/** Passes a message unchanged. Decoding it could lose information, such as the number keys of a map. */
+/** Passes a message without decoding it. Decoding could lose information, such as the number keys of a map. */
 const message: MessageCodec<unknown> = {
   encode(value, out) {
     const bytes = value as Uint8Array;
@@ -141,7 +144,10 @@ function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings, erro
   };
 }
 
-/** Returns a copy of `message` whose blobs are forwarded: each is read from its sender when, and as fast as, its receiver reads it. */
+/**
+ * Returns a copy of `message` whose blobs are forwarded. Each blob is read from its sender when its receiver reads it,
+ * and as fast as that.
+ */
 function withForwardedBlobs(message: unknown, fields: BlobFields["input"] = []): unknown {
   if (fields.length === 0 || typeof message !== "object" || message === null) return message;
   const sent: Record<string, unknown> = { ...message };

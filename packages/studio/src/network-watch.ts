@@ -2,15 +2,15 @@ import type { Connection } from "@quicrpc/core";
 import { sessionStats } from "@quicrpc/core/measure";
 import type { NetworkSample } from "./carrier.js";
 
-/** The part of a connection that is watched. In a page it also reports the transport. */
+/** The members of a connection that `NetworkWatch` uses. In a page, the connection also reports its transport. */
 export interface WatchedConnection extends Pick<Connection, "state" | "session"> {
   readonly transport?: { readonly kind: string; readonly reason: string | undefined } | undefined;
 }
 
-/** Milliseconds between two samples. */
+/** Milliseconds between two samples of a connection's state. */
 export const SAMPLE_MS = 500;
 
-/** Samples the state of a connection, and counts its sessions. */
+/** Samples the state of a connection at intervals, and counts the connection's sessions. */
 export class NetworkWatch {
   private readonly connection: WatchedConnection;
   private sessions = 0;

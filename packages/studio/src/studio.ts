@@ -5,21 +5,22 @@ import { originsOf, type PageFile, type PageRoute, pageDocument, pageFile } from
 
 /** Options of `studio`. */
 export interface StudioOptions {
-  /** Path of the page. Default: "/studio". */
+  /** URL path of the page. Default: "/studio". */
   readonly path?: string;
-  /** The heading of the page. Default "Services". */
+  /** Heading of the page. Default "Services". */
   readonly title?: string;
   /**
-   * URL at which pages reach this server with `connect`, such as "https://example.org:4433". Calls of every kind then
-   * use WebTransport or a WebSocket. Default: HTTP requests to the server of the page.
+   * URL at which pages can reach this server with `connect`, such as "https://example.org:4433". Calls of every kind
+   * then use WebTransport or a WebSocket. Default: pages send HTTP requests to the server that served them.
    */
   readonly connect?: string;
 }
 
 /**
- * Serves a page that shows the services and makes calls. For `extensions` of `createFetchHandler`, together with
- * `createReflection` of `@quicrpc/services`, which describes the services. Clients that may call
- * `quicrpc.v1.Reflection/describe` may open the page. A user can make the same calls as without it, and no others.
+ * Creates an HTTP extension that serves a page for calling the server's services. Pass it to `extensions` of `serve` or
+ * `createFetchHandler`. It requires `createReflection` of `@quicrpc/services`. Clients that may call
+ * `quicrpc.v1.Reflection/describe` may open the page. The page does not permit calls that its user could not make
+ * otherwise.
  */
 export function studio(options: StudioOptions = {}): HttpExtension {
   checkOptions("studio()", options, { connect: true, path: true, title: true });

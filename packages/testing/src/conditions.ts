@@ -5,27 +5,28 @@ export interface Conditions {
   /** Maximum additional delay of a packet in milliseconds. Packets stay in order. */
   readonly jitterMs: number;
   /**
-   * Share of packets that are lost. TCP retransmits: the bytes arrive one round trip later, and so do all that follow.
+   * Share of packets that are lost. With TCP, lost bytes and all bytes after them arrive one round trip later, because
+   * TCP retransmits.
    */
   readonly loss: number;
   /** Share of packets that arrive twice. UDP only. */
   readonly duplicate: number;
   /** Share of packets that arrive up to 10 ms after packets sent later. UDP only. */
   readonly reorder: number;
-  /** Share of packets (TCP: of chunks read) in which one bit is flipped. */
+  /** Share of packets in which one bit is flipped. With TCP, the share of chunks read. */
   readonly corrupt: number;
   /** Rate from the client to the server in bytes per second. */
   readonly upBytesPerSecond: number;
   /** Rate from the server to the client in bytes per second. */
   readonly downBytesPerSecond: number;
   /**
-   * Bytes per direction that may wait for the rate limit. Beyond that, UDP packets are lost, and TCP senders are held
-   * back.
+   * Maximum number of bytes that wait for the rate limit in each direction. Beyond that, UDP packets are lost, and TCP
+   * senders receive backpressure.
    */
   readonly queueBytes: number;
-  /** Drops everything without an error. */
+  /** If true, all packets are lost without an error. */
   readonly blackout: boolean;
-  /** Drops UDP, as some firewalls do. */
+  /** If true, UDP packets are lost, as behind some firewalls. */
   readonly udpBlocked: boolean;
 }
 
@@ -47,7 +48,7 @@ export const FAIR: Conditions = {
 /** A network that drops everything without an error. */
 export const BLACKOUT: Conditions = { ...FAIR, blackout: true };
 
-/** Fills in defaults. Throws `TypeError` for an invalid condition. */
+/** Returns complete network conditions, with defaults for missing ones. Throws `TypeError` for an invalid condition. */
 export function completeConditions(conditions: Partial<Conditions>): Conditions {
   const complete = { ...FAIR, ...conditions };
   for (const [name, value] of Object.entries(complete)) {

@@ -1,16 +1,16 @@
-/** Runs callbacks at given times, in the order of these times, with one timer. */
+/** Runs callbacks at given times and in the order of these times, with a single timer. */
 export class DelayLine {
-  /** Total size of the pending entries in bytes. */
+  /** Total size in bytes of the packets whose callbacks are pending. */
   bytes = 0;
   private readonly waiting: { readonly at: number; readonly size: number; readonly arrive: () => void }[] = [];
   private timer: NodeJS.Timeout | undefined = undefined;
 
-  /** Number of pending entries. */
+  /** Number of pending callbacks. */
   get length(): number {
     return this.waiting.length;
   }
 
-  /** Runs `arrive` at the time `at`, or now if that time has passed and nothing is pending before it. */
+  /** Calls `arrive` at the time `at`. Calls it at once if that time has passed and no earlier callback is pending. */
   add(at: number, size: number, arrive: () => void): void {
     const { waiting } = this;
     if (waiting.length === 0 && at <= performance.now()) return arrive();
@@ -21,7 +21,7 @@ export class DelayLine {
     if (index === 0) this.arm();
   }
 
-  /** Drops all pending entries. */
+  /** Removes all pending callbacks. */
   clear(): void {
     clearTimeout(this.timer);
     this.waiting.length = 0;

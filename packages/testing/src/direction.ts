@@ -3,25 +3,26 @@ import type { Conditions } from "./conditions.js";
 /** Maximum delay in milliseconds of a packet that is reordered or duplicated. */
 const LATE_MS = 10;
 
-/** Fate of one packet. */
+/** What happens to one packet on a link. */
 export interface PacketFate {
-  /** Arrival times: none if the packet is lost, two if it is duplicated. */
+  /** Arrival times of the packet. Empty if it is lost, two times if it is duplicated. */
   readonly arrivalTimes: readonly number[];
-  /** Relative position of a flipped bit, from 0 to 1, or undefined for none. */
+  /** Relative position of the bit that is flipped, from 0 to 1, or undefined for none. */
   readonly damage: number | undefined;
 }
 
 const LOST: PacketFate = { arrivalTimes: [], damage: undefined };
 
 /**
- * One direction of a link: computes when packets arrive. It has no clock; time is passed in, in milliseconds. Every
- * packet draws the same number of random numbers, so a seed loses the same packets under all conditions.
+ * One direction of a simulated link, which computes when packets arrive. It has no clock: times are passed in, in
+ * milliseconds. Each packet uses the same number of random numbers, so that a seed loses the same packets under all
+ * conditions.
  */
 export class LinkDirection {
   private readonly random: () => number;
-  /** Time at which the last byte leaves, at the rate of the link. */
+  /** Time in milliseconds at which the last byte has been sent at the rate of the link. */
   private sentAt = 0;
-  /** Arrival time of the last packet that was not reordered. */
+  /** Arrival time in milliseconds of the last packet that was not reordered. */
   private lastArrival = 0;
 
   constructor(random: () => number) {
@@ -33,7 +34,7 @@ export class LinkDirection {
     return bytesPerSecond === Number.POSITIVE_INFINITY ? 0 : (Math.max(0, this.sentAt - now) * bytesPerSecond) / 1000;
   }
 
-  /** Returns the fate of a UDP packet. */
+  /** Returns what happens to a UDP packet. */
   pass(size: number, now: number, conditions: Conditions, bytesPerSecond: number): PacketFate {
     const { random } = this;
     const [loss, corrupt, where, reorder] = [random(), random(), random(), random()] as const;
@@ -46,7 +47,7 @@ export class LinkDirection {
     return { arrivalTimes: arrivalTimes, damage: corrupt < conditions.corrupt ? where : undefined };
   }
 
-  /** Returns the arrival time of TCP bytes that take `packets` packets. */
+  /** Returns the arrival time of TCP bytes that are sent in `packets` packets. */
   passStream(
     size: number,
     packets: number,

@@ -6,9 +6,9 @@ import { type Conditions, FAIR } from "./conditions.js";
 export interface LinkOptions {
   /** Port of the server, and its address if that is not 127.0.0.1. */
   readonly target: number | { readonly host?: string; readonly port: number };
-  /** Address on which clients reach the link. Default: a free port of 127.0.0.1. */
+  /** Address and port at which clients reach the link. Default: a free port of 127.0.0.1. */
   readonly listen?: { readonly host?: string; readonly port?: number };
-  /** Seed of the random numbers: the same seed loses the same packets. Default: 1. */
+  /** Seed of the random numbers. The same seed loses the same packets. Default: 1. */
   readonly seed?: number;
   /** Initial state of the network. Default: no delay, loss or limit. */
   readonly conditions?: Partial<Conditions>;
@@ -25,17 +25,20 @@ export const LINK_OPTIONS: OptionNames<LinkOptions> = {
 /** A simulated network in front of one port of a server. */
 export interface Link {
   readonly port: number;
-  /** Current state of the network. Assigning a partial state resets the other conditions to `FAIR`. */
+  /** Current conditions of the network. Assigning some conditions resets the others to `FAIR`. */
   get conditions(): Conditions;
   set conditions(conditions: Partial<Conditions>);
-  /** UDP: packets arrive from another address from now on. TCP: all connections are reset. */
+  /**
+   * Simulates a change of the client's address. With UDP, packets arrive from another address from now on. With TCP,
+   * all connections are reset.
+   */
   move(): void;
   close(): void;
 }
 
-/** Maximum number of concurrent clients. Further ones replace the oldest (UDP), or wait (TCP). */
+/** Maximum number of concurrent clients. With UDP, a further client replaces the oldest; with TCP, it waits. */
 export const MAX_CLIENTS = 1024;
-/** Maximum number of delayed packets; further ones are lost. */
+/** Maximum number of packets that are delayed at the same time. Further packets are lost. */
 export const MAX_DELAYED = 10_000;
 /** Default address of targets and listeners. */
 const LOOPBACK = "127.0.0.1";

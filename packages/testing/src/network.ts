@@ -8,7 +8,7 @@ import { openUdpLink } from "./udp-link.js";
 const ATTEMPTS = 20;
 const OUTAGES_EVERY_MS = 30_000;
 
-/** Periodic outages. */
+/** Options for periodic outages of a simulated network. */
 export interface Outages {
   /** Duration of an outage in milliseconds. */
   readonly offlineMs: number;
@@ -28,7 +28,7 @@ export interface NetworkOptions extends LinkOptions {
 const OPTIONS: OptionNames<NetworkOptions> = { ...LINK_OPTIONS, outages: { everyMs: true, offlineMs: true } };
 
 /**
- * Forwards UDP and TCP from one port to the server's port through a simulated network. Rejects if the port is in use.
+ * Opens a simulated network: forwards UDP and TCP from one port to the server's port. Rejects if the port is in use.
  */
 export async function openNetwork(networkOptions: NetworkOptions): Promise<Link> {
   checkOptions("openNetwork()", networkOptions, OPTIONS);
@@ -87,7 +87,7 @@ class FailingNetwork implements Link {
   private readonly offlineMs: number;
   private readonly onlineMs: number;
   private timer: NodeJS.Timeout;
-  /** Conditions between outages. */
+  /** Network conditions between outages. */
   private online: Partial<Conditions>;
   private isOffline = false;
 

@@ -2,20 +2,20 @@ import { nearest } from "@quicrpc/core/generated";
 import type { Conditions } from "./conditions.js";
 import type { Outages } from "./network.js";
 
-/** A parsed network description. */
+/** Result of parsing the description of a network. */
 export interface DescribedNetwork {
   readonly conditions: Partial<Conditions>;
   readonly outages?: Outages;
 }
 
-/** Named networks. */
+/** Descriptions of networks by name, such as `3g`. */
 export const NETWORKS: Readonly<Record<string, string>> = {
   "3g": "rtt=150 jitter=30 loss=1 down=1.6mbit up=750kbit",
   "flaky-wifi": "rtt=20 jitter=40 loss=4 reorder=2 down=20mbit up=10mbit",
   "no-udp": "udp=blocked",
 };
 
-/** Quantities, as in `rtt=80`. */
+/** Quantities in the description of a network, as in `rtt=80`. */
 const QUANTITIES = [
   "rtt",
   "jitter",
@@ -30,15 +30,16 @@ const QUANTITIES = [
   "udp",
   "offline",
 ];
-/** Keywords without a value. */
+/** Words without a value in the description of a network. */
 const WORDS = ["offline"];
 
 const UNITS: Readonly<Record<string, number>> = { bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9 };
 
 /**
- * Reads the description of a network: words such as `rtt=80` and `jitter=5` (milliseconds), `loss=2`, `duplicate=`, `reorder=`, `corrupt=` (percent), `down=3mbit`,
- * `up=` and `rate=` (both), `queue=64` (packets of 1200 bytes), `udp=blocked`, `offline 5s` (for 5 s in every 30), and names: `3g`, `flaky-wifi`, `no-udp`.
- * Later words replace earlier ones. Throws `TypeError` for others.
+ * Parses the description of a network. It consists of words such as `rtt=80` and `jitter=5` (milliseconds), `loss=2`,
+ * `duplicate=`, `reorder=`, `corrupt=` (percent), `down=3mbit`, `up=` and `rate=` (both), `queue=64` (packets of 1200
+ * bytes), `udp=blocked`, `offline 5s` (for 5 s in every 30), and names: `3g`, `flaky-wifi`, `no-udp`. Later words
+ * replace earlier ones. Throws `TypeError` for any other word.
  */
 export function parseNetwork(text: string): DescribedNetwork {
   const conditions: { -readonly [Name in keyof Conditions]?: Conditions[Name] } = {};

@@ -12,26 +12,26 @@ import { type RecordedJson, toJson, type RecordedField, type RecordedCall, type 
 /** Options of `recordCalls`. */
 export interface RecordOptions {
   /**
-   * Maximum length of the recorded messages in characters. A longer recording cannot be used, and `text()` throws.
-   * Default: 16 Mi.
+   * Maximum length of the recorded messages in characters. If a recording is longer, `text()` throws. Default:
+   * 16,777,216.
    */
   readonly maxLength?: number;
 }
 
-/** Records calls. */
+/** Records calls for `replayCalls`. Created by `recordCalls`. */
 export interface CallRecorder {
-  /** Records the calls. Pass it to `interceptCaller` as the last interceptor. */
+  /** Interceptor that records calls. Pass it to `interceptCaller` as the last interceptor. */
   readonly interceptor: Interceptor;
   /**
-   * Returns the calls so far as JSON, for a file and `replayCalls`. Metadata of requests is left out because it may
-   * contain credentials. Throws `RangeError` if the recording exceeds `maxLength`.
+   * Returns the calls recorded so far as JSON. Store the text in a file and pass it to `replayCalls`. It excludes
+   * request metadata, which may contain credentials. Throws `RangeError` if the recording exceeds `maxLength`.
    */
   text(): string;
 }
 
 /**
- * Records the messages of calls as their caller sees them: `interceptCaller(connection, [recorder.interceptor])`, over
- * any kind of session. Refuses calls with blobs.
+ * Creates a recorder, which records the messages of calls as their caller sees them: `interceptCaller(connection,
+ * [recorder.interceptor])`. Works over any kind of session. Calls with blobs are refused.
  */
 export function recordCalls(options: RecordOptions = {}): CallRecorder {
   checkOptions("recordCalls()", options, { maxLength: true });
@@ -69,7 +69,9 @@ export function recordCalls(options: RecordOptions = {}): CallRecorder {
   };
 }
 
-/** Counts recorded JSON. Returns true if it fits. */
+/**
+ * Adds the size of recorded JSON to the recording's size. Returns true if the recording does not exceed its maximum.
+ */
 type HasRoom = (json: RecordedJson) => boolean;
 
 /** A call that is being recorded. */
@@ -82,7 +84,10 @@ class CallInProgress {
     this.hasRoom = hasRoom;
   }
 
-  /** Records a step of the call. Ignores steps after its end, such as a message that is no longer read. */
+  /**
+   * Records an event of the call. Ignores events after the call's end, such as a message that the caller no longer
+   * reads.
+   */
   record(step: Step): void {
     if (!this.call.isOver && this.hasRoom(step)) this.call.steps.push(step);
   }
@@ -124,8 +129,8 @@ function followed(
 }
 
 /**
- * Records the caller's messages as they are taken. It is not a generator, so that `return()` reaches the producer at
- * once.
+ * Records the caller's messages when the call reads them. This is not a generator, so that `return()` reaches the
+ * source of the messages at once.
  */
 function recordInputs(items: AsyncIterable<unknown>, recording: CallInProgress): AsyncIterable<unknown> {
   return {

@@ -1,32 +1,32 @@
 import type { Code } from "@quicrpc/core";
 import { fromMarkedJson, markedJson } from "@quicrpc/core/generated";
 
-/** One event of a call, as its caller saw it. */
+/** One event of a recorded call, as its caller saw it. */
 export type Step =
-  /** A message of the caller. */
+  /** The caller sent a message. */
   | { readonly in: RecordedJson }
-  /** A message of the callee. */
+  /** The callee sent a message. */
   | { readonly out: RecordedJson }
-  /** The end of the caller's messages. */
+  /** The caller ended its messages. */
   | { readonly end: true };
 
-/** A metadata entry. */
+/** Name and value of a metadata field. */
 export type RecordedField = readonly [name: string, value: RecordedJson];
 
-/** One call, with its events in order. */
+/** One recorded call, with its events in order. */
 export interface RecordedCall {
   readonly method: string;
   readonly fingerprint?: number | undefined;
   readonly steps: Step[];
   metadata?: readonly RecordedField[];
   trailers?: readonly RecordedField[];
-  /** Error with which the call failed. */
+  /** Error with which the call failed. Undefined if it succeeded. */
   error?: RecordedError;
   /** False if the call was still in progress when the recording ended. */
   isOver: boolean;
 }
 
-/** An error as its caller saw it. */
+/** An error that the caller received. */
 export interface RecordedError {
   readonly code: Code;
   readonly message: string;
@@ -35,7 +35,7 @@ export interface RecordedError {
   readonly trailers: readonly RecordedField[];
 }
 
-/** Calls, ordered by their start. */
+/** The recorded calls, in the order in which they were started. */
 export interface Recording {
   readonly version: 2;
   readonly calls: readonly RecordedCall[];
@@ -58,12 +58,12 @@ export function toJson(value: unknown): RecordedJson {
   return JSON.parse(markedJson(value)) as RecordedJson;
 }
 
-/** Reverses `toJson`. Throws `RpcError` for JSON that `toJson` cannot have written. */
+/** Converts the result of `toJson` back to a message. Throws `RpcError` for JSON that `toJson` cannot have produced. */
 export function fromJson(json: RecordedJson): unknown {
   return fromMarkedJson(JSON.stringify(json));
 }
 
-/** Returns a text that is equal for equal values, regardless of the order of members. */
+/** Returns a text that is equal for equal JSON values, regardless of the order of members. */
 export function canonicalText(json: RecordedJson): string {
   return JSON.stringify(json, (_, value: RecordedJson) =>
     typeof value === "object" && value !== null && !Array.isArray(value)

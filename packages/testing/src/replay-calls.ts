@@ -23,9 +23,10 @@ import {
 const MAX_SHOWN = 200;
 
 /**
- * Returns a caller that answers from a recording of `recordCalls`, without network or clock. A call gets the answer of
- * the first recorded call with the same method and messages that has not been used yet, in whatever order calls are
- * made. If there is none, the call fails with `failed_precondition`. Throws `TypeError` if the text is not a recording.
+ * Returns a caller that answers calls from a recording of `recordCalls`, without a network or clock. A call gets the
+ * response of the first recorded call that has the same method and messages and was not used before. The order of calls
+ * does not matter. If there is no such call, the call fails with `failed_precondition`. Throws `TypeError` if the text
+ * is not a recording.
  */
 export function replayCalls(text: string): Caller {
   const { version, calls } = JSON.parse(text) as Partial<Recording>;
@@ -46,16 +47,16 @@ async function answerTo({ method }: InterceptedCall, replay: Replay): Promise<In
 }
 
 class Replay {
-  /** Complete when the call is over. */
+  /** Metadata of the response. Complete when the call has ended. */
   readonly responseMetadata: Metadata = new Metadata();
   readonly trailers: Metadata = new Metadata();
   private readonly call: InterceptedCall;
   private readonly name: string;
-  /** Recorded calls that match this call's steps so far. */
+  /** Recorded calls that match the events of this call so far. */
   private fitting: readonly RecordedCall[];
-  /** Recorded calls that already answer a call, this one included. */
+  /** Recorded calls that already answer a call, including this one. */
   private readonly replayed: Set<RecordedCall>;
-  /** The recorded call that answers this one. */
+  /** Recorded call that answers this one. Undefined until it is known. */
   private current: RecordedCall | undefined = undefined;
   private position = 0;
 
@@ -66,7 +67,7 @@ class Replay {
     this.replayed = replayed;
   }
 
-  /** Reads the caller's messages and yields the callee's, in recorded order. */
+  /** Reads the caller's messages and yields the callee's messages, in the recorded order. */
   async *run(): AsyncGenerator {
     const { input, inputs, signal } = this.call;
     this.requireSchema();
@@ -101,7 +102,7 @@ class Replay {
     throw refusal(`the schema of ${this.name} has changed since its calls were recorded`);
   }
 
-  /** Advances by one step. Returns the recorded call that answers this one. */
+  /** Processes one event of the call. Returns the recorded call that answers it. */
   private match(step: Step): RecordedCall {
     const text = canonicalText(step);
     this.fitting = this.fitting.filter(({ steps }) => canonicalText(steps[this.position] ?? null) === text);
@@ -136,7 +137,10 @@ class Replay {
   }
 }
 
-/** Rejects when the signal aborts. Without it, a wait for the caller's next message would continue. */
+/**
+ * Settles with `promise`, or rejects when the signal fires. Without it, a wait for the caller's next message would not
+ * end.
+ */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

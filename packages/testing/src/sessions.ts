@@ -2,25 +2,25 @@ import { createSession, type Session, type SessionOptions } from "@quicrpc/core"
 import { checkOptions, SESSION_OPTIONS } from "@quicrpc/core/internal";
 import { createMemoryPair } from "@quicrpc/core/transport";
 
-/** Both ends of a session. */
+/** Both sides of a session. */
 export interface SessionPair {
   readonly client: Session;
   readonly server: Session;
-  /** Closes both ends. */
+  /** Closes both sides of the session. */
   close(): Promise<void>;
 }
 
-/** Options of both ends of a session. */
+/** Options for both sides of a session. */
 export interface SessionPairOptions<Context = unknown> {
-  /** Options of the serving end: its `routers`, the `connection` in the handlers' context, and so on. */
+  /** Options of the server side: its `routers`, the `connection` in the handlers' context, and so on. */
   readonly server: SessionOptions<Context>;
-  /** Options of the calling end; with `routers`, it serves too. Default: none. */
+  /** Options of the client side. With `routers`, it also serves calls. Default: none. */
   readonly client?: SessionOptions;
 }
 
 /**
- * Creates both ends of a session in this process, without a network. Use it to test drains, closes and calls from the
- * server, and to control time with a test runner's fake timers.
+ * Creates both sides of a session in this process, without a network. Use it to test draining, closing and calls from
+ * the server, and with fake timers of a test runner.
  */
 export function createSessionPair<Context = unknown>(options: SessionPairOptions<Context>): SessionPair {
   checkOptions("createSessionPair()", options, { server: SESSION_OPTIONS, client: SESSION_OPTIONS });

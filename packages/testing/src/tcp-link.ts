@@ -7,7 +7,7 @@ import { LinkDirection } from "./direction.js";
 import { damaged, type Link, LINK_OPTIONS, type LinkOptions, listenOf, MAX_CLIENTS, linkTargetOf } from "./link.js";
 import { randomNumbers } from "./random.js";
 
-/** Bytes in a TCP packet on most networks. */
+/** Number of payload bytes in a TCP packet on most networks. */
 const SEGMENT = 1448;
 
 /** Forwards TCP connections to a server's port through a simulated network. */
@@ -55,7 +55,7 @@ class TcpLink implements Link {
     return this.state;
   }
 
-  /** TCP retransmits what a blackout dropped, so the bytes only arrive later. */
+  /** Sets the network conditions. Bytes lost in a blackout arrive later, because TCP retransmits them. */
   set conditions(conditions: Partial<Conditions>) {
     this.state = completeConditions(conditions);
     for (const direction of this.directions) direction.adjust();
@@ -103,7 +103,7 @@ class TcpDirection {
     this.adjust();
   }
 
-  /** Pauses or resumes reading. */
+  /** Pauses or resumes reading, depending on the number of bytes that wait. */
   adjust(): void {
     const { queueBytes, blackout } = this.stateOf();
     this.isFull = this.line.bytes >= queueBytes || this.to.writableNeedDrain;

@@ -30,7 +30,7 @@ class UdpLink implements Link {
   private readonly listen: { readonly host: string; readonly port: number };
   private readonly target: { readonly host: string; readonly port: number };
   private readonly clientSocket: Socket;
-  /** Sockets to the server, by client address. */
+  /** Sockets that send to the server, by the client's address. */
   private readonly serverSockets: Map<string, Socket> = new Map();
   private readonly up: LinkDirection;
   private readonly down: LinkDirection;

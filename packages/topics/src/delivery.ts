@@ -4,43 +4,43 @@ import { type DecodeBudget, decodeWithin, FrameWriter, MemoryBudget } from "@qui
 /** A message in the form that subscribers receive. */
 export interface TopicItem {
   /**
-   * Undefined in the first item of a subscription without `from` to a topic with history. That item tells the position
-   * at which the subscription starts.
+   * The message. Undefined in the first item of a subscription without `from` to a topic with history: that item
+   * contains only the position at which the subscription starts.
    */
   readonly message: unknown;
-  /** Number of messages before this one that were dropped for the subscriber. */
+  /** Number of messages directly before this one that the subscriber did not receive because it was too slow. */
   readonly lost?: number | undefined;
   /** Position of the message, if the topic has history. */
   readonly position?: string | undefined;
 }
 
-/** A message on its way to the subscribers of this process, decoded once for all of them. */
+/** A message on its way to the subscribers of this process. It is decoded once for all of them. */
 export interface Delivery {
   readonly item: TopicItem;
-  /** Estimated memory in bytes. */
+  /** Estimated memory of the message in bytes. */
   readonly size: number;
-  /** Number of subscriptions that have the message in their queue. */
+  /** Number of subscriptions whose queue contains the message. */
   holders: number;
 }
 
 /** Estimated memory of a delivery in bytes, without its message. */
 const DELIVERY_BYTES = 256;
-/** Bytes that usually suffice for the position of an encoded item. */
+/** Number of bytes that are reserved for the position in an encoded item. */
 const ROOM_FOR_POSITION = 64;
-/** Encoded items that are sent to many subscribers. */
+/** Cache of encoded items that are sent to many subscribers. */
 const encoded = new WeakMap<object, Uint8Array>();
-/** A logged message that is still in use: subscribers that read one history share it. */
+/** A message from a log, shared by the subscribers that read the same history. */
 interface LoggedItem {
   readonly item: WeakRef<TopicItem>;
   readonly codec: MessageCodec<unknown>;
 }
 
-/** Logged messages by their bytes. */
+/** Cache of messages from logs, by their bytes. */
 const logged = new WeakMap<Uint8Array, LoggedItem>();
 
 /**
- * Decodes a message from a bus. A message from a log also has a position, which is not part of its bytes. Throws the
- * codec's error if the message does not match its schema.
+ * Decodes a message from a bus. If it comes from a log, `position` is its position, which its bytes do not contain.
+ * Throws the codec's error if the message does not match its schema.
  */
 export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, position?: string): Delivery {
   // Without a limit: waiting messages are limited by their memory, not by how many values they contain.
@@ -53,7 +53,7 @@ export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, posi
   return { item, size: heldBytes, holders: 0 };
 }
 
-/** Returns the item of a message that is read from a log. */
+/** Decodes a message that was read from a log, as an item for subscribers. */
 export function loggedItem(codec: MessageCodec<unknown>, bytes: Uint8Array, position: string): TopicItem {
   const known = logged.get(bytes);
   const shared = known?.codec === codec ? known.item.deref() : undefined;
@@ -65,7 +65,7 @@ export function loggedItem(codec: MessageCodec<unknown>, bytes: Uint8Array, posi
 }
 
 /**
- * Returns the bytes of an item. Throws the codec's error if it does not match its schema.
+ * Encodes an item for subscribers. Throws the codec's error if the item does not match its schema.
  *
  * @param initialBytes expected number of bytes
  */
@@ -75,7 +75,7 @@ export function encodedBy(codec: MessageCodec<unknown>, item: TopicItem, initial
   return out.buffer.slice(0, out.position);
 }
 
-/** Returns `codec` with a cache, so that a message to many subscribers is encoded once. */
+/** Returns a codec with a cache, so that a message for many subscribers is encoded only once. */
 export function encodedOnce(codec: MessageCodec<unknown>): MessageCodec<unknown> {
   return {
     ...codec,

@@ -5,14 +5,14 @@ import { loggedItem, type TopicItem } from "./delivery.js";
 import type { Subscription } from "./subscription.js";
 
 /**
- * Yields the first item of a subscription without history. It contains the position at which the subscriber continues
- * if the subscription is lost before the first message.
+ * Yields the first item of a subscription that starts without history. The item contains the position at which the
+ * subscriber can continue if the subscription is lost before the first message.
  */
 export async function* beginning(position: string): AsyncGenerator<TopicItem> {
   yield { message: undefined, position };
 }
 
-/** Yields the messages of a log after a position, until the subscription to live messages is over. */
+/** Yields the messages of a log after a position, until the subscription to live messages ends. */
 export async function* logged(
   log: TopicLog,
   name: string,
@@ -31,8 +31,8 @@ export async function* logged(
 }
 
 /**
- * Iterates over the messages of `history`, and then over those that `live` has received meanwhile and later. A message
- * that is in both is yielded once.
+ * Iterates over the messages of `history`, and then over the messages that `live` has received meanwhile and later. A
+ * message in both is returned once.
  */
 export function pastThenLive(history: AsyncIterable<TopicItem>, live: Subscription): AsyncIterableIterator<TopicItem> {
   const items = historyThenLive();
@@ -61,7 +61,7 @@ export function pastThenLive(history: AsyncIterable<TopicItem>, live: Subscripti
   return iterator;
 }
 
-/** Returns the integer at the end of a position. */
+/** Returns the integer at the end of an item's position. */
 function orderOf({ position = "" }: TopicItem): number {
   return Number(/\d+$/.exec(position)?.[0]);
 }

@@ -1,24 +1,28 @@
 /** Limits of the topics of one process. */
 export interface TopicLimits {
-  /** Most subscriptions at once, over all topics. More are refused with `resource_exhausted`. */
+  /**
+   * Maximum number of concurrent subscriptions to all topics together. Further ones are refused with
+   * `resource_exhausted`.
+   */
   readonly maxSubscriptions: number;
-  /** Most bytes of one message, as it is sent to subscribers. */
+  /** Maximum size in bytes of a message in the form in which it is sent to subscribers. */
   readonly maxMessageBytes: number;
   /**
-   * Most messages that wait for one subscriber. Beyond it, the topic's `slow` option decides whether the subscriber
-   * loses the oldest message or is ended.
+   * Maximum number of messages that wait for one subscriber. If there are more, the topic's option `slow` decides
+   * whether the subscriber loses the oldest message or its subscription ends.
    */
   readonly maxQueuedMessages: number;
-  /** Most bytes of memory, by estimate, of the messages that wait for one subscriber. A single message may exceed it. */
+  /** Maximum estimated memory in bytes of the messages that wait for one subscriber. A single message may be larger. */
   readonly maxQueuedBytes: number;
   /**
-   * Most bytes of all waiting messages, each counted once. Beyond it, the subscribers with the most waiting bytes lose
-   * the older half of their messages, or are ended, depending on `slow`.
+   * Maximum size in bytes of all waiting messages, each counted once. If it is exceeded, the subscribers with the most
+   * waiting bytes lose the older half of their messages, or their subscriptions end, depending on the topic's option
+   * `slow`.
    */
   readonly maxHeldBytes: number;
-  /** Most messages that `createTopics()` keeps in memory for each topic with history. */
+  /** Maximum number of messages that `createTopics()` stores in memory for each topic with history. */
   readonly maxHistoryMessages: number;
-  /** Most bytes, approximately, of the history of all topics. The oldest messages are dropped first. */
+  /** Approximate maximum size in bytes of the history of all topics together. The oldest messages are removed first. */
   readonly maxHistoryBytes: number;
 }
 

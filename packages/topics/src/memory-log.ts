@@ -2,47 +2,48 @@ import { RpcError } from "@quicrpc/core";
 import type { LoggedMessage, LogSubscription, TopicLog, TopicReceiver } from "./bus.js";
 import type { TopicLimits } from "./limits.js";
 
-/** Approximate memory of an entry in bytes, without its message. */
+/** Estimated memory of an entry in bytes, without its message. */
 const ENTRY_BYTES = 320;
-/** Approximate memory of a topic in bytes, without its name and entries. */
+/** Estimated memory of a topic in bytes, without its name and entries. */
 const TOPIC_BYTES = 256;
 
-/** A message in a log. */
+/** A message that a log has stored. */
 export interface LogEntry {
   readonly topic: string;
   readonly bytes: Uint8Array;
-  /** Identifies the message in its topic, if its publisher gave an id. */
+  /** Identifies the message in its topic. Undefined if its publisher gave no id. */
   readonly id: string | undefined;
 }
 
-/** Stores the messages of a `MemoryLog` so that they outlive the process. */
+/** Stores the messages of a `MemoryLog` persistently, so that they survive a restart of the process. */
 export interface Journal {
-  /** Distinguishes positions of this history from positions of another. */
+  /** Random text that distinguishes positions in this history from positions in another one. */
   readonly life: string;
-  /** The stored messages by number, the oldest first. */
+  /** The stored messages with their numbers, the oldest first. */
   readonly entries: Iterable<readonly [number: number, entry: LogEntry]>;
-  /** The highest number given so far. New messages get higher ones. */
+  /** Highest message number that is in use. New messages get higher numbers. */
   readonly last: number;
   /**
-   * Stores a message. Throws if it cannot.
+   * Stores a message. Throws if that fails.
    *
-   * @param kept all other messages that must be found after a restart, the oldest first; always the same map
+   * @param kept all other messages that must be available after a restart, the oldest first; each call passes the same
+   * map
    */
   append(number: number, entry: LogEntry, kept: ReadonlyMap<number, LogEntry>): void;
   close(): void;
 }
 
-/** Keeps the history of topics in the memory of one process: the newest messages of each topic, within limits. */
+/** Log that stores the newest messages of each topic in the memory of one process, within limits. */
 export class MemoryLog implements TopicLog {
   private readonly limits: TopicLimits;
   private readonly entries: OrderedNumbers<LogEntry> = new OrderedNumbers();
-  /** Numbers of the messages of each topic. */
+  /** Numbers of the stored messages, by topic. */
   private readonly numbers: Map<string, OrderedNumbers<true>> = new Map();
-  /** Ids of the messages that are kept. */
+  /** Topics and ids of the stored messages. */
   private readonly ids: Set<string> = new Set();
   private readonly journal: Journal | undefined;
   private readonly receivers: Map<string, TopicReceiver> = new Map();
-  /** Distinguishes positions of this process from positions of an earlier one. */
+  /** Random text that distinguishes positions of this process from positions of an earlier process. */
   private readonly instanceId: string;
   private last = 0;
   private heldBytes = 0;
@@ -95,7 +96,10 @@ export class MemoryLog implements TopicLog {
     }
   }
 
-  /** Returns the number in a position, if all later messages of the topic are kept. Throws `RpcError` otherwise. */
+  /**
+   * Returns the number that a position contains. Throws `RpcError` if later messages of the topic may have been
+   * removed.
+   */
   private numberOf(topic: string, position: string): number {
     if (position === "0") return 0;
     const [instanceId, text] = position.split("-");
@@ -106,8 +110,8 @@ export class MemoryLog implements TopicLog {
   }
 
   /**
-   * Messages are dropped in order: while one is kept, so are all later ones of its topic. Without any, none may have
-   * been dropped since.
+   * Returns true if all messages of a topic after a number are still stored. Messages are removed in order: if one is
+   * stored, so are all later messages of its topic. If none is stored, none may have been removed since that number.
    */
   private hasAllAfter(topic: string, number: number): boolean {
     if (this.entries.all.get(number)?.topic === topic) return true;
@@ -130,7 +134,7 @@ export class MemoryLog implements TopicLog {
     while (this.heldBytes > this.limits.maxHistoryBytes && this.entries.all.size > 0) this.drop(this.entries.oldest);
   }
 
-  /** Removes a message, which must be the oldest of its topic. */
+  /** Removes a message, which must be the oldest one of its topic. */
   private drop(number = 0): void {
     const entry = this.entries.all.get(number);
     if (entry === undefined) return;
@@ -150,32 +154,35 @@ export class MemoryLog implements TopicLog {
   }
 }
 
-/** Approximate memory of an entry in bytes. */
+/** Returns the estimated memory of an entry in bytes. */
 function sizeOf({ bytes, id = "" }: LogEntry): number {
   return bytes.length + 2 * id.length + ENTRY_BYTES;
 }
 
-/** Returns a key of topic and id. It is unique, because topic names contain no spaces. */
+/** Returns a key for a topic and the id of a message. It is unique, because topic names contain no spaces. */
 function idIn(topic: string, id: string): string {
   return `${topic} ${id}`;
 }
 
-/** Returns the error for a position that is older than the messages kept. */
+/** Creates the error for a position whose following messages are no longer all stored. */
 export function expiredPosition(): RpcError {
   return new RpcError("out_of_range", "messages after that position are no longer kept: start again", {
     reason: "CURSOR_EXPIRED",
   });
 }
 
-/** A map of numbers in insertion order. Finding the first takes constant time, however many before it were deleted. */
+/**
+ * A map with numbers as keys, in the order of insertion. Finding the first entry takes constant time, even if many
+ * entries before it were deleted.
+ */
 export class OrderedNumbers<T> {
-  /** Values by number. */
+  /** Values by their number. */
   readonly all: Map<number, T> = new Map();
   private first: number | undefined = undefined;
-  /** An iterator that stays behind the deleted entries; a new one would skip over them each time. */
+  /** Iterator that is positioned after the deleted entries. A new iterator would have to skip them each time. */
   private keys: Iterator<number> | undefined = undefined;
 
-  /** The first number; undefined if the map is empty. */
+  /** First number in the map. Undefined if the map is empty. */
   get oldest(): number | undefined {
     const { all } = this;
     if (all.size === 0) this.keys = undefined;

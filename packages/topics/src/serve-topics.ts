@@ -14,21 +14,21 @@ import { beginning, pastThenLive, logged } from "./history.js";
 import type { Subscription } from "./subscription.js";
 import { hubOf, type TopicHub, type Topics } from "./topics.js";
 
-/** The kind of access to a topic that a call needs. */
+/** Kind of access to a topic that a call requires. */
 export type TopicAccess = "publish" | "subscribe";
 
 /** Options with which a server serves one family of topics. */
 export interface TopicOptions<Parameters, Context = unknown> {
   /**
-   * Decides who may publish and subscribe to a topic. If it returns false, the call fails with `permission_denied`; an
-   * `RpcError` that it throws is sent to the caller. "everybody" admits everyone who has a session.
+   * Decides who may publish and subscribe to a topic. If it returns false, the call fails with `permission_denied`. If
+   * it throws an `RpcError`, the call fails with that error. "everybody" permits everyone who has a session.
    */
   readonly authorize:
     | "everybody"
     | ((access: TopicAccess, parameters: Parameters, context: CallContext<Context>) => Awaitable<boolean>);
   /**
-   * What happens to a subscriber that reads messages more slowly than they arrive. "drop" drops the oldest waiting
-   * messages, and the next message tells how many in `lost`. "end" ends its subscription with `resource_exhausted`.
+   * What happens if a subscriber reads messages more slowly than they arrive. "drop" removes the oldest waiting
+   * messages; the next message contains their number in `lost`. "end" ends the subscription with `resource_exhausted`.
    * Default "drop".
    */
   readonly slow?: "drop" | "end" | undefined;
@@ -37,9 +37,9 @@ export interface TopicOptions<Parameters, Context = unknown> {
 /** Options of `Topic.publish`. */
 export interface TopicPublishOptions {
   /**
-   * Identifies a message in a topic with history. If the log already has a message with the id, from any server, the
-   * message is not published again; so a call that publishes may be repeated. Logs in memory and in files know the ids
-   * of the messages that they keep. JetStream knows those within its stream's `duplicate_window` (2 minutes by
+   * Identifies a message in a topic with history, so that a call that publishes can be repeated: if the log already
+   * contains a message with this id, from any server, nothing is published. Logs in memory and in files know the ids of
+   * the messages that they store. JetStream knows the ids within its stream's `duplicate_window` (2 minutes by
    * default). Default: none.
    */
   readonly id?: string | undefined;
@@ -47,21 +47,25 @@ export interface TopicPublishOptions {
 
 /** One family of topics, for use in the server's own code. */
 export interface Topic<Message, Parameters, Item> {
-  /** Publishes a message. Resolves when it is in the queues of all subscribers of this process, or when the bus has accepted it. */
+  /**
+   * Publishes a message to a topic. Resolves when the message is in the queues of all subscribers of this process or,
+   * with a bus, when the bus has accepted it.
+   */
   publish(message: Message, options?: TopicPublishOptions): Promise<void>;
   /**
-   * Subscribes this process. All messages published after the promise has resolved arrive. If they arrive faster than
-   * they are read, `slow` applies. All subscribers receive the same object: do not change it.
+   * Subscribes this process to a topic. All messages that are published after the promise has resolved will arrive. If
+   * they arrive faster than they are read, the option `slow` applies. All subscribers receive the same object: do not
+   * change it.
    *
-   * @param from for a topic with history: messages after this position come first
+   * @param from for a topic with history: also delivers the stored messages after this position, before live messages
    */
   subscribe(parameters: Parameters, from?: string): Promise<AsyncIterableIterator<Item>>;
 }
 
-/** Key of the handlers of a service's topics, by method name. */
+/** Key under which the handlers of a service's topics are stored, by method name. */
 const HANDLERS: unique symbol = Symbol("handlers");
 
-/** The topics of one service on a server. Generated code adds each under its name. */
+/** The topics of one service on a server. Generated code adds each topic under its name. */
 export interface ServedTopics<Context = unknown> {
   readonly [HANDLERS]: ReadonlyMap<string, BoundMethod<Context>>;
 }
@@ -71,7 +75,7 @@ type AnyTopicOptions = TopicOptions<Readonly<Record<string, unknown>>>;
 
 const TOPIC: OptionNames<AnyTopicOptions> = { authorize: true, slow: true };
 
-/** Creates the topics of a service, for generated code. `patterns` and `options` are keyed by topic name. */
+/** Creates the topics of a service. Called by generated code. The keys of `patterns` and `options` are topic names. */
 export function serveTopics<Served extends ServedTopics<never>>(
   methods: Readonly<Record<string, AnyMethod>>,
   patterns: Readonly<Record<string, string>>,
@@ -104,7 +108,7 @@ export function serveTopics<Served extends ServedTopics<never>>(
   return Object.assign(topicsByName, { [HANDLERS]: handlers }) as unknown as Served;
 }
 
-/** Like `createRouter`, but for a service with topics. For generated code. */
+/** Same as `createRouter`, for a service with topics. Called by generated code. */
 export function createTopicRouter<Methods extends Record<string, AnyMethod>, Context = unknown>(
   methods: Methods,
   handlers: object,
@@ -125,7 +129,7 @@ class TopicFamily implements AnyTopic {
   private readonly pattern: string;
   private readonly method: AnyMethod;
   private readonly options: AnyTopicOptions;
-  /** The log, if the schema asks for history. */
+  /** Log that stores the messages. Undefined if the schema does not request history. */
   private readonly log: TopicLog | undefined;
 
   constructor(hub: TopicHub, pattern: string, method: AnyMethod, options: AnyTopicOptions) {
@@ -193,7 +197,7 @@ class TopicFamily implements AnyTopic {
   }
 }
 
-/** Response metadata of a subscription: all messages published from then on arrive. */
+/** Key of response metadata that a subscription sends when all messages published from then on will arrive. */
 const LIVE = "topic-live";
 
 async function untilLive(subscription: Subscription): Promise<string | undefined> {

@@ -3,24 +3,24 @@ import { Fifo, type ItemIterator, untracedError } from "@quicrpc/core/internal";
 import type { Delivery, TopicItem } from "./delivery.js";
 import type { TopicLimits } from "./limits.js";
 
-/** Counts the bytes that wait for the subscribers of one process. */
+/** Counts the bytes that wait for all subscribers of one process. */
 export interface SubscriberBytes {
   bytes: number;
-  /** Drops waiting messages of subscribers if there are more bytes than allowed. */
+  /** Removes waiting messages of subscribers if there are more bytes than permitted. */
   relieve(): void;
 }
 
 /** Settings of a subscription. */
 export interface SubscriptionSettings {
   /**
-   * What happens to a subscriber that is too slow: it loses the oldest messages and is told how many ("drop"), it is
-   * ended with `resource_exhausted` ("end"), or it is ended with `unavailable` so that it can continue after its last
-   * message ("resume").
+   * What happens if the subscriber is too slow. "drop": it loses the oldest messages and receives their number. "end":
+   * the subscription ends with `resource_exhausted`. "resume": the subscription ends with `unavailable`, so that the
+   * subscriber continues after its last message.
    */
   readonly slow: "drop" | "end" | "resume";
   readonly limits: TopicLimits;
   readonly queuedTotal: SubscriberBytes;
-  /** Called once, when the subscription is over. */
+  /** Called once when the subscription has ended. */
   readonly onEnd: (subscription: Subscription) => void;
 }
 
@@ -33,15 +33,21 @@ interface Waiter {
 
 const DONE: Step = { done: true, value: undefined };
 
-/** The messages of one topic for one subscriber. Messages that it has not read yet wait in a queue, within limits. */
+/**
+ * Subscription of one subscriber to one topic. Messages that the subscriber has not read yet wait in a queue, within
+ * limits.
+ */
 export class Subscription implements ItemIterator<TopicItem> {
-  /** Resolves when all messages published from now on arrive. With history, it resolves to a position after which all messages arrive. */
+  /**
+   * Resolves when all messages that are published from now on will arrive. For a topic with history, the result is a
+   * position after which all messages will arrive.
+   */
   ready: Promise<string | undefined> = Promise.resolve(undefined);
   private readonly settings: SubscriptionSettings;
   private readonly queue: Fifo<Delivery> = new Fifo();
-  /** Bytes of the waiting messages. */
+  /** Estimated size in bytes of the waiting messages. */
   queuedBytes = 0;
-  /** Number of messages dropped before the first waiting one. */
+  /** Number of messages that were removed before the first waiting one. */
   private dropped = 0;
   private waiter: Waiter | undefined = undefined;
   isOver = false;
@@ -76,7 +82,10 @@ export class Subscription implements ItemIterator<TopicItem> {
     if (queuedTotal.bytes > limits.maxHeldBytes) queuedTotal.relieve();
   }
 
-  /** Drops the older half of the waiting messages, if there are any; or drops all and ends, depending on `slow`. */
+  /**
+   * Removes the older half of the waiting messages. Removes all of them and ends the subscription instead if `slow` is
+   * not "drop".
+   */
   dropWaiting(): void {
     const { slow, limits } = this.settings;
     if (slow === "drop") {
@@ -115,7 +124,7 @@ export class Subscription implements ItemIterator<TopicItem> {
     await this.return();
   }
 
-  /** Ends the subscription after the waiting messages, with an error unless the subscriber itself ended it. */
+  /** Ends the subscription after the waiting messages. `error` is undefined if the subscriber itself has ended it. */
   end(error: RpcError | undefined): void {
     if (this.isOver) return;
     this.isOver = true;

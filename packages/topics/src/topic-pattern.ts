@@ -1,22 +1,22 @@
 import { RpcError } from "@quicrpc/core";
 
-/** Most characters of a topic parameter. */
+/** Maximum number of characters of a topic parameter. */
 export const MAX_PARAMETER_LENGTH = 128;
-/** Most words and parameters of a pattern. */
+/** Maximum number of words and parameters in a topic pattern. */
 const MAX_PLACES = 16;
 
 const WORD = /^[A-Za-z0-9_-]+$/;
 const PARAMETER = /^\{([A-Za-z_$][\w$]*)\}$/;
-/** Name of the field that holds the published message in a topic's methods. */
+/** Name of the field that contains the published message, in the inputs and outputs of a topic's methods. */
 const MESSAGE = "message";
 
-/** One part of a pattern: a word, or a parameter for which each topic has a value. */
+/** One part of a topic pattern: a word, or a parameter that has a value in each topic. */
 export interface PatternPlace {
   readonly word: string;
   readonly parameter: string | undefined;
 }
 
-/** Returns the parts of a valid pattern. */
+/** Returns the parts of a topic pattern. The pattern must be valid. */
 export function patternPlacesOf(pattern: string): PatternPlace[] {
   return pattern.split(".").map((word) => ({ word, parameter: PARAMETER.exec(word)?.[1] }));
 }
@@ -39,9 +39,9 @@ export function checkPattern(pattern: string): void {
 }
 
 /**
- * Returns the name of a topic: `service`, a dot, and the pattern with the parameters' values. Letters, digits, "_" and
- * "-" are kept; other bytes of a value are written as "%" and two hexadecimal digits, so that different topics have
- * different names.
+ * Returns the name of a topic: the service's name, a dot, and the pattern with the values of its parameters. In the
+ * values, letters, digits, "_" and "-" are kept. Other bytes are written as "%" and two hexadecimal digits, so that
+ * different topics have different names.
  */
 export function topicName(service: string, pattern: string, values: Readonly<Record<string, unknown>>): string {
   const places = patternPlacesOf(pattern).map(({ word, parameter }) => {

@@ -10,24 +10,27 @@ type ParameterNames<Pattern extends string> = Pattern extends `${string}{${infer
 
 type Parameters<Pattern extends string> = { readonly [Name in ParameterNames<Pattern>]: z.ZodString };
 
-/** The comment on an item's message, for a topic with history. */
+/** Documentation of an item's `message`, for a topic with history. */
 const FIRST = "Undefined in the first item of a subscription without `from`, which says that it has begun.";
 
 /** Options of `topic`. */
 export interface TopicSchemaOptions {
-  /** Priority: subscriptions have their own streams, which are sent before streams of a lower number. Default: none. */
+  /**
+   * Priority of the subscriptions, which then have streams of their own. Streams with a higher number are sent first.
+   * Default: none.
+   */
   readonly priority?: number;
   /**
-   * Whether messages have positions and are kept for a while. A subscriber whose session is lost then continues after
-   * its last message automatically, on any server. The server decides where, and for how long, messages are kept.
+   * If true, messages have positions and are stored for some time. A subscriber whose session is lost then continues
+   * automatically after its last message, on any server. The server decides where and how long messages are stored.
    * Default false.
    */
   readonly history?: boolean;
-  /** Metadata of both methods, as in `rpc`. Default: none. */
+  /** Metadata of the publish and the subscribe method, as in `rpc`. Default: none. */
   readonly meta?: MethodMeta;
 }
 
-/** A family of topics: the two methods that a service has for it. */
+/** Schema of a family of topics: the two methods that a service has for it. */
 export interface TopicSchema<
   Pattern extends string = string,
   Message extends Schema = Schema,
@@ -50,7 +53,7 @@ export interface TopicSchema<
 
 /**
  * Declares a family of topics. A message that is published to a topic reaches all its subscribers. As the member `room`
- * of a service, it becomes two methods, `publishRoom` and `subscribeRoom`; the server code for them is generated.
+ * of a service, it becomes two methods, `publishRoom` and `subscribeRoom`. The server code for them is generated.
  *
  * @param pattern words separated by dots, where `{name}` is a parameter: `"room.{id}"`
  * @param message the schema of messages in both directions: the parsed value must be valid input too

@@ -7,54 +7,66 @@ import { DEFAULT_TOPIC_LIMITS, type TopicLimits } from "./limits.js";
 import { MemoryLog } from "./memory-log.js";
 import { type SubscriberBytes, Subscription } from "./subscription.js";
 
-/** Deliveries charged for a publication, in addition to those to subscribers: for validation and for building the name. */
+/**
+ * Cost of a publication, counted as this many deliveries to subscribers: for validation and for creating the topic's
+ * name.
+ */
 const PUBLISH_DELIVERIES = 10;
-/** Deliveries of up to 1 KiB after which publishers, and readers of history, wait for the next turn of the event loop. */
+/**
+ * Number of deliveries of up to 1 KiB after which publishers, and readers of history, wait for the next turn of the
+ * event loop.
+ */
 const TURN_DELIVERIES = 2000;
-/** Share of `maxHeldBytes` that remains after messages were dropped. */
+/** Share of `maxHeldBytes` that may remain in use after messages were removed. */
 const KEPT_SHARE = 15 / 16;
 
 /** Options of `createTopics`. */
 export interface TopicsOptions {
-  /** Carries messages to and from other processes. Default: none. All subscribers are then in this process. */
+  /**
+   * Message bus that carries messages to and from other processes. Default: none, so all subscribers must be in this
+   * process.
+   */
   readonly bus?: TopicBus | undefined;
-  /** Stores the messages of topics with history. Default: the log of the bus, if it has one; without a bus, the memory of this process. */
+  /**
+   * Log that stores the messages of topics with history. Default: the log of the bus, if the bus has one; without a
+   * bus, the memory of this process.
+   */
   readonly log?: TopicLog | undefined;
-  /** Limits of the memory that subscribers may take. Default: `DEFAULT_TOPIC_LIMITS`. */
+  /** Limits on the memory that subscribers may use. Default: `DEFAULT_TOPIC_LIMITS`. */
   readonly limits?: Partial<TopicLimits> | undefined;
   /**
-   * Called with errors that have no other receiver, such as a message from the bus that does not match its schema.
-   * Default: logs to the console.
+   * Receives errors that no caller receives, such as a message from the bus that does not match its schema. Default:
+   * prints them to the console.
    */
   readonly onError?: ErrorHook | undefined;
 }
 
 /** Counters of the topics of one process. */
 export interface TopicsStats {
-  /** Number of topics with subscribers in this process. */
+  /** Number of topics that have subscribers in this process. */
   readonly topics: number;
   readonly subscriptions: number;
-  /** Estimated bytes of the waiting messages, each counted once. */
+  /** Estimated size in bytes of the waiting messages, each counted once. */
   readonly heldBytes: number;
 }
 
-/** The topics of a process: its subscribers, and the bus to other processes. Any number of services can share it. */
+/** The topics of a process: its subscribers, and the bus to other processes. Several services can share it. */
 export interface Topics {
   stats(): TopicsStats;
-  /** Ends all subscriptions with `unavailable`, and closes the bus. Publishing fails afterwards. */
+  /** Ends all subscriptions with `unavailable` and closes the bus. Publishing fails afterwards. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const OPTIONS: OptionNames<TopicsOptions> = { bus: true, log: true, limits: DEFAULT_TOPIC_LIMITS, onError: true };
 
-/** Creates the topics of a process. Pass the result to the generated functions. */
+/** Creates the topics of a process. Pass the result to the generated functions of services with topics. */
 export function createTopics(options: TopicsOptions = {}): Topics {
   checkOptions("createTopics()", options, OPTIONS);
   return new TopicHub(options);
 }
 
-/** Returns the hub behind `topics`. Throws `TypeError` if `topics` was not made by `createTopics`. */
+/** Returns the implementation of `topics`. Throws `TypeError` if `topics` was not created by `createTopics`. */
 export function hubOf(topics: Topics): TopicHub {
   if (topics instanceof TopicHub) return topics;
   throw new TypeError(
@@ -62,11 +74,11 @@ export function hubOf(topics: Topics): TopicHub {
   );
 }
 
-/** The subscribers of one topic in this process, and their common subscription to the bus. */
+/** The subscribers of one topic in this process, with their common subscription to the bus. */
 class TopicChannel implements TopicReceiver {
   readonly subscribers: Set<Subscription> = new Set();
   tap: { readonly ready: Promise<unknown>; end(): void } | undefined = undefined;
-  /** Position of the last message, if the topic has history. */
+  /** Position of the last message. "0" if there is none or the topic has no history. */
   position = "0";
   private readonly name: string;
   private readonly codec: MessageCodec<unknown>;
@@ -106,9 +118,9 @@ class TopicChannel implements TopicReceiver {
 
 /** The implementation of `Topics`. */
 export class TopicHub implements Topics {
-  /** Stores the messages of topics with history; undefined if there is no log. */
+  /** Log that stores the messages of topics with history. Undefined if there is none. */
   readonly log: TopicLog | undefined;
-  /** Publishers and readers of history wait for it. */
+  /** Makes publishers and readers of history wait for the next turn of the event loop after many deliveries. */
   readonly pace: TurnPace = new TurnPace(TURN_DELIVERIES);
   private readonly bus: TopicBus | undefined;
   private readonly limits: TopicLimits;
@@ -139,8 +151,8 @@ export class TopicHub implements Topics {
   }
 
   /**
-   * Encodes an item with `codec` and publishes it, through `log` if the topic has history. Throws or rejects if the
-   * item does not match its schema, or if the bus does not accept it.
+   * Encodes an item with `codec` and publishes it. Uses `log` if the topic has history. Throws or rejects if the item
+   * does not match its schema, or if the bus does not accept it.
    */
   publish(
     name: string,
@@ -165,7 +177,10 @@ export class TopicHub implements Topics {
     return undefined;
   }
 
-  /** Subscribes to a topic, through `log` if it has history. Throws `RpcError` if there are too many subscriptions. */
+  /**
+   * Creates a subscription to a topic. Uses `log` if the topic has history. Throws `RpcError` if there are too many
+   * subscriptions.
+   */
   subscribe(name: string, codec: MessageCodec<unknown>, slow: "drop" | "end", log?: TopicLog): Subscription {
     if (this.closing !== undefined) throw closed();
     const { limits, queuedTotal } = this;
@@ -189,8 +204,8 @@ export class TopicHub implements Topics {
   }
 
   /**
-   * Drops messages of the subscribers with the most waiting bytes until a sixteenth of the limit is free, so that this
-   * sort is rarely needed.
+   * Removes messages of the subscribers with the most waiting bytes until a sixteenth of the limit is free. Subscribers
+   * then need to be sorted only rarely.
    */
   private relieve(): void {
     const { queuedTotal } = this;
@@ -215,14 +230,17 @@ export class TopicHub implements Topics {
     return channel;
   }
 
-  /** Subscribes to the bus, for the first subscriber of a topic. */
+  /** Subscribes to a topic of the bus, for the topic's first subscriber in this process. */
   private async subscribeToBus(name: string, channel: TopicChannel): Promise<undefined> {
     if (this.bus === undefined) return;
     channel.tap ??= this.bus.subscribe(name, channel);
     await channel.tap.ready;
   }
 
-  /** Follows the log, for the first subscriber of a topic. Resolves to a position after which all messages arrive. */
+  /**
+   * Subscribes to a topic of the log, for the topic's first subscriber in this process. Resolves with a position after
+   * which all messages will arrive.
+   */
   private async followLog(name: string, channel: TopicChannel, log: TopicLog): Promise<string> {
     if (channel.tap === undefined) {
       const tap = log.follow(name, channel);

@@ -12,12 +12,14 @@ import type { DevCertificateOptions } from "@quicrpc/node";
 import type { ErrorPayload, Plugin, ViteDevServer } from "vite";
 
 const PLUGIN = "quicrpc";
-/** Name of the virtual module. */
+/** Name of the virtual module that pages import. */
 const VIRTUAL = "virtual:quicrpc";
 
-/** Options of the plugin. */
+/** Options of the plugin `quicrpc`. */
 export interface QuicrpcOptions {
-  /** Path of the configuration. Default: the nearest `quicrpc.config.ts`, searched from Vite's root upwards. */
+  /**
+   * Path of the configuration file. Default: the nearest `quicrpc.config.ts`, searched from Vite's root folder upwards.
+   */
   readonly config?: string;
   /** Set to false if another program generates the code. Default: true. */
   readonly generate?: boolean;
@@ -31,13 +33,17 @@ const OPTIONS: OptionNames<QuicrpcOptions> = {
   generate: true,
 };
 
-/** Milliseconds for which changes are collected: editors write a file in several steps, and git writes many files. */
+/**
+ * Milliseconds for which changes are collected before code is generated. Editors write a file in several steps, and git
+ * writes many files.
+ */
 const SETTLE_MS = 50;
 const RESOLVED = `\0${VIRTUAL}`;
 
 /**
- * Generates code from schemas before Vite builds or serves, and again after each change. Errors appear in the page with
- * file and line. Provides the hash of the development certificate as `serverCertificateHashes` of "virtual:quicrpc".
+ * Creates a Vite plugin that generates code from schemas before Vite builds or serves, and again after each change.
+ * Schema errors appear in the page with file and line. The module "virtual:quicrpc" exports the hash of the development
+ * certificate as `serverCertificateHashes`.
  */
 export function quicrpc(options: QuicrpcOptions = {}): Plugin {
   checkOptions("quicrpc()", options, OPTIONS);
@@ -75,7 +81,10 @@ export function quicrpc(options: QuicrpcOptions = {}): Plugin {
   };
 }
 
-/** Generates now and after each change. Shows errors in open pages, and in pages opened later. */
+/**
+ * Generates code now and after each change of the schemas. Shows errors in pages that are open, and in pages opened
+ * later.
+ */
 async function keepGenerated(
   { watcher, hot, ws, config }: ViteDevServer,
   run: () => Promise<SchemaRun>,
@@ -127,7 +136,7 @@ async function keepGenerated(
   });
 }
 
-/** Converts schema errors to Vite's error format, with the location of the first. */
+/** Converts schema errors to an error in Vite's format, with the location of the first error. */
 function errorOf(diagnostics: readonly Diagnostic[], root: string): ErrorPayload["err"] {
   const [first] = diagnostics;
   const message = diagnostics.map((diagnostic) => textOf(diagnostic, root)).join("\n\n");
@@ -152,8 +161,8 @@ function textOf({ file, line, column, service, method, path, message, help }: Di
 }
 
 /**
- * Returns the source of the virtual module. The certificate is the one that `devCertificate` returns on this machine
- * for the same options.
+ * Returns the source text of the virtual module. It contains the hash of the certificate that `devCertificate` returns
+ * on this machine for the same options.
  */
 async function certificateModule(isDevelopment: boolean, options: QuicrpcOptions["certificate"]): Promise<string> {
   if (!isDevelopment) return "export const serverCertificateHashes = [];\n";

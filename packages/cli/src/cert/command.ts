@@ -106,7 +106,7 @@ function folderOf({ directory }: CertOptions): { directory?: string } {
 }
 
 async function certificate(options: CertOptions, renew = false): Promise<DevCertificate> {
-  // Loaded here, since it brings the native engine: help and usage errors need not wait for it.
+  // Loaded here because it loads the native engine, which help and usage errors do not need.
   const { devCertificate } = await import("@quicrpc/node");
   const { host } = options;
   const hosts = host === undefined ? undefined : ["localhost", "127.0.0.1", "::1", ...host];
@@ -133,7 +133,7 @@ async function show(devCert: DevCertificate, options: ShowOptions): Promise<void
   }
 }
 
-/** Describes a certificate, for people and scripts. */
+/** Returns the properties of a certificate that the command prints, as text or as JSON. */
 async function describe({ cert, hash, validTo, file }: DevCertificate) {
   const { X509Certificate } = await import("node:crypto");
   const { subject, issuer, subjectAltName = "" } = new X509Certificate(cert);

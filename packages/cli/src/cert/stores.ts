@@ -3,34 +3,34 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 
-/** An authority's certificate in the form that tools accept. */
+/** An authority's certificate in the form that tools for certificate stores accept. */
 export interface TrustedAuthority {
   readonly file: string;
-  /** Common name of the subject, which identifies it in stores. */
+  /** Common name of the certificate's subject, which identifies the certificate in a store. */
   readonly name: string;
 }
 
-/** A certificate store of a browser or system, and the commands that change it. */
+/** A certificate store of a browser or system, with the commands that change it. */
 export interface TrustStore {
   /** Display name, such as "Firefox, ~/.mozilla/firefox/x.default". */
   readonly name: string;
   readonly tool: string;
-  /** Arguments of the tool that create an empty store, or undefined if the store exists. */
+  /** Command-line arguments that create an empty store. Undefined if the store exists. */
   readonly make?: readonly string[] | undefined;
   readonly add: (authority: TrustedAuthority) => readonly string[];
   readonly remove: (authority: TrustedAuthority) => readonly string[];
 }
 
-/** The outcome of a change to one store. */
+/** Result of a change to one certificate store. */
 export interface StoreOutcome {
   readonly store: string;
   readonly command: string;
   readonly outcome: "done" | "shown" | "failed" | "no tool";
-  /** Output of the tool. */
+  /** Output of the command that made the change. */
   readonly detail?: string;
 }
 
-/** NSS databases that Chromium and Firefox use on Linux, relative to the user's folder; `*` matches one folder. */
+/** NSS databases of Chromium and Firefox on Linux, relative to the user's home folder; `*` matches one folder. */
 const NSS: readonly (readonly [browser: string, path: string])[] = [
   ["Chromium", ".pki/nssdb"],
   ["Chromium", ".local/share/pki/nssdb"],
@@ -41,7 +41,7 @@ const NSS: readonly (readonly [browser: string, path: string])[] = [
   ["Firefox", ".var/app/org.mozilla.firefox/.mozilla/firefox/*"],
 ];
 
-/** Linux packages that contain the missing tool. */
+/** Names of the Linux packages that contain the command `certutil`. */
 export const NSS_TOOLS = "libnss3-tools (Debian, Ubuntu), nss-tools (Fedora) or nss (Arch)";
 
 /** Returns the certificate stores of this user's browsers. */
@@ -79,7 +79,9 @@ export function nssStore(folder: string, browser?: string): TrustStore {
   };
 }
 
-/** Adds the authority to a store, or removes it. With `show`, only returns the command. */
+/**
+ * Adds the authority's certificate to a store, or removes it. If `show` is true, only returns the command that does it.
+ */
 export function change(
   store: TrustStore,
   action: "add" | "remove",

@@ -3,7 +3,7 @@ import { EXIT, parseCount, report } from "../target.js";
 import { terminated, keepAlive } from "../process-lifetime.js";
 import type { DevOptions } from "./session.js";
 
-/** Default port of programs. */
+/** Default port of the program that `quicrpc dev` runs. */
 const PORT = 4433;
 
 interface DevCommandOptions extends Omit<DevOptions, "network" | "json" | "port"> {
@@ -58,7 +58,7 @@ async function dev(
   { network, json = false, port = Number(process.env["PORT"]) || PORT, ...options }: DevCommandOptions,
   command: Command,
 ): Promise<number> {
-  // Loaded here, since they bring a compiler and the engine: help and usage errors need not wait for them.
+  // Loaded here because they load a compiler and the engine, which help and usage errors do not need.
   const { DevSession, readNetwork } = await import("./session.js");
   let described: DevOptions["network"];
   try {

@@ -5,30 +5,33 @@ import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** Milliseconds after a signal when a process is killed. */
+/** Milliseconds that a process has to end after a signal, before it is killed. */
 export const KILL_MS = 3000;
 
 const MAIN = fileURLToPath(new URL("../main.js", import.meta.url));
 
-/** Output streams of a child process: its output goes to stderr if stdout carries JSON. */
+/**
+ * Returns the destinations of a child process's stdout and stderr. Its stdout goes to stderr if this command writes
+ * JSON to stdout.
+ */
 export function outputOf(json: boolean): ("inherit" | number)[] {
   return ["inherit", json ? 2 : "inherit", "inherit"];
 }
 
-/** Settings of a command that runs next to the program. */
+/** Settings of a command that `quicrpc dev` runs next to the program. */
 export interface CompanionOptions {
   readonly cwd: string;
   readonly json: boolean;
-  /** Port at which clients reach the program. */
+  /** Port at which clients reach the program's server. */
   readonly port: number;
   /**
-   * Called when it has ended by itself: with its exit code, null after a signal, or the error if it could not be
-   * started.
+   * Called when the command has ended by itself: with its exit code, with null after a signal, or with the error if it
+   * could not be started.
    */
   readonly onEnd: (result: number | null | Error) => void;
 }
 
-/** A process next to the program: a page's development server, or the studio. */
+/** A process that `quicrpc dev` runs next to the program: the development server of a web page, or the studio. */
 export class CompanionProcess {
   private readonly child: ChildProcess;
   private isEnding = false;
@@ -42,7 +45,8 @@ export class CompanionProcess {
   }
 
   /**
-   * Starts a command of the project, such as `vite`. Vite pages read the port from `import.meta.env.VITE_QUICRPC_PORT`.
+   * Starts a command of the project, such as `vite`. Vite pages read the program's port from
+   * `import.meta.env.VITE_QUICRPC_PORT`.
    */
   static command(
     [command = "", ...args]: readonly string[],
@@ -55,8 +59,8 @@ export class CompanionProcess {
   }
 
   /**
-   * Starts the studio for a server. Returns undefined if `@quicrpc/studio` is not installed. Calls `onPage` with the
-   * page's address.
+   * Starts the studio for a server, and calls `onPage` with the URL of its page. Returns undefined if `@quicrpc/studio`
+   * is not installed.
    */
   static studio(url: string, cwd: string, onPage: (page: string) => void): CompanionProcess | undefined {
     const isInstalled = [join(cwd, "package.json"), MAIN].some((from) => {
@@ -77,7 +81,7 @@ export class CompanionProcess {
     });
   }
 
-  /** Asks the process to end, and kills it after `KILL_MS`. */
+  /** Asks the process to end, and kills it after `KILL_MS` milliseconds. */
   async end(): Promise<void> {
     this.isEnding = true;
     const { child } = this;

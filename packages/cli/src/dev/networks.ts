@@ -2,12 +2,12 @@ import { createServer } from "node:net";
 import { type DescribedNetwork, type Link, openNetwork } from "@quicrpc/testing";
 import { urlPortOf, withPort } from "./addresses.js";
 
-/** Simulated networks between clients and the program's ports. They persist when the program is restarted. */
+/** Simulated networks between clients and the program's ports. They continue when the program restarts. */
 export class Networks {
   private readonly described: DescribedNetwork;
   private readonly seed: number;
   private readonly links: Map<number, Link> = new Map();
-  /** Port that the program is asked to use, and port at which clients connect. */
+  /** Port on which the program must listen (`from`), and port to which clients connect (`to`). */
   private readonly moved: { readonly from: number; readonly to: number };
 
   private constructor(described: DescribedNetwork, seed: number, moved: { from: number; to: number }) {
@@ -16,12 +16,14 @@ export class Networks {
     this.moved = moved;
   }
 
-  /** Creates networks, the first at `port`. The program must use another port. */
+  /**
+   * Creates the networks. Clients connect to the first network at `port`, so the program must listen on another port.
+   */
   static async prepare(described: DescribedNetwork, seed: number, port: number): Promise<Networks> {
     return new Networks(described, seed, { from: await freePort(), to: port });
   }
 
-  /** Port that the program is asked to use. */
+  /** Port on which the program must listen. */
   get programPort(): number {
     return this.moved.from;
   }
@@ -47,7 +49,7 @@ export class Networks {
       host: host === "0.0.0.0" || host === "localhost" ? "127.0.0.1" : host === "::" ? "::1" : host,
       port,
     };
-    // For a program that does not read PORT, the network has its own port.
+    // If the program does not read the variable PORT, the network uses its own port.
     const listen = {
       host: host === "localhost" ? "127.0.0.1" : host,
       port: port === this.moved.from ? this.moved.to : 0,

@@ -22,7 +22,7 @@ if (process.env[DEV_VARIABLE] === String(process.ppid) && process.send !== undef
     const { timeoutMs } = message;
     void Promise.all(Array.from(servers, (server) => server.drain({ timeoutMs }))).finally(() => process.exit(0));
   });
-  // The listener above alone keeps no program alive that has nothing left to do.
+  // The listener above must not keep a program running that has nothing left to do.
   process.channel?.unref();
   process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
 }

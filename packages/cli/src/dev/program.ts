@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { KILL_MS, outputOf } from "./companion.js";
 import { type AddressTaken, DEV_VARIABLE, type DrainMessage, type Listening } from "./messages.js";
 
-/** Default names of the program. */
+/** Default names of the program's file. */
 const USUAL = ["server", "main", "index", "app"].flatMap((name) =>
   ["src/", ""].flatMap((folder) => ["ts", "mts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`)),
 );
@@ -26,8 +26,8 @@ export function findProgram(cwd: string, named: string | undefined): string {
 }
 
 /**
- * Returns Node arguments to run `program`: a loader if it is TypeScript that this Node cannot run. Throws if the loader
- * is not installed.
+ * Returns the Node arguments that are needed to run `program`: a loader if it is a TypeScript file that this version of
+ * Node cannot run. Throws if the loader is not installed.
  */
 function loaderFor(program: string, cwd: string): string[] {
   if (!/\.[cm]?tsx?$/.test(program)) return [];
@@ -39,18 +39,18 @@ function loaderFor(program: string, cwd: string): string[] {
   }
 }
 
-/** Callbacks for events of a program. */
+/** Callbacks for events of the program that `quicrpc dev` runs. */
 export interface ProgramEvents {
   readonly onListening: (urls: readonly string[]) => void;
-  /** Called if it fails because an address is in use. */
+  /** Called if a server of the program cannot start because its address is in use. */
   readonly onTaken: (message: string) => void;
-  /** Called when it has ended by itself. */
+  /** Called with the exit code when the program has ended by itself. */
   readonly onExit: (code: number | null) => void;
 }
 
-/** A process of the program. */
+/** A process of the program that `quicrpc dev` runs. */
 export class Program {
-  /** Its files that have been loaded; empty if this Node does not report them. */
+  /** Source files that the program has loaded. Empty if this version of Node does not report them. */
   readonly files: Set<string> = new Set();
   private readonly child: ChildProcess;
   private readonly exit: Promise<unknown>;
@@ -79,7 +79,7 @@ export class Program {
     });
   }
 
-  /** Drains its servers, so that clients reconnect to the next process, and ends it. */
+  /** Drains the program's servers, so that clients reconnect to the next process, and then ends the process. */
   async end(timeoutMs: number): Promise<void> {
     this.isEnding = true;
     const { child } = this;
@@ -91,7 +91,7 @@ export class Program {
     clearTimeout(timer);
   }
 
-  /** Records modules that Node reports as loaded. */
+  /** Records source files that Node reports as loaded. */
   private note(modules: unknown): void {
     if (!Array.isArray(modules)) return;
     for (const module of modules as readonly unknown[]) {

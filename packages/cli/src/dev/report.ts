@@ -2,7 +2,7 @@ import { sanitizeForLog } from "@quicrpc/core";
 import { colorsFor } from "../report.js";
 import { printJson } from "../target.js";
 
-/** An event of `quicrpc dev`. */
+/** An event that `quicrpc dev` reports to the user. */
 export type DevEvent =
   | { readonly event: "generated"; readonly files: readonly string[] }
   | {
@@ -18,7 +18,7 @@ export type DevEvent =
   | { readonly event: "besideEnded"; readonly command: string; readonly code: number | null }
   | { readonly event: "problem"; readonly message: string };
 
-/** Prints an event as text, or as a line of JSON. */
+/** Prints an event of `quicrpc dev` as text, or as a line of JSON. */
 export function reportEvent(event: DevEvent, json: boolean): void {
   if (json) return printJson(event);
   const colors = colorsFor(process.stdout, process.env);

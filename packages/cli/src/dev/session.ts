@@ -22,12 +22,15 @@ export interface DevOptions {
   readonly json: boolean;
 }
 
-/** Parses `--network`. Throws `TypeError` for an invalid description. */
+/** Parses the option `--network`. Throws `TypeError` for an invalid description. */
 export function readNetwork(text: string): DevOptions["network"] {
   return { ...parseNetwork(text), text };
 }
 
-/** A project under development: generates its code and runs its server, again whenever a source changes. */
+/**
+ * Runs `quicrpc dev` for one project: generates its code and runs its server. Repeats both whenever a source file
+ * changes.
+ */
 export class DevSession {
   private readonly cwd: string;
   private readonly options: DevOptions;
@@ -42,7 +45,7 @@ export class DevSession {
   private hasListened = false;
   private isOver = false;
   private fail!: (error: unknown) => void;
-  /** Rejects if the session cannot continue. */
+  /** Rejects if `quicrpc dev` cannot continue. */
   readonly failed: Promise<never> = new Promise((_, reject) => (this.fail = reject));
 
   constructor(cwd: string, program: string | undefined, command: readonly string[], options: DevOptions) {
@@ -52,7 +55,7 @@ export class DevSession {
     this.file = findProgram(cwd, program);
   }
 
-  /** Resolves when the program has been started once and sources are watched. */
+  /** Starts the program and watches the sources. Resolves when both have been done. */
   async start(): Promise<void> {
     const { network, seed, port } = this.options;
     if (network !== undefined) this.networks = await Networks.prepare(network, seed, port);
@@ -73,7 +76,7 @@ export class DevSession {
     if (this.command.length > 0) this.companions.push(this.startCompanion());
   }
 
-  /** Ends everything that was started, and prevents `start` from starting more. */
+  /** Ends all processes and watchers. A `start` that is still in progress starts nothing more. */
   async end(): Promise<void> {
     this.isOver = true;
     await this.watcher?.close();
@@ -81,7 +84,7 @@ export class DevSession {
     this.networks?.close();
   }
 
-  /** Starts the command that runs next to the program. */
+  /** Starts the command or studio that runs next to the program. */
   private startCompanion(): CompanionProcess {
     const { cwd, command } = this;
     const { port, json } = this.options;
@@ -108,7 +111,7 @@ export class DevSession {
       changes.some(({ event, path }) => affectsOutput(event, path, this.last as SchemaRun))
     ) {
       this.last = await this.generate();
-      // Meanwhile the server of the last valid schema continues to run.
+      // The server of the last valid schema continues to run meanwhile.
       if (this.last.diagnostics.length > 0) return;
     }
     const because = [...new Set(changes.map(({ path }) => relative(this.cwd, path)))];

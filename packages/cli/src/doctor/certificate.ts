@@ -5,17 +5,17 @@ import { type Finding, firstLineOf, note, ok, problem } from "./finding.js";
 const SOON_DAYS = 14;
 const DAY_MS = 86_400_000;
 
-/** Result of a TLS handshake over TCP. */
+/** Result of a TLS handshake over TCP that did not verify the server. */
 export interface Handshake {
   readonly certificate: Pick<PeerCertificate, "valid_from" | "valid_to" | "subjectaltname" | "fingerprint256">;
-  /** Reason why the certificate is not trusted, or undefined if it is. */
+  /** Reason why the certificate is not trusted, or undefined if it is trusted. */
   readonly untrusted: string | undefined;
   readonly alpn: string | undefined;
-  /** Names in the certificate chain, the server's first. */
+  /** Subject names of the certificate chain, beginning with the server's certificate. */
   readonly chain: readonly string[];
 }
 
-/** Performs a TLS handshake without verifying the server. Rejects if nothing answers. */
+/** Performs a TLS handshake without verifying the server. Rejects if the server does not answer. */
 export function handshake(
   host: string,
   port: number,
@@ -58,8 +58,8 @@ function chainOf(certificate: PeerCertificate): string[] {
 }
 
 /**
- * Checks a certificate. With trusted hashes (hex), it must match one of them, and needs neither a trusted authority nor
- * the right name.
+ * Checks a server's certificate. If the user trusts certificate hashes (hexadecimal), the certificate must match one of
+ * them. It then needs neither a trusted authority nor the right name.
  */
 export function judgeCertificate(seen: Handshake, host: string, pins: readonly string[], now: number): Finding[] {
   const { certificate, untrusted, chain } = seen;

@@ -1,24 +1,27 @@
 /** Result of one check of `quicrpc doctor`. */
 export interface Finding {
   readonly check: string;
-  /** A problem makes the command fail. A note is informational, such as a transport that a server does not offer. */
+  /**
+   * A "problem" makes the command fail. A "note" is for information only, such as a transport that the server does not
+   * offer.
+   */
   readonly status: "ok" | "problem" | "note";
   readonly text: string;
-  /** Remedy, as an instruction. */
+  /** Instruction for solving the problem. */
   readonly fix?: string;
 }
 
-/** Creates the finding of a successful check. */
+/** Creates a result with the status "ok". */
 export function ok(check: string, text: string): Finding {
   return { check, status: "ok", text };
 }
 
-/** Creates the finding of a problem. */
+/** Creates a result with the status "problem" and an instruction for solving it. */
 export function problem(check: string, text: string, fix: string): Finding {
   return { check, status: "problem", text, fix };
 }
 
-/** Creates the finding of something that may be intended. */
+/** Creates a result with the status "note", for a state that may be intended. */
 export function note(check: string, text: string, fix?: string): Finding {
   return { check, status: "note", text, ...(fix !== undefined && { fix }) };
 }

@@ -5,12 +5,12 @@ import type { Handshake } from "./certificate.js";
 const LEAST_NODE = [20, 19] as const;
 const KIB = 1024;
 
-/** Checks this machine, without a server. */
+/** Checks this machine, without contacting a server. */
 export async function examineMachine(): Promise<Finding[]> {
   return [nodeVersion(process.versions.node), ...(await engine())];
 }
 
-/** Checks the version of Node. */
+/** Checks whether this version of Node is supported. */
 export function nodeVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [leastMajor, leastMinor] = LEAST_NODE;
@@ -18,7 +18,10 @@ export function nodeVersion(version: string): Finding {
   return problem("node", `Node ${version} is too old`, `install Node ${LEAST_NODE.join(".")} or newer`);
 }
 
-/** Checks that the engine loads, that it can bind a UDP socket, and the buffer sizes that the kernel grants. */
+/**
+ * Checks that the native engine loads and can bind a UDP socket, and the sizes of the socket buffers that the system
+ * grants.
+ */
 async function engine(): Promise<Finding[]> {
   let stats: { receiveBuffer: number; sendBuffer: number; bufferAdvice: string | undefined };
   try {
@@ -39,10 +42,16 @@ async function engine(): Promise<Finding[]> {
   return [ok("engine", `QUIC engine for ${process.platform}-${process.arch}`), buffers];
 }
 
-/** Tolerated difference of clocks in seconds: a Date header has whole seconds, and a response takes time. */
+/**
+ * Permitted difference between two clocks in seconds. It is not smaller, because a Date header has whole seconds and a
+ * response takes time.
+ */
 const TOLERANCE_S = 5;
 
-/** Compares this machine's clock with the clock of a server that answers over HTTP. Returns nothing if no server answers. */
+/**
+ * Compares this machine's clock with the clock of the server, which must answer over HTTP. Returns no result if it does
+ * not.
+ */
 export async function examineClock(
   seen: Handshake | string,
   host: string,
@@ -65,7 +74,7 @@ export async function examineClock(
   return date === undefined ? [] : [judgeClock(Date.now(), Date.parse(date))];
 }
 
-/** Checks the difference of two clocks, in milliseconds since the epoch. */
+/** Checks the difference between two clocks. Both times are in milliseconds since the epoch. */
 export function judgeClock(localMs: number, remoteMs: number): Finding {
   const seconds = Math.round((localMs - remoteMs) / 1000);
   if (Math.abs(seconds) <= TOLERANCE_S) return ok("clock", "agrees with the server's");

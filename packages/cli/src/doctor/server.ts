@@ -5,19 +5,19 @@ import { type Handshake, handshake, judgeCertificate } from "./certificate.js";
 import { examineClock } from "./machine.js";
 import { type Finding, firstLineOf, note, ok, problem } from "./finding.js";
 
-/** Transports that a server can offer on one host and port. */
+/** URL schemes of the transports that a server may offer on one host and port. */
 const SCHEMES = ["quic:", "https:", "wss:", "tls:"] as const;
 const UDP: ReadonlySet<string> = new Set(["quic:", "https:"]);
-/** Number of consecutive sessions, made to see whether all get the same response. */
+/** Number of consecutive sessions that are created to check whether all of them get the same response. */
 const SESSIONS = 6;
 const LEAST_MTU = 1200;
 
-/** An attempt to create a session with one transport. */
+/** Result of an attempt to create a session with one transport. */
 interface Attempt {
   readonly url: string;
   readonly scheme: string;
   readonly error: unknown;
-  /** Remedy for the user. */
+  /** Remedy to show to the user. Undefined if there is none. */
   readonly help: string | undefined;
   readonly ms: number;
   readonly rttMs: number | undefined;
@@ -25,8 +25,8 @@ interface Attempt {
 }
 
 /**
- * Checks the path to a server, and the server as far as it can be seen from here. Rejects with `TypeError` for invalid
- * arguments.
+ * Checks the network path to a server, and the server itself as far as a client can. Rejects with `TypeError` for
+ * invalid arguments.
  */
 export async function examineServer(text: string, options: TargetOptions): Promise<Finding[]> {
   const url = new URL(text);
@@ -120,7 +120,7 @@ function judgeAsked({ scheme, error, ms, rttMs, help }: Attempt): Finding {
   return problem(name, `${title}: ${firstLineOf(error)}`, help ?? "see above");
 }
 
-/** Returns true if the server refused the session, which shows that the transport works. */
+/** Returns true if the server refused the session. The transport itself then works. */
 function isRefusal(error: unknown): boolean {
   return error instanceof RpcError && error.refused;
 }
@@ -132,7 +132,7 @@ function judgeOther(attempted: Attempt): Finding {
     : note(findings.check, `not offered, or unreachable: ${firstLineOf(attempted.error)}`);
 }
 
-/** Checks UDP: silence on UDP with a response on TCP suggests a firewall. */
+/** Checks whether UDP reaches the server. If the server answers over TCP but not over UDP, a firewall may block UDP. */
 function judgeUdp(attempts: readonly Attempt[], seen: Handshake | string): Finding[] {
   const udp = attempts.filter(({ scheme }) => UDP.has(scheme));
   if (udp.some(({ error }) => error === undefined || isRefusal(error))) return [ok("udp", "passes, there and back")];
@@ -158,7 +158,8 @@ function judgeMtu(attempts: readonly Attempt[]): Finding[] {
 }
 
 /**
- * Checks consecutive sessions: if some succeed and some fail, there may be a balancer in front of different servers.
+ * Creates several sessions one after another and compares the results. If only some fail, a balancer may distribute
+ * them among different servers.
  */
 async function judgeBalance(url: string, options: TargetOptions): Promise<Finding> {
   const attempts: Attempt[] = [];

@@ -84,13 +84,13 @@ async function init(
   return 0;
 }
 
-/** Returns the package manager that started this command, or npm. */
+/** Returns the package manager that started this command, otherwise npm. */
 function packageManager(): string {
   const name = process.env["npm_config_user_agent"]?.split("/")[0] ?? "npm";
   return ["npm", "pnpm", "yarn", "bun"].includes(name) ? name : "npm";
 }
 
-/** Runs a command. Its output goes to stderr if stdout carries JSON. */
+/** Runs a command. Its output goes to stderr if this command writes JSON to stdout. */
 function run(cwd: string, command: string, args: readonly string[], json: boolean): boolean {
   const stdio = ["inherit", json ? 2 : "inherit", "inherit"] as const;
   const { status, error } = spawnSync(command, args, { cwd, stdio: [...stdio], shell: process.platform === "win32" });

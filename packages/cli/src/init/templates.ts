@@ -2,21 +2,20 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/**
- * A folder of `templates/`: its files, or some of them, their location in the project, and replacements in their texts.
- */
+/** A folder of `templates/`: which of its files to use, their folder in the new project, and text replacements. */
 interface Layer {
   readonly from: string;
   readonly only?: readonly string[];
   readonly to?: string;
-  /** Replacements in the texts of these files. */
+  /** Texts to replace in these files, with their replacements. */
   readonly replace?: Readonly<Record<string, string>>;
 }
 
 const GREETER = ["src/greeter.ts", "src/greeter.test.ts"];
 
 /**
- * Templates with their layers. Files of later layers replace those of earlier ones, and package.json files are merged.
+ * Templates of `quicrpc init`, each with its layers. Files of later layers replace those of earlier layers, and
+ * package.json files are merged.
  */
 const LAYERS: Readonly<Record<string, readonly Layer[]>> = {
   node: [{ from: "service" }, { from: "server" }, { from: "node" }],
@@ -50,7 +49,7 @@ const LAYERS: Readonly<Record<string, readonly Layer[]>> = {
   ],
 };
 
-/** Names of the templates. */
+/** Names of the templates of `quicrpc init`. */
 export const TEMPLATES: readonly string[] = Object.keys(LAYERS);
 
 const FOLDER = fileURLToPath(new URL("../../templates", import.meta.url));
@@ -65,7 +64,10 @@ export interface Manifest {
   [field: string]: unknown;
 }
 
-/** Returns the files of a template by path, for a project called `name` that uses our packages in `version`. */
+/**
+ * Returns the files of a template, by path. `name` is the name of the new project, and `version` the version of the
+ * packages that it depends on.
+ */
 export function templateFiles(template: string, name: string, version: string): Map<string, string> {
   const files = new Map<string, string>();
   for (const { from, only, to = "", replace = {} } of LAYERS[template] ?? []) {
@@ -84,14 +86,14 @@ function replaced(text: string, replace: Readonly<Record<string, string>>): stri
 }
 
 /**
- * Returns the path in the project. Templates use other names for .gitignore, which npm leaves out of packages, and for
- * package.json, which npm would treat as a package.
+ * Returns the path of a template file in the new project. Templates use other names for .gitignore, which npm leaves
+ * out of packages, and for package.json, which npm would treat as a package.
  */
 function named(path: string): string {
   return path.replace(/(^|\/)_gitignore$/, "$1.gitignore").replace(/(^|\/)_package\.json$/, "$1package.json");
 }
 
-/** Whether a file of a project is a package.json. */
+/** Returns true if a path of the new project is a package.json file. */
 export function isManifest(path: string): boolean {
   return path === "package.json" || path.endsWith("/package.json");
 }
@@ -127,13 +129,13 @@ function parsed(text: string | undefined): Manifest {
   return text === undefined ? {} : (JSON.parse(text) as Manifest);
 }
 
-/** Sorts dependencies like package managers, and replaces "*" with this command's version. */
+/** Sorts dependencies as package managers do, and replaces the version "*" with this command's version. */
 function sorted(dependencies: Record<string, string>, version: string): Record<string, string> {
   const entries = Object.entries(dependencies).map(([name, range]) => [name, range === "*" ? version : range] as const);
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** A package.json's text. */
+/** Formats the text of a package.json file. */
 export function formatManifest(manifest: Manifest): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }

@@ -4,21 +4,21 @@ import { findSchemaFiles } from "@quicrpc/codegen";
 import { DEFAULT_PATTERN } from "@quicrpc/codegen/config";
 import { formatManifest, isManifest, type Manifest, templateFiles } from "./templates.js";
 
-/** Changes to a project: paths, or parts of a package.json. */
+/** Result of `writeProject`: paths of files, or names of package.json entries. */
 export interface InitResult {
   readonly directory: string;
   readonly template: string;
   readonly added: readonly string[];
-  /** Existing files that were not changed. */
+  /** Existing files that were left unchanged. */
   readonly kept: readonly string[];
-  /** Advice that the user should read. */
+  /** Advice to show to the user. */
   readonly notes: readonly string[];
 }
 
-/** Matches sample files, which a project with its own schema does not need. */
+/** Matches paths of sample files. A project that has its own schema does not need them. */
 const SAMPLE = /\.(?:tsx?|html|md)$/;
 
-/** Writes the files of a template that are missing in `directory`. Existing files are not replaced. */
+/** Writes the files of a template to `directory`. Existing files are not replaced. */
 export function writeProject(directory: string, template: string, version: string): InitResult {
   const [added, kept, notes]: [string[], string[], string[]] = [[], [], []];
   if (existsSync(directory) && !statSync(directory).isDirectory())
@@ -52,14 +52,16 @@ export function writeProject(directory: string, template: string, version: strin
   return { directory, template, added, kept, notes };
 }
 
-/** Returns true if a tsconfig.json resolves package exports, as far as the file itself shows. */
+/**
+ * Returns true if a tsconfig.json file lets TypeScript resolve package exports. Does not read files that it extends.
+ */
 function resolvesExports(text: string): boolean {
   return /"module(?:Resolution)?"\s*:\s*"(?:node(?:16|18|20|next)|bundler|preserve)"|"(?:extends|references)"\s*:/i.test(
     text,
   );
 }
 
-/** Returns the text of a package.json with missing entries added, or undefined if none are missing. */
+/** Returns the text of a package.json file with missing entries added, or undefined if none are missing. */
 function mergeManifest(
   target: string,
   path: string,
@@ -100,7 +102,7 @@ function named(text: string, name: string): string {
   return formatManifest({ name, version: "0.0.0", ...(JSON.parse(text) as Manifest) });
 }
 
-/** Returns a valid npm package name for a directory. */
+/** Returns a valid npm package name derived from a folder's name. */
 function packageName(directory: string): string {
   const name = basename(directory)
     .toLowerCase()

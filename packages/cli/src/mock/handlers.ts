@@ -17,7 +17,7 @@ import { countFrom, isStream } from "./items.js";
 import { MockedMethod, type MockOptions } from "./mocked-method.js";
 import { MockError } from "./schema.js";
 
-/** Handlers that a user gives for some methods, by service and method. */
+/** Handlers that the user has written for some methods, by service and method name. */
 export type OwnHandlers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 type BoundMethod = Router["methods"][number];
@@ -25,8 +25,8 @@ type Handler = (input: unknown, context: CallContext) => unknown;
 type Topics = ServedTopics & Readonly<Record<string, ServedTopic<unknown, unknown, unknown>>>;
 
 /**
- * Serves a service by data made from its schema. A topic passes on what clients publish, and some made messages for each subscription.
- * Throws `MockError` if no data can be made of an output's schema.
+ * Creates a router that serves generated data for a service. A topic passes on what clients publish, and sends some
+ * generated messages to each subscriber. Throws `MockError` if no data can be generated for an output's schema.
  */
 export function mockRouter(service: ProjectService, userHandlers: OwnHandlers, options: MockOptions): Router {
   const { schema, methods } = service;
@@ -91,7 +91,7 @@ function mockHandler(declared: MethodSchema, method: AnyMethod, options: MockOpt
   };
 }
 
-/** Serves one method of a topic by `handler`. Each subscription brings some messages to the topic. */
+/** Returns the handler of a topic's method. Each subscription makes the topic publish some generated messages. */
 function topicHandler(service: ProjectService, bound: BoundMethod, topics: Topics, options: MockOptions): Handler {
   const { method, handler } = bound;
   const { schema } = service;
@@ -113,13 +113,13 @@ function topicHandler(service: ProjectService, bound: BoundMethod, topics: Topic
         await topics[name]?.publish({ ...message, ...(parameters as object) });
       }
     };
-    // A subscription that ends meanwhile, or falls behind, reports that itself.
+    // If a subscription ends meanwhile or is too slow, it reports that itself.
     publishAll().catch(() => {});
     return subscription;
   };
 }
 
-/** Returns the blobs of an input: an upload is over when they were read. */
+/** Returns the received blobs of an input. The handler must read them, because the upload ends only then. */
 function receivedOf(input: unknown, { blobs }: AnyMethod): ReceivedBlob[] {
   const values = blobs?.fields.input?.map(({ name }) => (input as Readonly<Record<string, unknown>>)[name]) ?? [];
   return values.filter((value) => value instanceof ReceivedBlob);

@@ -4,17 +4,20 @@ import { type BlobFields, isStreamSchema, type ItemCursor, type Payload } from "
 import { randomNumbers } from "@quicrpc/testing";
 import { isStream, itemsOf, type Random, seedOf, withBlobs } from "./items.js";
 
-/** Options of a mock's responses. */
+/** Options for the responses of `quicrpc mock`. */
 export interface MockOptions {
-  /** The same seed gives the same responses to the same inputs. */
+  /** Seed of the generated data. The same seed leads to the same responses to the same inputs. */
   readonly seed: number;
-  /** Range of milliseconds before each response, and each item of a stream. */
+  /** Minimum and maximum delay in milliseconds before each response, and before each item of a stream. */
   readonly latency: readonly [number, number];
   /** Share of calls that fail, from 0 to 1. */
   readonly errors: number;
 }
 
-/** Generates the data of one method. The constructor throws `MockError` if no data can be generated for the output's schema. */
+/**
+ * Generates the responses of one method. The constructor throws `MockError` if no data can be generated for the
+ * output's schema.
+ */
 export class MockedMethod {
   private readonly name: string;
   private readonly output: Payload | undefined;
@@ -38,7 +41,10 @@ export class MockedMethod {
     this.make = itemsOf(output);
   }
 
-  /** Starts a call. Throws `RpcError` if it is one of those that `--errors` makes fail. */
+  /**
+   * Starts a call and returns its random numbers. Throws `RpcError` if this call is selected to fail by the option
+   * `--errors`.
+   */
   begin(input: unknown): Random {
     const { options, name } = this;
     const random = randomNumbers(seedOf(options.seed, name, this.isStreamed ? "" : textOf(input)));
@@ -58,7 +64,10 @@ export class MockedMethod {
     }
   }
 
-  /** Generates the item after `last`: with the next cursor, if the schema accepts it, and its predecessor. */
+  /**
+   * Generates the item of a stream that follows the cursor `last`, with the next cursor if the schema accepts it, and
+   * with its predecessor's cursor.
+   */
   itemAfter(last: unknown, { field, predecessor }: ItemCursor, random: Random): Record<string, unknown> {
     const item = { ...(this.item(random) as Record<string, unknown>) };
     const next = Number(last ?? 0) + 1;
@@ -70,7 +79,7 @@ export class MockedMethod {
     return chosen;
   }
 
-  /** Waits for the time set by `--latency`. */
+  /** Waits for a random time within the option `--latency`. */
   async pause(random: Random, signal: AbortSignal): Promise<void> {
     const [minMs, maxMs] = this.options.latency;
     const ms = minMs + random() * (maxMs - minMs);
@@ -78,13 +87,16 @@ export class MockedMethod {
   }
 }
 
-/** Converts a cursor to the type of another. */
+/** Converts a cursor to the type of `example`. */
 function ofType(example: unknown, cursor: string | number | bigint): string | number | bigint {
   if (typeof example === "number") return Number(cursor);
   return typeof example === "bigint" ? BigInt(cursor) : String(cursor);
 }
 
-/** The same input gets the same response, whatever the order of calls. */
+/**
+ * Returns an input as text, from which its seed is derived. The same input then gets the same response, regardless of
+ * the order of calls.
+ */
 function textOf(input: unknown): string {
   const text = JSON.stringify(input, (_key, value: unknown) => {
     if (typeof value === "bigint") return `${value}n`;

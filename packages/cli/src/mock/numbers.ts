@@ -2,13 +2,16 @@ import type { Bounds } from "@quicrpc/codegen";
 import * as fc from "fast-check";
 import type { ValueSource } from "./schema.js";
 
-/** Values are between 0 and this number, unless a bound says otherwise. */
+/** Maximum of generated numbers, unless the schema has its own bounds. The minimum is 0. */
 const USUAL = 1000;
 const DAY_MS = 86_400_000;
-/** Start of the year in which dates are generated for a schema without bounds. Fixed, so that every run is the same. */
+/**
+ * Start of the year in which dates are generated if the schema has no bounds. The year is fixed, so that every run
+ * gives the same data.
+ */
 const EPOCH = Date.UTC(2026, 0, 1);
 
-/** Numbers within bounds. */
+/** Returns a source of numbers within bounds. */
 export function numbersWithin({
   minimum,
   maximum,
@@ -22,7 +25,7 @@ export function numbersWithin({
   const min = lower(minimum, exclusiveMinimum, step);
   const max = upper(maximum, exclusiveMaximum, step);
   const from = min ?? (max === undefined || max >= 0 ? 0 : max - USUAL);
-  // Bounds of a format, such as of every int32, say nothing about what is usual.
+  // Bounds of a format, for example those of every int32, do not tell which values are usual.
   const low = from < -USUAL && (max === undefined || max > 0) ? 0 : from;
   const high = Math.min(max ?? low + USUAL, low + USUAL * Math.max(1, step));
   const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
@@ -31,7 +34,7 @@ export function numbersWithin({
   return fc.integer({ min: first, max: last }).map((steps) => Number((steps * step).toFixed(decimals)));
 }
 
-/** Big integers within bounds. */
+/** Returns a source of big integers within bounds. */
 export function bigintsWithin({
   minimum,
   maximum,
@@ -50,7 +53,7 @@ export function bigintsWithin({
   return fc.bigInt({ min: first, max: high / step < first ? first : high / step }).map((steps) => steps * step);
 }
 
-/** Dates within bounds, to the second. */
+/** Returns a source of dates within bounds, in whole seconds. */
 export function datesWithin({ minimum, maximum }: Bounds): ValueSource {
   const minMs = minimum === undefined ? undefined : new Date(minimum as Date).getTime();
   const maxMs = maximum === undefined ? undefined : new Date(maximum as Date).getTime();

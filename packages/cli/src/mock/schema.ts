@@ -1,15 +1,15 @@
 import type { AnySchema } from "@quicrpc/codegen";
 import type { Arbitrary } from "fast-check";
 
-/** A schema with zod's way to check a value. */
+/** A schema with zod's method for checking a value. */
 export interface ZodLike extends AnySchema {
   safeParse(value: unknown): { readonly success: boolean };
 }
 
-/** A source of values, by fast-check. */
+/** A source of generated values (an arbitrary of fast-check). */
 export type ValueSource = Arbitrary<unknown>;
 
-/** No data can be generated for a schema. */
+/** Error: no data can be generated for a schema. */
 export class MockError extends Error {
   override readonly name = "MockError";
 }

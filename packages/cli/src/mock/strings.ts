@@ -18,7 +18,10 @@ const ipv4 = fc.integer({ min: 1, max: 254 }).map((last) => `192.0.2.${last}`);
 const ipv6 = fc.integer({ min: 1, max: 0xffff }).map((last) => `2001:db8::${last.toString(16)}`);
 const part = (json: object): string => Buffer.from(JSON.stringify(json)).toString("base64url");
 
-/** Values for formats that zod checks by more than a pattern, or whose pattern does not lead to useful values. */
+/**
+ * Sources of values for string formats that zod checks by more than a pattern, or whose pattern does not lead to useful
+ * values.
+ */
 const FORMATS: Readonly<Record<string, ValueSource>> = {
   email: fc.tuple(word, fc.constantFrom(...HOSTS)).map(([name, host]) => `${name}@${host}`),
   url: fc.tuple(fc.constantFrom(...HOSTS), word).map(([host, path]) => `https://${host}/${path}`),
@@ -42,19 +45,21 @@ const FORMATS: Readonly<Record<string, ValueSource>> = {
   mac: hex(12).map((text) => (text.match(/../g) ?? []).join(":")),
 };
 
-/** Strings of a format, a pattern or a length; without any, some words. */
+/**
+ * Returns a source of strings with a format, a pattern or a length. Without any of them, the strings are some words.
+ */
 export function stringsWithin({ format, patterns, minimum, maximum }: Bounds): ValueSource {
   const minLength = Number(minimum ?? 0);
   const maxLength = Number(maximum ?? Number.POSITIVE_INFINITY);
   const hasLength = (text: unknown): boolean => String(text).length >= minLength && String(text).length <= maxLength;
   const known = format !== undefined && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
-  // The pattern may be more specific than the format, such as for one version of a uuid.
+  // The pattern may be more specific than the format, for example for one version of a UUID.
   if (known !== undefined && patterns.every((pattern) => passes(known, pattern))) return known;
   const [first] = patterns;
   return first === undefined ? wordsBetween(minLength, maxLength) : matching(first, maxLength).filter(hasLength);
 }
 
-/** Returns true if nearly every value of a format matches a pattern. */
+/** Returns true if nearly every value of a source matches a pattern. */
 function passes(source: ValueSource, pattern: RegExp): boolean {
   return fc
     .sample(source, { seed: 1, numRuns: 5 })

@@ -5,15 +5,21 @@ import { bigintsWithin, datesWithin, numbersWithin } from "./numbers.js";
 import { MockError, type ValueSource, type ZodLike } from "./schema.js";
 import { stringsWithin } from "./strings.js";
 
-/** Values nested this deep leave out optional parts and choose the shallowest option, because schemas may be recursive. */
+/**
+ * Depth of nesting from which values omit optional members and use the simplest alternative, because schemas may be
+ * recursive.
+ */
 const SHALLOW = 4;
 const DEEPEST = 24;
-/** Most values that are tried until one passes all of a schema's own checks. */
+/** Maximum number of generated values that are tried until one passes all checks of a schema. */
 const ATTEMPTS = 200;
-/** Most items of a list if the schema does not state a length. */
+/** Maximum number of items in a list whose schema states no length. */
 const USUAL_ITEMS = 4;
 
-/** Returns a source of values in the form that a client would send: the receiver applies defaults and transforms. */
+/**
+ * Returns a source of values that match a schema, in the form in which a client sends them: before the receiver applies
+ * defaults and transforms.
+ */
 export function valuesOf(schema: ZodLike): ValueSource {
   return sourceOf(nodeOf(schema), 0);
 }
@@ -24,7 +30,7 @@ function sourceOf(schema: SchemaNode, depth: number): ValueSource {
   const bounds = boundsOf(checksOf(schema));
   const isDeep = depth >= SHALLOW;
   const lengths = lengthsOf(bounds, isDeep);
-  // Created on demand, because a schema may be recursive, and once.
+  // Created on demand and only once, because a schema may be recursive.
   const inner = (part: SchemaNode): ValueSource => {
     let source: ValueSource | undefined;
     return fc.constant(undefined).chain(() => (source ??= sourceOf(part, depth + 1)));
@@ -103,7 +109,10 @@ function sourceOf(schema: SchemaNode, depth: number): ValueSource {
   }
 }
 
-/** Returns a value that passes all checks of a schema, the same one for the same seed. Throws `MockError` if none is found. */
+/**
+ * Returns a value that passes all checks of a schema. The same seed leads to the same value. Throws `MockError` if none
+ * is found.
+ */
 export function mockValue(schema: ZodLike, source: ValueSource, seed: number): unknown {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [value] = fc.sample(source, { seed: (seed + attempt * 0x9e3779b1) | 0, numRuns: 1 });
@@ -112,7 +121,7 @@ export function mockValue(schema: ZodLike, source: ValueSource, seed: number): u
   throw new MockError(`of ${ATTEMPTS} values none passes the schema's own checks`);
 }
 
-/** A codec of the schema may throw for a value that it cannot decode. */
+/** Returns true if a value passes a schema's checks, and false if the schema's codec throws an exception. */
 function matches(schema: ZodLike, value: unknown): boolean {
   try {
     return schema.safeParse(value).success;
@@ -130,13 +139,19 @@ function lengthsOf({ minimum, maximum }: Bounds, isDeep: boolean): { minLength: 
   };
 }
 
-/** Returns one of `options`; at a deep level, one without parts if possible. */
+/**
+ * Returns a source of values of one of `options`. If `isDeep` is true, selects an option without nested values if
+ * possible.
+ */
 function oneOf(options: readonly SchemaNode[], isDeep: boolean, inner: (part: SchemaNode) => ValueSource): ValueSource {
   const flat = options.filter((option) => option.type !== "lazy" && !CONTAINERS.has(ownStructure(option).kind));
   return fc.oneof(...(isDeep && flat.length > 0 ? flat : options).map(inner));
 }
 
-/** Returns an object with these fields. Undefined ones for which `mayLack` returns true are left out. */
+/**
+ * Returns a source of objects with these fields. Fields whose value is undefined and for which `mayLack` returns true
+ * are omitted.
+ */
 function recordOf(
   fields: Readonly<Record<string, SchemaNode>>,
   inner: (part: SchemaNode) => ValueSource,

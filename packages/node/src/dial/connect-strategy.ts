@@ -4,35 +4,41 @@ import { QuicSession } from "@quicrpc/quic";
 import { isPermanent } from "../permanent.js";
 import { dialFirst, type DialOnce, type FallbackOptions, FallbackTimer } from "./fallback.js";
 
-/** Number of pings, about a second apart, after which a peer that answered none of them counts as silent. */
+/** Number of consecutive unanswered pings, sent about one second apart, after which a peer counts as silent. */
 const UNANSWERED_PINGS = 3;
-/** Milliseconds that a silent session has to answer once another session works. A ping leaves each second. */
+/**
+ * Milliseconds that a silent session has to answer after a replacement session has opened. If it stays silent, it is
+ * closed.
+ */
 const GRACE_MS = 3000;
-/** Closes a session whose peer is silent; not a code of the protocol. */
+/** Close code for a session whose peer does not answer. The code is not part of the protocol. */
 const NO_ANSWER = 1;
-/** Codes of attempts and sessions over UDP that ended without an answer. */
+/** Error codes of connection attempts and sessions over UDP that ended because the peer did not answer. */
 const SILENCE = /^ERR_QUIC_(IDLE|HANDSHAKE)_TIMEOUT$/;
 
-/** How a connection dials. */
+/** Options of a `ConnectStrategy`. */
 export interface StrategyOptions {
-  /** Dials the preferred URL, with `freshPort` from another local UDP port than before. */
+  /** Dials the preferred URL. If `freshPort` is true, uses another local UDP port than the previous attempt. */
   readonly preferred: (signal: AbortSignal, freshPort: boolean) => Promise<Session>;
-  /** Dials the fallback. Default: there is none. */
+  /** The fallback: its dial function and its options. Default: none. */
   readonly fallback?: { readonly dial: DialOnce; readonly options: FallbackOptions } | undefined;
-  /** Receives exceptions of the application's hook. */
+  /** Receives exceptions that the application's `onFallback` throws. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Makes the sessions of one connection over the preferred URL or its fallback. Makes another one if the peer is silent,
- * or if the preferred URL works again.
+ * Creates the sessions of one connection, over the preferred URL or its fallback URL. Creates a replacement session if
+ * the peer does not answer, or if the preferred URL works again.
  */
 export class ConnectStrategy {
   private readonly options: StrategyOptions;
   private readonly fallback: Fallback<Error>;
   private readonly onFallback: (reason: Error) => void;
   private readonly overFallback: WeakSet<Session> = new WeakSet();
-  /** The last attempt or session ended without an answer: a relay on the path may still lead the packets of its port to a server that is gone. */
+  /**
+   * True if the last attempt or session ended without an answer. The next dial then uses a new local port, because a
+   * relay on the path may still forward the old port's packets to a server that no longer runs.
+   */
   private wasSilent = false;
 
   constructor(options: StrategyOptions) {
@@ -56,9 +62,10 @@ export class ConnectStrategy {
   }
 
   /**
-   * Fulfils with a session that works better than `session`. If `session` is over the fallback, dials the preferred URL again, with growing pauses.
-   * Otherwise calls `redial` when the peer of `session` is silent, and closes `session` if it stays silent. Rejects when the signal fires, or when
-   * trying is pointless.
+   * Resolves with a session that works better than `session`. If `session` uses the fallback, dials the preferred URL
+   * again and again, with growing pauses. Otherwise waits until the peer of `session` does not answer, calls `redial`,
+   * and closes `session` if the peer still does not answer. Rejects when the signal fires, or if no better session is
+   * possible.
    */
   improve(session: Session, signal: AbortSignal, redial: DialOnce): Promise<Session> {
     return this.overFallback.has(session)
@@ -125,7 +132,10 @@ export class ConnectStrategy {
   }
 }
 
-/** Waits until the peer has not answered several pings in a row, although calls wait for it. Rejects when the signal fires. */
+/**
+ * Resolves when the peer has left several consecutive pings unanswered while calls are waiting for a response. Rejects
+ * when the signal fires.
+ */
 function silence(transport: QuicSession, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (act: () => void): void => {

@@ -1,15 +1,17 @@
 /**
- * Maximum number of concurrent dials to one host: half of the handshakes that a server accepts from an address before
- * the address must be proven.
+ * Maximum number of concurrent dials to one host: half of the handshakes that a server accepts from one address before
+ * it asks the client to prove its address.
  */
 const MOST_AT_ONCE = 64;
-/** Milliseconds after which a slow dial, for example to a silent host, no longer blocks others. */
+/**
+ * Milliseconds after which a slow dial, for example to a host that does not respond, stops counting against the limit.
+ */
 const MAX_BLOCKING_MS = 1000;
 
 /**
- * Limits concurrent dials of this thread to one host. Without a limit, many dials at once, for example after a server
- * restart, would use up the handshakes that a server accepts from one address. The server would refuse most of them,
- * and their retries would be delayed more and more.
+ * Limits this thread's concurrent dials to one host. Without a limit, many dials at once, for example after a server
+ * restart, would exceed the number of handshakes that the server accepts from one address. The server would refuse most
+ * of them and the clients would retry after longer and longer delays.
  */
 export class DialQueue {
   private dialling = 0;
@@ -19,7 +21,7 @@ export class DialQueue {
     return this.dialling === 0;
   }
 
-  /** Dials as soon as the limit permits. Rejects with the signal's reason if the signal fires first. */
+  /** Calls `dial` as soon as the limit permits. Rejects with the signal's reason if the signal fires first. */
   async run<T>(dial: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.dialling < MOST_AT_ONCE) this.dialling++;
     else await this.waitForPlace(signal);
@@ -66,10 +68,10 @@ export class DialQueue {
   }
 }
 
-/** Dials in progress, by scheme and host. */
+/** Dial queues of this thread, by URL scheme and host. */
 const queues: Map<string, DialQueue> = new Map();
 
-/** Dials the host of `url` within the limit. */
+/** Calls `dial` for the host of `url` as soon as the limit on concurrent dials permits. */
 export async function dialQueued<T>(url: URL, signal: AbortSignal | undefined, dial: () => Promise<T>): Promise<T> {
   const host = `${url.protocol}//${url.host || url.pathname}`;
   let queue = queues.get(host);
@@ -80,7 +82,7 @@ export async function dialQueued<T>(url: URL, signal: AbortSignal | undefined, d
   try {
     return await queue.run(dial, signal);
   } finally {
-    // A dial that outlasted its turn may find the queue of later ones here.
+    // If this dial took long, the map may already contain a newer queue for the same host.
     if (queue.idle && queues.get(host) === queue) queues.delete(host);
   }
 }

@@ -3,20 +3,21 @@ import { type Session, TransportError } from "@quicrpc/core";
 import { isPermanent } from "../permanent.js";
 import { isMissingEngine } from "../transport/failure.js";
 
-/** Another URL of the same server, and when to use it. */
+/** Options of the fallback: another URL of the same server, and when to use it. */
 export interface FallbackOptions {
-  /** The other URL, which needs neither UDP nor the native engine, such as "wss://api.example:4433". */
+  /** The fallback URL, such as "wss://api.example:4433". It must need neither UDP nor the native engine. */
   readonly url: string | URL;
-  /** Milliseconds to try the first URL alone. Default 1500. */
+  /** Milliseconds to wait for the first URL before the fallback is dialled as well. Default 1500. */
   readonly afterMs?: number;
   /**
-   * Milliseconds for which new sessions use the fallback directly after the first URL did not respond. Default 10
-   * minutes.
+   * Milliseconds for which new sessions use the fallback at once after the first URL did not respond. Default: 600,000
+   * (10 minutes).
    */
   readonly rememberMs?: number;
   /**
-   * Pauses between attempts to return to the first URL while a session is over the fallback. New calls go to the session over the first URL once it has
-   * answered; those in progress finish over the fallback. `false`: none are made. Default: 5 s at first, twice as long each time, 5 minutes at most.
+   * Pauses between attempts to return to the first URL while a session uses the fallback. Once a session over the first
+   * URL works, it receives all new calls; calls in progress finish over the fallback. `false` disables these attempts.
+   * Default: 5 s at first, doubling up to 5 minutes.
    */
   readonly retry?: Partial<Backoff> | false;
   /** Called with the reason whenever a session uses the fallback. Default: none. */
@@ -30,8 +31,9 @@ const AFTER_MS = 1500;
 const REMEMBER_MS = 600_000;
 
 /**
- * Makes a session with the first of these functions, or with the next, which starts as soon as the one before has failed or has not responded
- * for `afterMs`. The session that is ready first wins. A permanent failure, such as an untrusted certificate, ends the attempt.
+ * Creates a session with the first of several dial functions that succeeds. Starts the next function as soon as the
+ * previous one has failed or has not succeeded within `afterMs`. Rejects at once on a permanent failure, such as an
+ * untrusted certificate.
  */
 export async function dialFirst(
   ways: readonly DialOnce[],
@@ -54,9 +56,9 @@ export async function dialFirst(
   return { made, index, reason, late: lateCount };
 }
 
-/** Remembers for a while that the first URL did not answer, so that new sessions use the fallback at once. */
+/** Remembers for a limited time that the first URL did not answer, so that new sessions use the fallback at once. */
 export class FallbackTimer implements FallbackMemory<Error> {
-  /** Milliseconds. */
+  /** Time in milliseconds for which the failure of the first URL is remembered. */
   private readonly rememberMs: number;
   private known: Skipped<Error> | undefined = undefined;
   private until = 0;

@@ -25,7 +25,7 @@ export function dialQuic(url: URL, options: TransportDialOptions): Promise<QuicS
   });
 }
 
-/** Converts the options to options of the engine. */
+/** Converts dial options to the TLS options of the QUIC engine. */
 function clientTls(options: TransportDialOptions): ClientTlsOptions {
   const { ca, cert, key, serverCertificateHashes } = options;
   return {

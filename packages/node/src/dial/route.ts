@@ -2,64 +2,72 @@ import { type Session, TransportError } from "@quicrpc/core";
 import { publicUrl } from "@quicrpc/core/internal";
 
 /**
- * A session that lasted this many milliseconds ends a chain of goaways, so the address that its peer names is not part
- * of a loop. Servers may restart within a second.
+ * Minimum lifetime in milliseconds of a session that ends a chain of redirects. If a session lasted longer, the address
+ * that its server redirects to does not count as part of a redirect loop. Servers may restart within a second.
  */
 const LASTING_MS = 250;
-/** The longest chain, and the number of addresses that are reported to the application. */
+/** Maximum length of a chain of redirects, and maximum number of addresses that are reported to the application. */
 const MAX_ADDRESSES = 16;
 
-/** Addresses to which a server that drains may send its client: URLs, or a test of one. */
+/** Addresses to which a draining server may redirect its client: a list of URLs, or a predicate. */
 export type TrustedAddresses = readonly (string | URL)[] | ((url: string) => boolean);
 
-/** Why an address that a server names is not followed; docs/error-codes.md lists the codes. */
+/** Reasons for not following the redirect of a draining server. The codes are listed in docs/error-codes.md. */
 interface RouteErrorCodes {
-  /** The address that a draining server named is not a URL. */
+  /** A draining server redirected the client to an address that is not a URL. */
   readonly ERR_GOAWAY_ADDRESS: "goaway";
   /**
-   * This client was not told to trust the address that the server names.
+   * A draining server redirected the client to an address that the client does not trust.
    *
-   * Name it in `allowedRedirects`.
+   * Add the address to `allowedRedirects`.
    */
   readonly ERR_GOAWAY_UNTRUSTED: "goaway";
-  /** The server that was named could not be reached. The connection uses its own URL. */
+  /**
+   * The address to which a draining server redirected the client could not be reached. The connection uses its own URL.
+   */
   readonly ERR_GOAWAY_UNREACHABLE: "goaway";
-  /** Servers that drain name each other. The connection tries its own URL first, and waits longer each time. */
+  /**
+   * Draining servers redirect the client to each other in a loop. The connection tries its own URL first, and waits
+   * longer before each attempt.
+   */
   readonly ERR_GOAWAY_LOOP: "goaway";
 }
 
-/** Options of a route. */
+/** Options of a `Route`. */
 export interface RouteOptions<S extends Session> {
-  /** The address that the connection was made with. */
+  /** The URL with which the application created the connection. */
   readonly ownUrl: string | URL;
-  /** Makes a session with it. Settles in bounded time, as `dialTo` does. */
+  /** Creates a session with the connection's own URL. Like `dialTo`, it must settle within a limited time. */
   readonly dial: (signal: AbortSignal) => Promise<S>;
-  /** Makes a session with another address. */
+  /** Creates a session with the URL to which a server redirected the client. */
   readonly dialTo: (url: string, signal: AbortSignal) => Promise<S>;
-  /** Default: none. */
+  /** Addresses to which servers may redirect the client. Default: none. */
   readonly allowedRedirects?: TrustedAddresses | undefined;
-  /** Receives why an address is not followed, or does not answer; of each address once. */
+  /**
+   * Receives the reason why a redirect is not followed, or why its address does not answer. Called once for each
+   * address.
+   */
   readonly onError: (error: Error) => void;
 }
 
 /**
- * Makes the sessions of a connection whose draining servers may name another address: `createConnection((signal, left)
- * => route.dial(signal, left))`. A trusted address is used until another goaway names the next. If it does not answer,
- * its session does not last, or it is part of a loop, the connection's own address is used again.
+ * Creates the sessions of a connection whose servers may redirect it when they drain: `createConnection((signal, left)
+ * => route.dial(signal, left))`. A trusted address is used until the next redirect. If it does not answer, its session
+ * ends early, or it is part of a redirect loop, the connection uses its own URL again.
  */
 export class Route<S extends Session> {
   private readonly options: RouteOptions<S>;
   private readonly ownUrl: string;
   private readonly allowedRedirects: (url: string) => boolean;
-  /** The address that the last goaway named; undefined for the connection's own address. */
+  /** Address of the last redirect, or undefined if the connection uses its own URL. */
   private lead: string | undefined = undefined;
-  /** It is part of a loop: the own address is tried first. */
+  /** True if the redirect address is part of a loop. The connection's own URL is then tried first. */
   private circles = false;
-  /** Time at which the last session was made. */
+  /** Time at which the last session was created, in milliseconds since the epoch. */
   private madeAt: number = Number.NEGATIVE_INFINITY;
-  /** The last session whose goaway was followed. */
+  /** The last session whose redirect was evaluated. */
   private followed: S | undefined = undefined;
-  /** Addresses that were left in a row, of sessions that did not last. */
+  /** Addresses of the current chain of redirects. Undefined if the last session ended the chain. */
   private leftAddresses: Set<string> | undefined = undefined;
   private reported: Set<string> | undefined = undefined;
 
@@ -70,7 +78,11 @@ export class Route<S extends Session> {
     this.allowedRedirects = typeof allowedRedirects === "function" ? allowedRedirects : isListed(allowedRedirects);
   }
 
-  /** @param draining the draining session that the new one replaces; undefined if a session was lost */
+  /**
+   * Creates the next session of the connection.
+   *
+   * @param draining the draining session that the new one replaces; undefined if a session was lost
+   */
   async dial(signal: AbortSignal, draining: S | undefined): Promise<S> {
     if (draining === undefined) {
       if (!this.hasLasted) this.lead = undefined;
@@ -126,7 +138,8 @@ export class Route<S extends Session> {
     leftAddresses.add(at);
     const to = departure?.to;
     const url = to === undefined ? at : addressOf(to);
-    // Another server may answer at the same address, but only a limited number of times.
+    // Another server may answer at the same address, so the client may connect to it again, but only a limited number
+    // of times.
     if (url === at && hasLasted) return;
     this.lead = undefined;
     if (url === undefined) this.reportOnce("ERR_GOAWAY_ADDRESS", "", "it is no URL");
@@ -173,7 +186,7 @@ function isListed(addresses: readonly (string | URL)[]): (url: string) => boolea
   return (url) => listed.has(url);
 }
 
-/** Returns the URL in a normalised form for comparison; undefined if it is not a URL. */
+/** Returns the URL in a normalised form for comparison, or undefined if the text is not a URL. */
 function addressOf(url: string | URL): string | undefined {
   return URL.canParse(url) ? new URL(url).href : undefined;
 }

@@ -4,7 +4,7 @@ import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { hostOf, type TransportDialOptions, selfConnection } from "../transport/dialling.js";
 import type { NodeErrorCodes } from "../transport/failure.js";
 
-/** Converts the options to options of Node's `tls`. */
+/** Converts dial options to options of Node's `tls`. */
 function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
   const { ca, cert, key, serverCertificateHashes, serverName = hostOf(url) } = options;
   return {
@@ -18,7 +18,10 @@ function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
   };
 }
 
-/** W3C WebTransport §9.4, "custom certificate requirements". */
+/**
+ * Maximum validity in milliseconds of a certificate that is trusted by its hash (W3C WebTransport §9.4, "custom
+ * certificate requirements").
+ */
 const MAX_PINNED_MS = 14 * 24 * 3600 * 1000;
 
 /** Address of a TLS server, and the protocol to negotiate (RFC 7301). */
@@ -29,8 +32,8 @@ export interface TlsTarget {
 }
 
 /**
- * Connects with TLS and returns the socket once the server is trusted. Nothing is written earlier. With pinned
- * certificates, Node completes the handshake with any server, and would send the data to it.
+ * Connects with TLS and returns the socket once the server is trusted. Nothing is written before that: with
+ * certificates trusted by hash, Node completes the handshake with any server and would send data to it.
  */
 export function connectTrusted(
   url: URL,
@@ -59,7 +62,10 @@ export function connectTrusted(
   return socket;
 }
 
-/** If certificates are pinned, throws unless the server's certificate is one of them and valid now. */
+/**
+ * Throws if `serverCertificateHashes` is set and the server's certificate does not match any of the hashes or is not
+ * valid now.
+ */
 export function requirePinned(socket: TLSSocket, { serverCertificateHashes }: TransportDialOptions): void {
   if (serverCertificateHashes === undefined) return;
   const certificate = socket.getPeerX509Certificate();
@@ -75,7 +81,8 @@ export function requirePinned(socket: TLSSocket, { serverCertificateHashes }: Tr
       code: "CERT_HAS_EXPIRED",
     });
   }
-  // As in browsers and the QUIC engine: a certificate that is trusted without an authority must be renewed often.
+  // Same rule as in browsers and in the QUIC engine: a certificate that is trusted without an authority must be renewed
+  // often.
   const { asymmetricKeyDetails } = certificate.publicKey;
   if (to - from <= MAX_PINNED_MS && asymmetricKeyDetails?.namedCurve === "prime256v1") return;
   const text = "a certificate trusted by its hash must have an ECDSA P-256 key, and be valid for at most 14 days";

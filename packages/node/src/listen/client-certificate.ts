@@ -4,7 +4,10 @@ import type { TLSSocket } from "node:tls";
 import { RpcError } from "@quicrpc/core";
 import type { ListenSettings } from "./listener.js";
 
-/** Returns the reason to refuse a client: it sent no certificate although one is required, or an invalid one. */
+/**
+ * Returns the reason to refuse a client because of its TLS certificate: the certificate is invalid, or is required but
+ * missing. Returns undefined if there is no such reason.
+ */
 export function certificateRefusal(socket: Socket, { clientCertificates }: ListenSettings): RpcError | undefined {
   if (clientCertificates === undefined || !isTls(socket)) return undefined;
   if (verifiedCertificate(socket) !== undefined) return undefined;
@@ -17,8 +20,9 @@ export function certificateRefusal(socket: Socket, { clientCertificates }: Liste
 }
 
 /**
- * Returns the client's certificate if one was requested and it was issued by the authorities. Node also reports resumed
- * sessions as authorized, with the certificate of another handshake or with none.
+ * Returns the client's certificate if the server requested one and a trusted authority issued it. This function is
+ * needed because Node also reports resumed TLS sessions as authorized, with a certificate from another handshake or
+ * without any.
  */
 export function verifiedCertificate(socket: Socket): X509Certificate | undefined {
   if (!isTls(socket) || !socket.authorized || socket.isSessionReused()) return undefined;
@@ -26,8 +30,8 @@ export function verifiedCertificate(socket: Socket): X509Certificate | undefined
 }
 
 /**
- * Returns true if a socket uses TLS. It does not check the class, because that would load `node:tls` even if nothing
- * listens with TLS.
+ * Returns true if a socket uses TLS. Does not use `instanceof`, which would load `node:tls` even if no listener uses
+ * TLS.
  */
 function isTls(socket: Socket): socket is TLSSocket {
   return "getPeerX509Certificate" in socket;

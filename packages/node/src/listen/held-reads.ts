@@ -1,18 +1,19 @@
 import type { Duplex } from "node:stream";
 
-/** Incoming bytes of a stream that are held back. */
+/** Incoming bytes of a stream whose delivery is held back. */
 export interface HeldReads {
-  /** Lets `bytes` more bytes through. */
+  /** Delivers `bytes` more bytes to the stream's reader. */
   pass(bytes: number): void;
-  /** Lets everything through from now on. */
+  /** Delivers all bytes from now on. */
   release(): void;
 }
 
 /**
- * Stops reading a stream until it is released, so that flow control stops the peer. Bytes that arrive meanwhile are
- * gathered into one buffer: as separate objects, pieces of one byte would take a hundred times their size.
+ * Stops the delivery of a stream's bytes until it is released, so that flow control stops the peer. Bytes that arrive
+ * meanwhile are collected in one buffer, because chunks of one byte would take a hundred times their size as separate
+ * objects.
  *
- * @param onHeld called with the number of bytes of each chunk that is held
+ * @param onHeld called with the number of bytes of each chunk that is held back
  */
 export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): HeldReads {
   // oxlint-disable-next-line typescript/unbound-method -- it is called on the stream, and put back as it was
@@ -21,7 +22,7 @@ export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): Hel
   const gathered = new Gathered();
   let allowed = 0;
   let hasEnded = false;
-  /** Delivers the bytes that may pass and keeps the rest. Returns true if more may follow. */
+  /** Delivers the bytes that are permitted and keeps the rest. Returns true if the stream may deliver more. */
   const deliverAllowed = (bytes: Uint8Array): boolean => {
     const passing = bytes.subarray(0, allowed);
     allowed -= passing.length;
@@ -48,13 +49,13 @@ export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): Hel
       const bytes = gathered.takeAll();
       if (bytes.length > 0) push(bytes);
       if (hasEnded) push(null);
-      // Reading from the system was stopped, and a flowing stream does not start it again automatically.
+      // Node has stopped reading from the system, and a flowing stream does not start to read again automatically.
       else if (!stream.destroyed) stream.read(0);
     },
   };
 }
 
-/** Collects pieces in one growing buffer. */
+/** Collects chunks of bytes in one growing buffer. */
 class Gathered {
   private buffer: Buffer = Buffer.alloc(0);
   private length = 0;

@@ -10,13 +10,14 @@ import type {
 } from "@quicrpc/core/internal";
 import type { HttpListener } from "./http-requests.js";
 
-/** HTTP options that `serve` does not have itself. See `createFetchHandler` of `@quicrpc/http`. */
+/** HTTP options of `serve` that are passed to `createFetchHandler` of `@quicrpc/http`. */
 export interface HttpOptions {
-  /** Prefix of the paths of methods, such as "/api". Default: none. */
+  /** Prefix of the URL paths of all methods, such as "/api". Default: none. */
   readonly prefix?: string;
   /**
-   * Serves an OpenAPI document at `/openapi.json`, below `prefix`, to clients that may call
-   * `quicrpc.v1.Reflection/describe`: `authenticate` and the interceptors decide as for such a call. Default: none.
+   * Serves an OpenAPI document at `/openapi.json`, below `prefix`. Only clients that may call
+   * `quicrpc.v1.Reflection/describe` can read it: `authenticate` and the interceptors decide as for a call of that
+   * method. Default: not served.
    */
   readonly openApi?: boolean | object;
   /**
@@ -27,28 +28,28 @@ export interface HttpOptions {
   /** Minimum size in bytes of messages to compress for clients that support it. Default: 1024. */
   readonly compressFrom?: number;
   /**
-   * Maximum time in milliseconds for the only message of a request to arrive, and for each piece of an upload. Default:
-   * 60,000.
+   * Maximum time in milliseconds for a request with a single message to arrive, and for each piece of an upload.
+   * Default: 60,000.
    */
   readonly maxBodyMs?: number;
   /**
-   * Storage for blobs that wait for their calls, for example `fileUploads(folder)`. Default: the memory of the process,
-   * with `limits.maxSessionBytes` for each.
+   * Store for uploaded blobs that no call has used yet, for example `fileUploads(folder)`. Default: the memory of the
+   * process, with `limits.maxSessionBytes` for each upload.
    */
   readonly uploads?: UploadStore;
-  /** Milliseconds that an upload waits for more bytes, or for its call. Default: 3,600,000. */
+  /** Milliseconds without new bytes or a call that uses it after which an upload is removed. Default: 3,600,000. */
   readonly maxUploadAgeMs?: number;
 }
 
-/** The parts of an HTTP request that describe its peer. */
+/** The parts of an HTTP request that identify its client. */
 export interface HttpCaller {
   readonly headers: Headers;
-  /** Path and query. */
+  /** Path and query of the request. */
   readonly path: string;
   readonly request: unknown;
 }
 
-/** Settings of a server that also apply to its services over HTTP. */
+/** Settings of a server that also apply to calls over HTTP. */
 export interface HttpSettings<Context> {
   readonly routers: readonly Router<Context>[];
   readonly interceptors: readonly Interceptor[] | undefined;
@@ -65,16 +66,19 @@ export interface HttpSettings<Context> {
   readonly authentications: { run(peer: UnauthenticatedPeer<HttpCaller>): Promise<Context> } | undefined;
 }
 
-/** The part of `@quicrpc/http` used here. */
+/** The exports of `@quicrpc/http` that this package uses. */
 interface HttpPackage {
   readonly createFetchHandler: (options: object) => unknown;
   readonly toNodeHandler: (handler: unknown) => HttpListener;
 }
 
-/** The name is a variable, so that bundlers do not include the package unless it is used. */
+/**
+ * Name of the HTTP package. A variable instead of a literal in `import()`, so that bundlers include the package only if
+ * the application uses it.
+ */
 const PACKAGE = "@quicrpc/http";
 
-/** Returns a listener for a server's services over HTTP. Rejects with `TypeError` if the package is not installed. */
+/** Returns the HTTP listener for a server's routers. Rejects with `TypeError` if `@quicrpc/http` is not installed. */
 export async function httpListener<Context>(
   httpOptions: HttpOptions,
   settings: HttpSettings<Context>,

@@ -20,27 +20,30 @@ export interface HttpListener {
   /** Answers an HTTP/1.1 request. HTTP/2 requests have the same methods (Node's compatibility API). */
   (request: IncomingMessage, response: ServerResponse): void;
   /**
-   * Answers HTTP/2 requests through their streams. Default: they are passed in the form of HTTP/1.1.
-   * @param added additional fields of the response
+   * Answers HTTP/2 requests through their streams. If undefined, HTTP/2 requests are passed as HTTP/1.1 requests.
+   * @param added header fields to add to the response
    */
   http2?(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     added: Readonly<Record<string, string>> | undefined,
   ): void;
-  /** Answers plain HTTP/3 requests. Default: the server accepts none. */
+  /** Answers plain HTTP/3 requests. If undefined, the server accepts no HTTP/3 requests. */
   http3?(request: HttpRequest): void;
-  /** Accepts no more calls, and fulfils when those in progress have ended. Default: does not wait for them. */
+  /**
+   * Stops accepting calls and resolves when the calls in progress have ended. If undefined, the server does not wait
+   * for HTTP calls.
+   */
   drain?(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
-/** The TCP connection of a request. */
+/** The TCP connection on which a request arrived, and its listener. */
 export interface RequestOrigin {
   readonly accepted: AcceptedSocket;
   readonly socket: Socket;
   /** URL of the listener. */
   readonly listener: string;
-  /** Alternative service to announce to clients (RFC 7838). */
+  /** Alternative service to announce in responses (`Alt-Svc`, RFC 7838). Undefined: none. */
   readonly alternative: string | undefined;
 }
 
@@ -56,7 +59,7 @@ const HTTP3_NO_ERROR = 0x100;
 
 /** Answers the plain HTTP requests of a server's listeners, including health probes. */
 export class HttpRequests {
-  /** Undefined until there is a listener. */
+  /** The listener that answers calls over HTTP. Undefined until the server has created it. */
   listener: HttpListener | undefined = undefined;
   private readonly isReady: () => boolean;
   private readonly http3: boolean;
@@ -70,17 +73,17 @@ export class HttpRequests {
     this.http3 = http3;
   }
 
-  /** True if HTTP/3 requests are accepted. */
+  /** True if the server answers plain HTTP/3 requests. */
   get takesHttp3(): boolean {
     return this.http3 && this.listener?.http3 !== undefined;
   }
 
-  /** True if HTTP/2 requests are accepted as streams. */
+  /** True if the listener answers HTTP/2 requests through their streams. */
   get takesStreams(): boolean {
     return this.listener?.http2 !== undefined;
   }
 
-  /** Answers a request on a connection, which counts as a session from its first request on. */
+  /** Answers a request on a TCP connection. From its first request on, the connection counts as a session. */
   serve(origin: RequestOrigin, request: AnyRequest, response: AnyResponse, settings: ListenSettings): void {
     const { accepted, alternative } = origin;
     if (alternative !== undefined && callerOf(accepted) === undefined) response.setHeader("alt-svc", alternative);
@@ -94,7 +97,7 @@ export class HttpRequests {
     this.listener?.(request as IncomingMessage, response as ServerResponse);
   }
 
-  /** Answers an HTTP/2 request through its stream. */
+  /** Answers an HTTP/2 request through its HTTP/2 stream. */
   takeHttp2(
     origin: RequestOrigin,
     stream: ServerHttp2Stream,
@@ -120,8 +123,8 @@ export class HttpRequests {
   }
 
   /**
-   * Answers an HTTP/3 request, whose connection the engine counts.
-   * @param listener its URL
+   * Answers an HTTP/3 request. The QUIC engine counts its connection.
+   * @param listener URL of the listener
    */
   takeHttp3(request: HttpRequest, listener: string): void {
     const { path, fields, session } = request;
@@ -138,12 +141,12 @@ export class HttpRequests {
     this.listener?.http3?.(request);
   }
 
-  /** Returns the address of a request's client; behind a proxy, the one that the proxy reports. */
+  /** Returns the address of a request's client. Behind a trusted proxy, returns the address that the proxy reports. */
   addressOf(request: unknown): string | undefined {
     return callerOf(request)?.remoteAddress?.host;
   }
 
-  /** Returns the client of a request, on which `authenticate` of `serve` decides. */
+  /** Returns the client of a request as the `Peer` that `authenticate` of `serve` receives. */
   peerOf({ headers, path, request }: HttpCaller): Peer {
     const caller = callerOf(request);
     return {
@@ -162,7 +165,10 @@ export class HttpRequests {
     };
   }
 
-  /** Returns the response if it does not come from the listener: a probe, or a refusal. */
+  /**
+   * Returns the response that the server sends itself, without the listener: to a health probe, or a refusal. Returns
+   * undefined for any other request.
+   */
   private ownAnswer(origin: RequestOrigin, path: string | undefined, settings: ListenSettings): Answer | undefined {
     const probe = this.probe(path);
     if (probe !== undefined) return probe;
@@ -172,7 +178,7 @@ export class HttpRequests {
     return [503, NO_ROOM_BODY, NO_ROOM_FIELDS];
   }
 
-  /** Returns the response to a health probe. */
+  /** Returns the response to a health probe, or undefined if the path is not that of a probe. */
   private probe(path: string | undefined): Answer | undefined {
     if (path === "/healthz") return [200, "ok"];
     if (path !== "/readyz") return undefined;
@@ -189,8 +195,8 @@ export class HttpRequests {
 }
 
 /**
- * Key of the caller on a request and on its connection. A WeakMap of all callers would be scanned by each garbage
- * collection.
+ * Property that stores the caller on a request and on its connection. A WeakMap is not used, because each garbage
+ * collection would scan it.
  */
 const CALLER = Symbol("quicrpc.caller");
 
@@ -198,7 +204,7 @@ function noteCaller(peer: object, caller: Caller | undefined): void {
   (peer as { [CALLER]?: Caller | undefined })[CALLER] = caller;
 }
 
-/** Notes that a connection is not idle until `response` has closed. */
+/** Marks a connection as busy until `response` is closed. */
 function noteRequest({ pending }: AcceptedSocket, response: AnyResponse | ServerHttp2Stream): void {
   pending.requestBegan();
   response.once("close", () => pending.requestEnded());
@@ -208,19 +214,22 @@ function callerOf(peer: unknown): Caller | undefined {
   return (peer as { readonly [CALLER]?: Caller } | undefined)?.[CALLER];
 }
 
-/** A response. Default of `fields`: `PROBE_FIELDS`. */
+/** Status, body text and header fields of a response. Without header fields, `PROBE_FIELDS` are sent. */
 type Answer = readonly [status: number, text: string, fields?: Readonly<Record<string, string>>];
 
 const PROBE_FIELDS = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
 
-/** Response with status 503 to a call on a connection for which there is no room. The client repeats the call when another has ended. */
+/**
+ * Body of the response with status 503 to a call on a connection that exceeds the connection limit. The client repeats
+ * the call once another connection has closed.
+ */
 export const NO_ROOM_BODY = `{"code":"resource_exhausted","message":"the server has as many connections as it takes, of all or of this address (transport.maxSessions, maxSessionsPerAddress, maxHandshakes)"}`;
 export const NO_ROOM_FIELDS = { "content-type": "application/json", "quicrpc-refused": "1", "retry-after": "1" };
 
 function respond(response: AnyResponse, [status, text, fields = PROBE_FIELDS]: Answer, isHttp1: boolean): void {
-  // The server closes a connection without room soon: a further request on it would be lost.
+  // The server closes a connection without room soon, so a further request on it would be lost.
   const closing = isHttp1 && fields === NO_ROOM_FIELDS ? { connection: "close" } : undefined;
-  // The two kinds of answers have it in common, and TypeScript does not see it.
+  // Both kinds of responses have this method, but TypeScript does not infer that.
   (response as ServerResponse).writeHead(status, { ...fields, ...closing });
   (response as ServerResponse).end(`${text}\n`);
 }
@@ -232,7 +241,8 @@ function respond(response: AnyResponse, [status, text, fields = PROBE_FIELDS]: A
 export const MAX_HEADER_FIELDS = 100;
 
 /**
- * Milliseconds without a request after which an HTTP connection is closed. More than the minute after which clients and proxies usually close
- * idle connections: a request that is sent while the server closes its connection fails, and may have run.
+ * Milliseconds without a request after which the server closes an HTTP connection. It is longer than the minute after
+ * which clients and proxies usually close idle connections, because a request that arrives while the server closes the
+ * connection fails, although the server may have processed it.
  */
 export const HTTP_IDLE_MS = 120_000;

@@ -15,7 +15,7 @@ const MAX_STREAMS = 128;
 /** Maximum size of a request's header fields in bytes. */
 const MAX_HEADER_BYTES = 16_384;
 
-/** Receives requests: with `stream` if defined, else with `request`. */
+/** Handlers of HTTP/2 requests. `stream` handles the requests if it is defined, otherwise `request`. */
 export interface Http2Requests {
   readonly stream:
     | ((socket: Socket, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]) => void)
@@ -23,21 +23,21 @@ export interface Http2Requests {
   readonly request: (socket: Socket, request: Http2ServerRequest, response: Http2ServerResponse) => void;
 }
 
-/** HTTP/2 for connections of a TLS port that negotiated it. */
+/** HTTP/2 on connections of a TLS port whose clients negotiated HTTP/2. */
 export class Http2Connections {
   private readonly server: Http2Server;
   private readonly sessions: Map<ServerHttp2Session, Socket> = new Map();
 
   /**
    * @param maxFields maximum number of header fields in a request
-   * @param handlers receives requests as streams, or in the form of HTTP/1.1, which costs more
+   * @param handlers receive requests as streams, or as HTTP/1.1 requests, which costs more
    */
   constructor(maxFields: number, handlers: Http2Requests) {
     this.server = createServer({
       maxHeaderListPairs: maxFields,
       settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES },
     });
-    // A connection that breaks the protocol is closed; that is all.
+    // The server closes a connection that violates the protocol. Nothing else has to be done.
     this.server.on("sessionError", () => {});
     const socketOf = ({ session }: ServerHttp2Stream): Socket | undefined =>
       session && this.sessions.get(session as ServerHttp2Session);
@@ -52,7 +52,7 @@ export class Http2Connections {
         const socket = socketOf(stream);
         if (socket !== undefined) onStream(socket, stream, headers, rawHeaders);
       };
-      // The last argument is one that the types of Node 20 leave out.
+      // The types of Node 20 do not contain the last argument.
       this.server.on("stream", onStreamOfSession as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void);
       return;
     }
@@ -62,7 +62,7 @@ export class Http2Connections {
     });
   }
 
-  /** Takes over a connection whose TLS handshake is complete. */
+  /** Takes over a connection after its TLS handshake. */
   adopt(socket: Socket): void {
     this.server.once("session", (session) => {
       this.sessions.set(session, socket);
@@ -72,7 +72,7 @@ export class Http2Connections {
     this.server.emit("connection", socket);
   }
 
-  /** Accepts no more requests. Those in progress continue. */
+  /** Stops accepting requests. Requests in progress continue. */
   stop(): void {
     for (const session of this.sessions.keys()) session.close();
   }

@@ -7,7 +7,7 @@ import type { ListenTarget } from "./listener.js";
 import { listenQuic, listenWebTransport } from "./quic.js";
 import { type PassedSocket, passedPorts } from "./systemd.js";
 
-/** Scheme of sockets that systemd passed to this process. */
+/** URL scheme of sockets that systemd has passed to this process. */
 const PASSED = "systemd:";
 
 /**
@@ -15,17 +15,17 @@ const PASSED = "systemd:";
  */
 const LOOPBACK = { host: "127.0.0.1", otherHost: "::1" } as const;
 
-/** A target and the provider that listens on it. */
+/** A listen target together with the provider that listens on it. */
 export interface ProvidedTarget extends ListenTarget {
   readonly scheme: string;
   readonly provider: ProviderWith<"listen">;
-  /** Another address to listen on, at the same port, if the machine has it. */
+  /** Second address to listen on, with the same port, if the machine has the address. */
   readonly otherHost?: string;
 }
 
 /**
- * Returns the targets in a server's options. The passed sockets default to those of this process. Throws `TypeError`
- * for a URL that no transport supports.
+ * Returns the listen targets of a server's options. `passed` are the sockets from systemd, by default those of this
+ * process. Throws `TypeError` for a URL that no transport supports.
  */
 export function targetsOf(
   { listen, host, port, transports = [] }: Pick<ServeSettings<never>, "listen" | "host" | "port" | "transports">,
@@ -46,7 +46,7 @@ export function targetsOf(
   return [{ scheme, provider: providerFor(scheme, "listen", transports), host, port: port ?? DEFAULT_PORT, path: "/" }];
 }
 
-/** Returns true if a target's sockets were passed to this process. */
+/** Returns true if systemd passed the target's sockets to this process. */
 export function isPassed({ descriptor, datagramDescriptors }: ProvidedTarget): boolean {
   return descriptor !== undefined || datagramDescriptors !== undefined;
 }
@@ -59,7 +59,7 @@ function passedTargets(url: URL, sockets: readonly PassedSocket[] | undefined): 
   });
 }
 
-/** Returns true if a target is a UDP port of the engine, which workers can share. */
+/** Returns true if the target is a UDP port of the QUIC engine, which several workers can share. */
 export function isOverUdp({ provider }: ProvidedTarget): boolean {
   return provider.listen === listenQuic || provider.listen === listenWebTransport;
 }
@@ -80,7 +80,7 @@ function targetOf(url: URL, transports: readonly TransportProvider[]): ProvidedT
   };
 }
 
-/** Returns a target as a URL for messages. */
+/** Returns the URL of a target for messages. */
 export function urlOf(target: ProvidedTarget): string {
   const { scheme, host = "0.0.0.0", port, path } = target;
   if (isPassed(target)) return `${PASSED}${scheme.slice(0, -1)}${path === "/" ? "" : path}`;

@@ -21,55 +21,55 @@ export interface ListenTarget {
   readonly port: number;
   /** Path of a Unix socket, or of the URL for WebSocket and WebTransport. */
   readonly path: string;
-  /** Plain HTTP/3 requests are accepted on the UDP port of the same number. Default false. */
+  /** True if the server also accepts plain HTTP/3 requests on the UDP port with the same number. Default false. */
   readonly sharesPortWithHttp3?: boolean;
-  /** Socket of this worker, if the UDP port belongs to a group. */
+  /** This worker's socket of the UDP port, if several workers share the port. */
   readonly member?: GroupMember | undefined;
   /**
-   * Descriptor of a listening stream socket that was passed to this process. Replaces host, port and the path of a Unix
-   * socket.
+   * Descriptor of a listening TCP or Unix socket that was passed to this process. It replaces `host`, `port` and the
+   * path of a Unix socket.
    */
   readonly descriptor?: number | undefined;
-  /** Connections that the primary of this worker accepts on that socket. */
+  /** Connections that the primary process accepts on the passed socket and hands to this worker. */
   readonly handed?: HandedConnections | undefined;
   /**
-   * Descriptors of the sockets of a UDP port that were passed to this process, which uses one of them. Replaces host
-   * and port.
+   * Descriptors of the UDP sockets of a port that were passed to this process, which uses one of them. They replace
+   * `host` and `port`.
    */
   readonly datagramDescriptors?: readonly number[] | undefined;
 }
 
-/** Protocols that a server offers on the TCP port next to each UDP listener. */
+/** Protocols that a server offers on a TCP port with the same number as a UDP listener. */
 export interface WebOffer {
-  /** WebSocket, over HTTP/1.1. */
+  /** True if the server offers WebSocket, over HTTP/1.1. */
   readonly webSocket: boolean;
-  /** Plain HTTP, or undefined if only upgrade requests are accepted. */
+  /** Handler of plain HTTP requests. Undefined if the server accepts only upgrade requests. */
   readonly http?: HttpRequests | undefined;
-  /** Protocols of the given providers. */
+  /** Additional protocols, from transport providers. */
   readonly protocols: readonly WebProtocol[];
 }
 
-/** Settings of a listener. Settings that its transport does not support were refused earlier. */
+/** Settings of a listener. The server has already rejected settings that the listener's transport does not support. */
 export interface ListenSettings {
   readonly tls: ServerCertificateOptions | readonly ServerCertificateOptions[] | undefined;
   readonly clientCertificates: ClientCertificateOptions | undefined;
   readonly earlyData: boolean;
   readonly secret: Uint8Array | undefined;
   readonly connectionIds: ConnectionIdOptions | undefined;
-  /** Decides which web pages may connect. */
+  /** Decides which web pages may connect, by their origin. */
   readonly pages: PageGuard;
-  /** Receives exceptions of hooks. */
+  /** Receives exceptions that the application's hooks throw. */
   readonly onError: ErrorHook;
   readonly transport: ListenTransportOptions | undefined;
-  /** Addresses whose TCP connections begin with a PROXY protocol header. */
+  /** Addresses of balancers whose TCP connections begin with a PROXY protocol header. */
   readonly trustedProxies: TrustedProxies | undefined;
   readonly limits: Limits;
   readonly web: WebOffer;
-  /** Keys with which several processes resume each other's QUIC sessions; empty for a single process. */
+  /** Keys with which several processes resume each other's QUIC sessions. Empty if a single process serves. */
   readonly ticketKeys: readonly Uint8Array[];
   /** If true, UDP listeners are skipped on platforms without the native engine. */
   readonly engineOptional: boolean;
-  /** Methods of the server's routers, for transports that look them up by name. */
+  /** Methods of the server's routers, for transports that look methods up by name. */
   readonly methods: readonly AnyMethod[];
 }
 
@@ -77,11 +77,13 @@ export interface ListenSettings {
 export interface TlsUpdate {
   /** Replaces all previous certificates. */
   readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
-  /** Options of client certificates. Only if client certificates were requested from the start. */
+  /**
+   * Options of client certificates. Can only be changed if the server has requested client certificates from the start.
+   */
   readonly clientCertificates?: ClientCertificateOptions;
 }
 
-/** Creates the error for a session that is refused because there is no room. */
+/** Creates the error for a session that is refused because a session limit is reached. */
 export function noRoom(): RpcError {
   return new RpcError(
     "resource_exhausted",
@@ -89,7 +91,10 @@ export function noRoom(): RpcError {
   );
 }
 
-/** Returns session options for a byte stream, whose place is confirmed when its peer has sent its greeting. */
+/**
+ * Returns options for a byte stream session. When the peer has sent its greeting, the session is counted, or closed if
+ * a session limit is reached.
+ */
 export function placed(
   pending: { greeted(): boolean },
   { maxCloseMs }: Limits,
@@ -103,61 +108,70 @@ export function placed(
   return { closeTimeoutMs: maxCloseMs, onGreeted };
 }
 
-/** Place of a session that is not admitted yet. */
+/**
+ * Admission of a session to a server: the place that the session uses in the server's limits until it is accepted or
+ * refused.
+ */
 export interface PendingSession {
-  /** Milliseconds left until it must be admitted. */
+  /** Milliseconds in which the session must still be admitted. */
   readonly remainingMs: number;
-  /** The session waits for `authenticate`, which has `remainingMs`. */
+  /** Stops the transport's own timer: `authenticate` is about to decide, within `remainingMs`. */
   arrived(): void;
-  /** Calls `listener` when the peer has disconnected, as far as that can be known while nothing is read. */
+  /** Calls `listener` when the peer has disconnected. A transport may not notice this while it reads nothing. */
   onGone(listener: () => void): void;
   /**
-   * Lets `bytes` bytes of the held data through: the client's greeting. Undefined if the transport holds nothing back
-   * itself.
+   * Delivers the first `bytes` bytes of the held data, so that the server can read the client's greeting. Undefined if
+   * the transport does not hold data back itself.
    */
   greet?(bytes: number): void;
-  /** Admits the session if there is room, and returns whether there is. Releases the held data. */
+  /** Admits the session and delivers the held data. Returns false if there is no room. */
   admit(): boolean;
-  /** Refuses the session, and leaves the peer some time to receive the reason. */
+  /** Refuses the session and gives the peer some time to receive the reason. */
   refuse(): void;
 }
 
-/** A peer whose greeting has not been read. `serve` adds the greeting's content. */
+/** A client whose greeting has not been read yet. `serve` adds the contents of the greeting. */
 export type IncomingPeer = Omit<Peer, "credentials" | "metadata" | "proof">;
 
-/** A transport session that a peer has opened. Nothing of it has been read yet. */
+/** A transport session that a client has opened. The server has not read any of its data yet. */
 export interface IncomingSession {
   readonly transport: TransportSession;
   readonly peer: IncomingPeer;
   readonly pending: PendingSession;
-  /** Reason to refuse the session regardless of `authenticate`. */
+  /** Reason to refuse the session without calling `authenticate`. Undefined: none. */
   readonly refusal?: RpcError | undefined;
 }
 
-/** An address that accepts sessions. */
+/** A listener of a server: an address that accepts sessions. */
 export interface Listener {
-  /** URL with the actual port. */
+  /** URL of the listener with the actual port. */
   readonly url: string;
   readonly address: { readonly host: string; readonly port: number } | undefined;
-  /** True if it accepts plain HTTP/3 requests. Default false. */
+  /** True if the listener accepts plain HTTP/3 requests. Default false. */
   readonly takesHttp3?: boolean;
-  /** Stops accepting sessions, as far as the transport can do that without ending existing ones. */
+  /**
+   * Stops accepting sessions. Some transports cannot do this without ending existing sessions; they accept sessions
+   * until `close`.
+   */
   stop(): void;
-  /** Ends the remaining sessions, and fulfils when the address is free. */
+  /** Ends the remaining sessions, and resolves when the address is free. */
   close(info?: CloseInfo): Promise<void>;
   /**
-   * Uses the certificates of these settings for handshakes that start from now on. Undefined if the transport has no
-   * certificates. Throws without changing anything if a certificate cannot be used.
+   * Uses the certificates in `settings` for new handshakes. Throws without changing anything if a certificate cannot be
+   * used. Undefined if the transport has no certificates.
    */
   updateTls?(settings: ListenSettings): void;
   ref(): void;
   unref(): void;
 }
 
-/** Connections that another process accepts and passes to this one. */
+/** Connections that the primary process accepts and passes to this worker process. */
 export interface HandedConnections {
-  /** Address on which that process listens, as returned by `server.address()`. */
+  /** Address on which the primary process listens, as `server.address()` returns it. */
   readonly address: AddressInfo | string | null;
-  /** Calls `take` with each connection until the returned function is called. Later ones are closed. */
+  /**
+   * Calls `take` with each connection. Returns a function that stops this; connections that arrive afterwards are
+   * closed.
+   */
   takenBy(take: (socket: Socket) => void): () => void;
 }

@@ -9,7 +9,7 @@ import { notifyReady } from "./systemd.js";
 /** The listeners of one server. */
 export class Listeners {
   private settings: ListenSettings;
-  /** Sockets and keys that this process shares with the other workers of its group. */
+  /** Sockets and keys that this worker shares with the other workers of its group. */
   private readonly share: GroupShare | undefined;
   private readonly onIncoming: (incoming: IncomingSession) => void;
   private readonly open: Listener[] = [];
@@ -34,15 +34,18 @@ export class Listeners {
     return address;
   }
 
-  /** Throws `TypeError` if the listeners of these targets do not support a setting. */
+  /** Throws `TypeError` if the transport of a target does not support one of the server's settings. */
   check(targets: readonly ProvidedTarget[]): void {
     requireListenable(targets, this.settings);
   }
 
-  /** Listens on these targets. Rejects if one of them fails; `close` then ends those that already listen. */
+  /**
+   * Starts a listener for each target. Rejects if one of them fails; the caller must then call `close` to end the
+   * listeners that have started.
+   */
   async start(targets: readonly ProvidedTarget[]): Promise<void> {
     let missing: unknown;
-    // One after the other, so that a failure leaves none that is about to start.
+    // Started one after another, so that no listener is still starting when one of them fails.
     for (const target of this.shared(targets)) {
       const listening = target.provider.listen(target, this.settings, this.onIncoming);
       const url = urlOf(target);
@@ -59,7 +62,7 @@ export class Listeners {
     if (this.share === undefined && targets.some(isPassed)) await notifyReady();
   }
 
-  /** Updates the certificates of all listeners, or of none if one cannot be used. */
+  /** Updates the certificates of all listeners. Changes no listener if one of the certificates cannot be used. */
   updateTls(update: TlsUpdate): void {
     const { settings: before } = this;
     if (update.clientCertificates !== undefined && before.clientCertificates === undefined) {
@@ -79,12 +82,12 @@ export class Listeners {
     this.settings = after;
   }
 
-  /** Stops accepting sessions. */
+  /** Stops accepting sessions on every listener. */
   stop(): void {
     for (const listener of this.open) listener.stop();
   }
 
-  /** Ends the remaining sessions, and fulfils when the addresses are free. */
+  /** Ends the remaining sessions, and resolves when all addresses are free. */
   async close(info: CloseInfo): Promise<void> {
     await Promise.all(this.open.map((listener) => listener.close(info)));
   }
@@ -97,7 +100,10 @@ export class Listeners {
     for (const listener of this.open) listener.unref();
   }
 
-  /** Also listens on a target's other address, unless this machine does not have it. */
+  /**
+   * Also listens on the second address of a target (`otherHost`). Does nothing if this machine does not have the
+   * address.
+   */
   private async listenOnOtherAddress(
     { otherHost, ...target }: ProvidedTarget,
     [first]: readonly Listener[],
@@ -109,13 +115,13 @@ export class Listeners {
       return await target.provider.listen({ ...target, host: otherHost, port }, this.settings, this.onIncoming);
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
-      // A port that the system has chosen may be taken at the other address.
+      // The port that the system has chosen may be in use at the second address.
       if (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT" || target.port === 0) return [];
       throw transportError(cause, { action: "listen on", url: urlOf({ ...target, host: otherHost, port }) });
     }
   }
 
-  /** Returns the targets with this worker's sockets, if their ports belong to a group. */
+  /** Returns the targets. If workers share the UDP ports, adds this worker's sockets. */
   private shared(targets: readonly ProvidedTarget[]): readonly ProvidedTarget[] {
     const { share } = this;
     if (share === undefined) return targets;

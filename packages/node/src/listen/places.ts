@@ -1,18 +1,20 @@
 import { hasShare, LinkedSet, sourceOf } from "@quicrpc/core/internal";
 import type { PendingConnection } from "./connection-limiter.js";
 
-/** Source of connections without an address, to which no share applies. */
+/** Source of connections without an address. It has no maximum share. */
 export const NO_SOURCE: string = "";
 
 interface SourcePlaces {
   inUse: number;
-  /** Its connections that are idle, in the order in which they became so. Created with the first. */
+  /**
+   * Idle connections of this source, in the order in which they became idle. Created with the first idle connection.
+   */
   idle: LinkedSet<PendingConnection> | undefined;
 }
 
 /**
- * Places with a share for each source. A source's share shrinks as other sources use more places, so that a few sources
- * cannot use all of them.
+ * Counts places in a limit, in total and for each source address. The maximum share of a source shrinks as other
+ * sources use more places, so that a few sources cannot use all of them.
  */
 export class Places {
   inUse = 0;
@@ -25,14 +27,20 @@ export class Places {
     this.share = share;
   }
 
-  /** @param released number of places of other sources that are released first. Default: 0 */
+  /**
+   * Returns true if a source may use another place.
+   * @param released number of places of other sources that will be released first. Default: 0
+   */
   hasRoom(source: string, released: number = 0): boolean {
     const inUse = this.inUse - released;
     if (inUse >= this.capacity) return false;
     return source === NO_SOURCE || hasShare(this.bySource.get(source)?.inUse ?? 0, inUse, this.capacity, this.share);
   }
 
-  /** Returns the idle connections of a source, to read and to change; undefined if the source has no place. */
+  /**
+   * Returns the list of idle connections of a source, which the caller may change. Returns undefined if the source uses
+   * no place.
+   */
   idleOf(source: string): LinkedSet<PendingConnection> | undefined {
     const ofSource = this.bySource.get(source);
     return ofSource && (ofSource.idle ??= new LinkedSet());
@@ -51,7 +59,7 @@ export class Places {
   }
 }
 
-/** Returns the source to which limits assign an address. */
+/** Returns the source that limits count an address under: the address, or the network that contains it. */
 export function sourceIn(address: string | undefined): string {
   return address === undefined ? NO_SOURCE : sourceOf(address);
 }

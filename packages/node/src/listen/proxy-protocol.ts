@@ -1,17 +1,26 @@
 import { BlockList, isIP, SocketAddress, type Socket } from "node:net";
 import type { SocketName } from "./socket-server.js";
 
-/** Maximum size of a header in bytes: the addresses, and the balancer's fields about TLS and itself. */
+/**
+ * Maximum size of a PROXY protocol header in bytes. The header contains addresses and the balancer's own fields, for
+ * example about TLS.
+ */
 const MAX_HEADER_BYTES = 4096;
-/** Maximum length of `PROXY TCP6 source destination port port\r\n`. */
+/**
+ * Maximum length in bytes of a version 1 header: `PROXY TCP6 source destination port port\r
+ * `.
+ */
 const MAX_TEXT_BYTES = 107;
 const SIGNATURE = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const TEXT_SIGNATURE = Buffer.from("PROXY ", "latin1");
 const BINARY_HEADER_BYTES = 16;
-/** Version 2 and its commands: the balancer's own connection (a health check), or a client's. */
+/**
+ * First byte of a version 2 header after the signature: version 2 and the command. LOCAL is a connection of the
+ * balancer itself, such as a health check; PROXY is a client's connection.
+ */
 const LOCAL = 0x20;
 const PROXIED = 0x21;
-/** Address families and protocols: TCP over IPv4, and over IPv6. */
+/** Address families and protocols of a version 2 header: TCP over IPv4, and TCP over IPv6. */
 const TCP4 = 0x11;
 const TCP6 = 0x21;
 
@@ -32,13 +41,16 @@ export function parseProxyHeader(bytes: Buffer): ProxyHeader {
   return MALFORMED;
 }
 
-/** Compares bytes with a signature, up to the length of the shorter. */
+/** Returns true if two byte sequences are equal up to the length of the shorter one. */
 function beginsWith(bytes: Buffer, signature: Buffer): boolean {
   const length = Math.min(bytes.length, signature.length);
   return bytes.subarray(0, length).equals(signature.subarray(0, length));
 }
 
-/** signature (12) | version and command (1) | family and protocol (1) | length (2) | addresses | extensions */
+/**
+ * Parses a version 2 header: signature (12) | version and command (1) | family and protocol (1) | length (2) |
+ * addresses | extensions
+ */
 function parseBinary(bytes: Buffer): ProxyHeader {
   const command = bytes.readUInt8(12);
   const family = bytes.readUInt8(13);
@@ -60,7 +72,10 @@ function parseBinary(bytes: Buffer): ProxyHeader {
   return MALFORMED;
 }
 
-/** PROXY TCP4|TCP6 source destination source-port destination-port, or PROXY UNKNOWN and anything. */
+/**
+ * Parses a version 1 header: `PROXY TCP4|TCP6 source destination source-port destination-port`, or `PROXY UNKNOWN`
+ * followed by any text.
+ */
 function parseText(bytes: Buffer): ProxyHeader {
   const end = bytes.subarray(0, MAX_TEXT_BYTES).indexOf("\r\n");
   if (end < 0) return bytes.length < MAX_TEXT_BYTES ? INCOMPLETE : MALFORMED;
@@ -78,7 +93,8 @@ function canonical(address: string): string {
 }
 
 /**
- * Addresses and networks (`10.0.0.0/8`) whose connections begin with a header. Throws `TypeError` for an invalid entry.
+ * Addresses and networks (`10.0.0.0/8`) of balancers whose connections begin with a PROXY protocol header. The
+ * constructor throws `TypeError` for an invalid entry.
  */
 export class TrustedProxies {
   private readonly list: BlockList = new BlockList();
@@ -105,8 +121,8 @@ export class TrustedProxies {
 }
 
 /**
- * Reads the header that a trusted balancer puts before a connection's data, and leaves the rest unread. Calls `done`
- * with undefined if there is no header, and not at all if the connection ends first.
+ * Reads the PROXY protocol header at the start of a balancer's connection, and leaves the data after it unread. Calls
+ * `done` with the header, or with undefined if there is none. Does not call `done` if the connection ends first.
  */
 export function readProxyHeader(
   socket: Socket,

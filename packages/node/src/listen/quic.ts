@@ -18,11 +18,11 @@ import { sourceIn } from "./places.js";
 import type { PendingSession, IncomingPeer, ListenSettings } from "./listener.js";
 import { hkdfSync } from "node:crypto";
 
-/** Listens for `quic://` on a UDP port, and for WebTransport on the target's path there. */
+/** Listens for `quic://` on a UDP port. Also accepts WebTransport on the target's path. */
 export const listenQuic: ListenTransport = (...args) =>
   listenWithTcp((...udpArgs) => listen("quic", ...udpArgs), ...args);
 
-/** Same as `listenQuic`, with the URL that WebTransport clients use: `https://host:port/path`. */
+/** Same as `listenQuic`, but with the URL that WebTransport clients use: `https://host:port/path`. */
 export const listenWebTransport: ListenTransport = (...args) =>
   listenWithTcp((...udpArgs) => listen("https", ...udpArgs), ...args);
 
@@ -72,7 +72,7 @@ const listen = async (
     if (pathOf(request.path) !== path) return 404;
     const status = pages.refusal({ origin: request.origin, authority: request.authority, plainHost: undefined });
     if (status !== undefined) return status;
-    // Browsers that cannot name subprotocols are welcome; those that speak others are not.
+    // Browsers that do not support subprotocols may connect; clients that only offer other subprotocols may not.
     const speaks = request.protocols.length === 0 || request.protocols.includes(WEB_TRANSPORT_PROTOCOL);
     return speaks ? undefined : 400;
   };
@@ -126,15 +126,15 @@ function tlsOf({ tls, clientCertificates, earlyData, ticketKeys }: ListenSetting
     // The engine reports the problem if there is none.
     tls: tls as NonNullable<typeof tls>,
     earlyData,
-    // A ticket that several take could be used more than once for early data.
+    // If several processes accepted the same ticket, it could be used more than once for early data.
     ...(!earlyData && { ticketKeys }),
     ...(clientCertificates !== undefined && { clientCertificates }),
   };
 }
 
 /**
- * Returns the admission of a session. The engine counts pending connections and sessions, and closes those that carry
- * no session in time; `limiter` counts the sessions of each address.
+ * Returns the admission of a QUIC session. The engine counts pending connections and all sessions, and closes
+ * connections without a session in time. `limiter` counts the sessions of each address.
  */
 function pendingOf(session: QuicSession, limiter: ConnectionLimiter): PendingSession {
   return {
@@ -157,7 +157,8 @@ function admit(session: QuicSession, limiter: ConnectionLimiter): boolean {
 }
 
 /**
- * Peer of a QUIC session. The getters are on the class for the reason given at `PeerWithGreeting` in greeted-peer.ts.
+ * Peer of a QUIC session. This is a class because V8 would allocate the getters of an object literal in the old
+ * generation; see `PeerWithGreeting` in greeted-peer.ts.
  */
 class QuicPeer implements IncomingPeer {
   readonly transport: IncomingPeer["transport"];
@@ -180,14 +181,17 @@ class QuicPeer implements IncomingPeer {
     this.#session = session;
   }
 
-  /** Created on first use: Node loads all of `fetch` for the first `Headers`. */
+  /**
+   * Header fields of the request. Created when first used, because the first `Headers` object makes Node load all of
+   * `fetch`.
+   */
   get headers(): Headers {
     const session = this.#session;
     this.#headers ??= headersOf(session instanceof WebTransportSession ? session.headers : []);
     return this.#headers;
   }
 
-  /** Read on first use. */
+  /** Certificate of the client. Read from the session when first used. */
   get certificate(): IncomingPeer["certificate"] {
     return this.#session.peerCertificate;
   }
@@ -199,7 +203,10 @@ class QuicPeer implements IncomingPeer {
 
 const SECRET_BYTES = 32;
 
-/** Returns the default secret of a server. It is derived from the private key, so it is the same after a restart. */
+/**
+ * Returns the default for the server option `secret`. It is derived from the certificate's private key, so it stays the
+ * same after a restart.
+ */
 function secretOf(tls: ListenSettings["tls"]): Uint8Array | undefined {
   const key: unknown = [tls].flat()[0]?.key;
   // The engine reports the problem of any other value.

@@ -8,7 +8,7 @@ import { reportRefusal } from "../refusals.js";
 import { WaitingBytes } from "./waiting-bytes.js";
 import type { EventEmitter } from "node:events";
 
-/** An address and its port. */
+/** Host address and port of a socket. */
 export interface SocketName {
   readonly host: string;
   readonly port: number;
@@ -17,17 +17,20 @@ export interface SocketName {
 /** A connection that a server has accepted. */
 export interface AcceptedSocket {
   readonly pending: PendingConnection;
-  /** Undefined for a Unix socket. */
+  /** Address of the client. Undefined for a Unix socket. */
   readonly remoteAddress: SocketName | undefined;
 }
 
-/** Maximum number of bytes that all waiting connections together may have sent. */
+/** Maximum total number of bytes received from connections that wait for the connection limiter. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** The accepted connections of a server. Nothing is read from those for which the limiter has no room yet. */
+/**
+ * The connections that a server has accepted. Nothing is read from a connection until the connection limiter has room
+ * for it.
+ */
 export class AcceptedSockets {
   readonly sockets: Set<Socket> = new Set();
-  /** URL of the listener. Empty until it listens; connections wait until then. */
+  /** URL of the listener. Empty until the server listens; connections that arrive earlier wait. */
   url = "";
   private readonly limiter: ConnectionLimiter;
   private readonly isTls: boolean;
@@ -37,18 +40,19 @@ export class AcceptedSockets {
   private refused = 0;
   private readonly waitingBytes: WaitingBytes = new WaitingBytes(MAX_WAITING_BYTES);
   /**
-   * Connections that arrived earlier: a cluster's primary may pass connections to a worker before reporting that the
-   * worker listens.
+   * Connections that arrived before the server listened. In a cluster, the primary may pass connections to a worker
+   * before it reports that the worker listens.
    */
   private readonly early: (() => void)[] = [];
-  /** Accepted sockets by socket, or by remote address if TLS hides the socket. */
+  /** Accepted sockets, by socket. Also by remote address, because TLS events may only provide a wrapped socket. */
   private readonly acceptedSockets: Map<Socket | string, AcceptedSocket> = new Map();
-  /** Accepted sockets whose TLS handshake is in progress. */
+  /** Accepted sockets whose TLS handshake has not finished. */
   private readonly shaking: Set<AcceptedSocket> = new Set();
 
   /**
-   * The listeners that the server has for connections by now get only those that found room.
-   * @param refusal bytes that a connection gets that is refused. Default: none
+   * Diverts the server's `connection` events: listeners that the server has now receive a connection only after the
+   * limiter has accepted it.
+   * @param refusal bytes to send to a refused connection. Default: none
    */
   constructor(server: Server, limiter: ConnectionLimiter, proxies: TrustedProxies | undefined, refusal?: string) {
     this.limiter = limiter;
@@ -73,13 +77,13 @@ export class AcceptedSockets {
     });
   }
 
-  /** Accepts connections from now on: the listener has a URL. */
+  /** Sets the listener's URL, and accepts connections from now on. */
   open(url: string): void {
     this.url = url;
     for (const acceptSocket of this.early.splice(0)) acceptSocket();
   }
 
-  /** Returns the accepted socket of a connection, or undefined if it has closed. */
+  /** Returns the accepted socket for a connection of the server, or undefined if the connection has closed. */
   acceptedOf(socket: Socket): AcceptedSocket | undefined {
     const known = this.acceptedSockets.get(socket);
     if (known !== undefined) return known;
@@ -126,7 +130,10 @@ export class AcceptedSockets {
     });
   }
 
-  /** Calls `onPlace` with the pending connection once the limiter has room for it. */
+  /**
+   * Calls `onPlace` with the pending connection as soon as the limiter has room. Refuses the connection if the limiter
+   * refuses it.
+   */
   private awaitPlace(
     socket: Socket,
     remoteAddress: SocketName | undefined,
@@ -164,7 +171,7 @@ export class AcceptedSockets {
     });
   }
 
-  /** Ends a connection that gets no place. */
+  /** Sends the refusal message to a refused connection, if the protocol has one, and closes the connection. */
   private refuse(socket: Socket, remoteAddress: SocketName | undefined): void {
     const reason =
       "the limit of connections is reached, in total or for this address (transport.maxSessions, maxHandshakes)";
@@ -181,11 +188,11 @@ export class AcceptedSockets {
       clearTimeout(timer);
     });
     socket.end(this.refusal);
-    // A connection whose bytes were not read is reset as it closes, and the client may lose the answer.
+    // The system resets a connection whose received bytes were not read, and the client may then lose the response.
     socket.resume();
   }
 
-  /** Reports a failed handshake, unless the connection has already ended. */
+  /** Reports a failed TLS handshake once. Does nothing if the handshake has already ended. */
   private refuseHandshake(accepted: AcceptedSocket, reason: string, error?: Error): void {
     if (!this.shaking.delete(accepted)) return;
     const { remoteAddress } = accepted;
@@ -193,7 +200,7 @@ export class AcceptedSockets {
   }
 }
 
-/** Returns the name of the peer's address, or "" if it has none. */
+/** Returns the peer's address and port as a map key, or "" if the socket has no address. */
 function nameOf(socket: Socket): string {
   const { remoteAddress, remotePort } = socket;
   return remoteAddress === undefined ? "" : `${remoteAddress} ${remotePort}`;
@@ -202,8 +209,8 @@ function nameOf(socket: Socket): string {
 type ListeningPlace = ListenOptions | { readonly fd: number } | HandedConnections;
 
 /**
- * Returns the arguments for `server.listen`: a TCP address, a socket that was passed to this process, or a server whose
- * connections are passed on.
+ * Returns where `server.listen` shall listen: a TCP address, or a socket passed to this process. Connections that
+ * another process accepts are returned unchanged.
  */
 export function listeningPlaceOf({ host, port, descriptor, handed }: ListenTarget): ListeningPlace {
   if (handed !== undefined) return handed;
@@ -214,7 +221,7 @@ export function listeningPlaceOf({ host, port, descriptor, handed }: ListenTarge
 /** Starts a TCP-like server. Rejects with the system's error, such as `EADDRINUSE`. */
 export function startServer(server: Server, options: ListeningPlace): Promise<void> {
   if ("takenBy" in options) {
-    // Servers of HTTP begin to check their time limits at this event.
+    // At this event, HTTP servers start to check their time limits.
     server.emit("listening");
     return Promise.resolve();
   }
@@ -222,14 +229,15 @@ export function startServer(server: Server, options: ListeningPlace): Promise<vo
     server.once("error", reject);
     server.listen(options, () => {
       server.off("error", reject);
-      // A failed accept, such as for lack of descriptors, affects no existing session.
+      // If accepting a connection fails, for example because there are too many descriptors, existing sessions are not
+      // affected.
       server.on("error", () => {});
       resolve();
     });
   });
 }
 
-/** Returns a started server as a `Listener`, and accepts its connections. */
+/** Returns a running server as a `Listener`, and starts accepting its connections. */
 export function socketListener(
   server: Server,
   acceptedSockets: AcceptedSockets,
@@ -277,8 +285,8 @@ function authority({ host, port }: { host: string; port: number }): string {
 }
 
 /**
- * Calls `takes` before the current listeners of `event`. They receive only events that `takes` rejects, or later passes
- * on by calling `pass`.
+ * Passes each `event` to `takes` before the listeners that exist now. They receive the event if `takes` returns false,
+ * or when `takes` calls `pass`.
  */
 export function divert<Args extends readonly unknown[]>(
   emitter: EventEmitter,

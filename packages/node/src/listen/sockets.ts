@@ -41,13 +41,16 @@ export async function listenTls(
   return { ...listener, updateTls: (settings) => tls.update(server, settings) };
 }
 
-/** Listens for `unix:/path`. Replaces a socket file that a dead process left. The umask determines its permissions. */
+/**
+ * Listens for `unix:/path`. Replaces a socket file that a dead process has left. The process's umask determines the
+ * file's permissions.
+ */
 export async function listenUnix(
   target: ListenTarget,
   settings: ListenSettings,
   onIncoming: (incoming: IncomingSession) => void,
 ): Promise<Listener> {
-  // The primary of workers has removed it: what a worker finds may be another's.
+  // In a worker, the primary has already removed old files; a file that exists now may belong to another worker.
   if (target.descriptor === undefined && !isWorker) await removeAbandoned(target.path);
   return accept("unix", createServer(), "connection", target, settings, onIncoming);
 }
@@ -89,7 +92,8 @@ async function accept(
 }
 
 /**
- * Peer of a socket session. The getters are on the class for the reason given at `PeerWithGreeting` in greeted-peer.ts.
+ * Peer of a socket session. This is a class because V8 would allocate the getters of an object literal in the old
+ * generation; see `PeerWithGreeting` in greeted-peer.ts.
  */
 class SocketPeer implements IncomingPeer {
   readonly transport: IncomingPeer["transport"];
@@ -114,14 +118,17 @@ class SocketPeer implements IncomingPeer {
     this.certificate = certificate;
   }
 
-  /** Created on first use: Node loads all of `fetch` for the first `Headers`. */
+  /**
+   * Header fields of the request. Created when first used, because the first `Headers` object makes Node load all of
+   * `fetch`.
+   */
   get headers(): Headers {
     this.#headers ??= new Headers();
     return this.#headers;
   }
 }
 
-/** Removes a socket file on which no process listens, for example after a process was killed. */
+/** Removes a Unix socket file if no process listens on it, for example after a process was killed. */
 export async function removeAbandoned(path: string): Promise<void> {
   if (await isAbandoned(path)) await rm(path, { force: true });
 }

@@ -1,34 +1,35 @@
 import { fstatSync, readFileSync } from "node:fs";
 
-/** The first descriptor that systemd passes (sd_listen_fds(3)). */
+/** Number of the first file descriptor that systemd passes to a process (sd_listen_fds(3)). */
 const FIRST_DESCRIPTOR = 3;
 /** Value of `O_NONBLOCK` on Linux. */
 const NON_BLOCKING = 0o4000;
 
-/** A port or path whose sockets systemd passed to this process. */
+/** A listen address whose sockets systemd has passed to this process. */
 export interface PassedPort {
-  /** Scheme of its URL, which is the name of its sockets. */
+  /** URL scheme of the address. In systemd it is the name of the sockets (`FileDescriptorName`). */
   readonly scheme: string;
-  /** Path in the URL; for a Unix socket, its own path. */
+  /** Path of the URL, or the path of a Unix socket. */
   readonly path: string;
   readonly descriptor: number | undefined;
   readonly datagramDescriptors: readonly number[] | undefined;
 }
 
-/** A socket that systemd passed to this process, or to its primary if it is a worker. */
+/** A socket that systemd has passed to this process. A worker receives it from its primary process. */
 export interface PassedSocket {
-  /** Descriptor in the process that received it. */
+  /** File descriptor in the process that systemd started. */
   readonly descriptor: number;
   readonly name: string;
-  /** Local address of a UDP socket, in the system's notation. */
+  /** Local address of a UDP socket, in the notation of `/proc/net`. Undefined for other sockets. */
   readonly datagrams: string | undefined;
-  /** Path of a Unix socket. */
+  /** Path of a Unix socket. Undefined for other sockets. */
   readonly path: string | undefined;
 }
 
 /**
- * Returns the ports that `systemd:`, `systemd:quic` or `systemd:wss/path` selects among the passed sockets (default:
- * the sockets passed to this process). Throws `TypeError` if there are none, or if a socket does not match its name.
+ * Returns the listen addresses that `systemd:`, `systemd:quic` or `systemd:wss/path` selects from the passed sockets,
+ * by default the sockets passed to this process. Throws `TypeError` if no socket matches, or if a socket's type does
+ * not fit its name.
  */
 export function passedPorts(
   { pathname }: URL,
@@ -61,7 +62,9 @@ export async function notifyReady(): Promise<void> {
   child.unref();
 }
 
-/** Groups sockets of one name: each TCP socket is paired with the UDP port in the same position. */
+/**
+ * Groups the sockets of one name into listen addresses: pairs each TCP socket with the UDP port at the same position.
+ */
 function portsOf(name: string, path: string, sockets: readonly PassedSocket[]): readonly PassedPort[] {
   const scheme = `${name}:`;
   const streams = sockets.filter(({ datagrams }) => datagrams === undefined);
@@ -112,7 +115,7 @@ export function passedSockets(): readonly PassedSocket[] {
   });
 }
 
-/** Returns the system's table of sockets of one protocol, split into words. */
+/** Reads a table of sockets from `/proc/net`. Returns its rows, split into words. */
 function rows(protocol: "udp" | "udp6" | "unix"): readonly (readonly string[])[] {
   try {
     const [, ...lines] = readFileSync(`/proc/self/net/${protocol}`, "utf8").trimEnd().split("\n");
@@ -124,8 +127,8 @@ function rows(protocol: "udp" | "udp6" | "unix"): readonly (readonly string[])[]
 }
 
 /**
- * Warns if sockets that this process shares with its successor are in blocking mode. systemd sets the mode on the
- * sockets themselves: when a second process starts, the first would block its event loop while waiting for packets.
+ * Warns if passed sockets are in blocking mode. systemd changes the mode of the sockets themselves, so when a second
+ * process starts with the same sockets, the first process would block its event loop while it waits for packets.
  */
 export function warnOfBlocking(descriptors: readonly number[]): void {
   if (descriptors.length < 2) return;

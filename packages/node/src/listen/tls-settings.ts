@@ -16,15 +16,18 @@ function certificatesOf({ tls }: ListenSettings): [ServerCertificateOptions, ...
   return [first, ...otherCertificates];
 }
 
-/** Returns the certificate (PEM) for clients that request no other certificate's server name. */
+/** Returns the certificate (PEM) for clients whose server name matches no other certificate. */
 export function firstCertificate(settings: ListenSettings): { cert: string; key: string } {
   const [{ cert, key }] = certificatesOf(settings);
   return { cert: String(text(cert)), key: String(text(key)) };
 }
 
-/** TLS options of a Node server, and updates of its certificates. */
+/** TLS options of a Node server whose certificates can be replaced while it runs. */
 export class ServerTls {
-  /** Throws `TypeError` without a certificate, and the error of Node's `tls` for one that cannot be used. */
+  /**
+   * Options for `tls.createServer`. The constructor throws `TypeError` without a certificate, and the error of Node's
+   * `tls` if a certificate cannot be used.
+   */
   readonly options: TlsOptions;
   private byName: (name: string) => SecureContext | undefined;
 
@@ -35,15 +38,12 @@ export class ServerTls {
     this.options = {
       ...contextOf(certificates[0], clientCertificates),
       SNICallback: (name, done) => done(null, this.byName(name)),
-      // Node would end the connection without a word: `certificateRefusal` says why.
+      // Node would close the connection without a reason. `certificateRefusal` provides the reason.
       ...(clientCertificates !== undefined && { requestCert: true, rejectUnauthorized: false }),
     };
   }
 
-  /**
-   * Sets the certificates for handshakes that start from now on. Throws without changing anything if a certificate
-   * cannot be used.
-   */
+  /** Sets the certificates for new handshakes. Throws without changing anything if a certificate cannot be used. */
   update(server: Server, settings: ListenSettings): void {
     const certificates = certificatesOf(settings);
     const byName = contextsByName(certificates, settings.clientCertificates);
@@ -55,7 +55,7 @@ export class ServerTls {
   }
 }
 
-/** Creates a context with all settings. A context selected by server name has its own authorities and tickets. */
+/** Creates a TLS context with all settings. Each context needs its own authorities and session ticket keys. */
 function contextOf(
   { cert, key }: ServerCertificateOptions,
   clientCertificates: ListenSettings["clientCertificates"],
@@ -66,14 +66,17 @@ function contextOf(
     minVersion: "TLSv1.3",
     ...(clientCertificates !== undefined && {
       ca: text(clientCertificates.ca),
-      // A required client certificate must be presented each time: a ticket would replace one without verifying it
-      // again.
+      // A client must present its certificate in every handshake, because a resumed session would skip the check of the
+      // certificate.
       secureOptions: constants.SSL_OP_NO_TICKET,
     }),
   };
 }
 
-/** Selects a context by server name; undefined lets Node use the first. */
+/**
+ * Returns a function that selects a TLS context by server name. It returns undefined if no name matches, so that Node
+ * uses the first certificate.
+ */
 function contextsByName(
   certificates: readonly ServerCertificateOptions[],
   clientCertificates: ListenSettings["clientCertificates"],

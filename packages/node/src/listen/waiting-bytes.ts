@@ -1,14 +1,14 @@
-/** A waiting connection, and the bytes that have arrived on it. */
+/** A connection that waits for room, and the number of bytes received on it. */
 interface WaitingConnection {
-  /** Address or network of the peer. */
+  /** Address of the peer, or the network that contains the address. */
   readonly source: string;
   readonly close: () => void;
   bytes: number;
 }
 
 /**
- * Bytes that have arrived on waiting connections, with a maximum for all of them. If they exceed it, the largest connection
- * of the source that holds most is closed, whichever connection the last bytes arrived on.
+ * Limits the total number of bytes received on connections that wait for room. If the limit is exceeded, closes one
+ * connection: of the source with the most bytes, the connection with the most bytes.
  */
 export class WaitingBytes {
   private readonly maxBytes: number;
@@ -19,14 +19,14 @@ export class WaitingBytes {
     this.maxBytes = maxBytes;
   }
 
-  /** Adds a connection. */
+  /** Adds a waiting connection. `close` is called if the connection must be closed because of the limit. */
   add(source: string, close: () => void): WaitingConnection {
     const connection = { source, close, bytes: 0 };
     this.connections.add(connection);
     return connection;
   }
 
-  /** Counts bytes that have arrived on a connection, unless it has been removed. */
+  /** Counts received bytes of a waiting connection. Does nothing if the connection has been removed. */
   count(connection: WaitingConnection, bytes: number): void {
     if (!this.connections.has(connection)) return;
     connection.bytes += bytes;
@@ -34,7 +34,7 @@ export class WaitingBytes {
     while (this.total > this.maxBytes) this.closeLargest();
   }
 
-  /** Removes a connection, which has closed or no longer waits. */
+  /** Removes a connection that has closed or no longer waits. */
   remove(connection: WaitingConnection): void {
     if (this.connections.delete(connection)) this.total -= connection.bytes;
   }

@@ -7,20 +7,20 @@ import { holdReads } from "./held-reads.js";
 import type { AcceptedSocket } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
-/** Turns a server's WebSocket upgrade requests into incoming sessions. */
+/** Creates incoming sessions from a server's WebSocket upgrade requests. */
 export class WebSocketUpgrades {
   private readonly path: string;
   private readonly plainHost: string | undefined;
   private readonly settings: ListenSettings;
 
-  /** @param plainHost host of the listener's URL, if it does not use TLS */
+  /** @param plainHost host of the listener's URL if the listener does not use TLS, otherwise undefined */
   constructor(path: string, plainHost: string | undefined, settings: ListenSettings) {
     this.path = path;
     this.plainHost = plainHost;
     this.settings = settings;
   }
 
-  /** Returns the HTTP status that refuses a request, or undefined to accept it. */
+  /** Returns the HTTP status with which to refuse an upgrade request, or undefined to accept it. */
   refusal(request: IncomingMessage): number | undefined {
     const { url, headers } = request;
     if (pathOf(url) !== this.path) return 404;
@@ -31,7 +31,10 @@ export class WebSocketUpgrades {
     );
   }
 
-  /** @param listener its URL */
+  /**
+   * Accepts an upgrade request and creates an incoming session from it.
+   * @param listener URL of the listener
+   */
   accept(
     request: IncomingMessage,
     head: Buffer,

@@ -28,7 +28,7 @@ import { VERSION_FIELDS } from "../web-socket/handshake.js";
 import { WebSocketUpgrades } from "./web-socket.js";
 import { WithoutUpgrade } from "./without-upgrade.js";
 
-/** Seconds for which clients remember that HTTP/3 is also served. */
+/** Seconds for which clients may remember that the server is also available over HTTP/3 (`ma` of `Alt-Svc`). */
 const ALTERNATIVE_SECONDS = 86_400;
 
 /** Listens for `ws://`: WebSocket without encryption. */
@@ -43,7 +43,10 @@ export const listenHttp: Listen = (...args) =>
 export const listenWss: Listen = (...args) =>
   listen("wss", { webSocket: true, protocols: [], http: args[1].web.http }, ...args);
 
-/** Listens for all offered protocols on one TLS port. Clients choose the protocol in the TLS handshake (RFC 7301). */
+/**
+ * Returns a function that listens on one TLS port for all offered protocols. Clients select a protocol in the TLS
+ * handshake (RFC 7301).
+ */
 export function listenWeb(offer: WebOffer): Listen {
   return (...args) => listen(offer.webSocket ? "wss" : "https", offer, ...args);
 }
@@ -68,7 +71,7 @@ const listen = async (
   const onRequest = (socket: Socket, request: AnyRequest, response: AnyResponse): void => {
     const accepted = acceptedSockets.acceptedOf(socket);
     const { rawHeaders } = request;
-    // The two kinds of answers have it in common, and TypeScript does not see it.
+    // Both kinds of responses have this method, but TypeScript does not infer that.
     const plain = response as ServerResponse;
     if (offer.http === undefined) plain.writeHead(426, { upgrade: "websocket" }).end();
     else if (accepted === undefined) socket.destroy();
@@ -122,7 +125,7 @@ const listen = async (
   }
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.keepAliveTimeout = HTTP_IDLE_MS;
-  // Any page can have a name of its own resolve to this machine, which only TLS rules out.
+  // Any web page can make its own host name resolve to this machine. Only TLS prevents that.
   const isRebound = ({ headers: { origin, host: authority } }: AnyRequest): boolean =>
     settings.pages.isRebound({ origin, authority, plainHost: host ?? "" });
   const handleRequest = (request: IncomingMessage, response: ServerResponse): void =>
@@ -163,7 +166,7 @@ const listen = async (
   };
 };
 
-/** Response for a connection without TLS if there is no room for the connection. It is sent before any request is read. */
+/** Response to a connection without TLS that exceeds the connection limit. It is sent before any request is read. */
 const NO_ROOM = [
   "HTTP/1.1 503 Service Unavailable",
   ...Object.entries({ ...NO_ROOM_FIELDS, connection: "close", "content-length": NO_ROOM_BODY.length }).map(

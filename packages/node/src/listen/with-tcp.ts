@@ -1,19 +1,19 @@
 import { isMissingEngine } from "../transport/failure.js";
 import type { IncomingSession, Listener, ListenSettings, ListenTarget } from "./listener.js";
 
-/** Starts a listener. */
+/** Starts the listener of a target. */
 export type Listen = (
   target: ListenTarget,
   settings: ListenSettings,
   onIncoming: (incoming: IncomingSession) => void,
 ) => Promise<Listener>;
 
-/** Number of ports to try until one is free for both protocols. */
+/** Maximum number of ports to try until one is free for both UDP and TCP. */
 const MAX_TRIES = 10;
 
 /**
- * Starts a listener over UDP, and one on the TCP port of the same number if `serve` offers a protocol there. If the
- * engine is missing and optional, only the latter.
+ * Starts a UDP listener, and a TCP listener on the same port number if the server offers a protocol there. If the
+ * native engine is missing but optional, starts only the TCP listener.
  */
 export async function listenWithTcp(
   overUdp: Listen,
@@ -32,13 +32,13 @@ export async function listenWithTcp(
   }
 }
 
-/** Starts two listeners on ports with the same number. */
+/** Starts a UDP and a TCP listener on the same port number. */
 async function listenTwice(
   listen: Listen,
   other: Listen,
   ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
-  // A worker's UDP port is the group's: only who has bound that can choose another.
+  // A worker's UDP port belongs to its group, so only the process that has bound the port can choose another one.
   return retryTaken(target.port === 0 && target.member === undefined, async () => {
     const first = await listen(target, settings, onIncoming);
     try {
@@ -52,7 +52,10 @@ async function listenTwice(
   });
 }
 
-/** Retries if the system chose a port whose number is already in use by the other protocol, if it `chooses`. */
+/**
+ * Calls `start` again with another port if the address is in use and the system `chooses` the port. The number of
+ * attempts is limited.
+ */
 export async function retryTaken<T>(chooses: boolean, start: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { HTTP_IDLE_MS, MAX_HEADER_FIELDS } from "./http-requests.js";
 
-/** Header fields that offer another protocol, such as HTTP/2 without TLS. */
+/** Request header fields with which a client offers to switch to another protocol, such as HTTP/2 without TLS. */
 const OFFERS: ReadonlySet<string> = new Set(["upgrade", "http2-settings", "connection"]);
 
 /**
- * Serves requests whose `Upgrade` header names an unsupported protocol as ordinary HTTP/1.1 requests, and ignores the header
- * (RFC 9110 §7.8). Uses a second server, because Node stops parsing a connection after its `upgrade` event.
+ * Answers requests whose `Upgrade` header names an unsupported protocol as ordinary HTTP/1.1 requests (RFC 9110 §7.8).
+ * Uses a second HTTP server for this, because Node stops parsing a connection after its `upgrade` event.
  */
 export class WithoutUpgrade {
   private readonly server: Server;
@@ -16,11 +16,14 @@ export class WithoutUpgrade {
     this.server = createServer(onRequest);
     this.server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
     this.server.keepAliveTimeout = HTTP_IDLE_MS;
-    // Servers of HTTP begin to check their time limits at this event.
+    // At this event, HTTP servers start to check their time limits.
     this.server.emit("listening");
   }
 
-  /** @param head bytes that arrived after the request's header */
+  /**
+   * Answers the request as an ordinary HTTP/1.1 request.
+   * @param head bytes that arrived after the request's header
+   */
   accept(request: IncomingMessage, socket: Socket, head: Uint8Array): void {
     socket.unshift(Buffer.concat([Buffer.from(headOf(request), "latin1"), head]));
     this.server.emit("connection", socket);

@@ -22,29 +22,37 @@ const MAX_TLS_WRITE = 256 * 1024;
 /** Minimum size of copies whose buffers are reused. */
 const MIN_REUSED_BYTES = 4096;
 
-/** Milliseconds that a peer which no longer reads gets to send the reason on the other pipe. */
+/**
+ * Milliseconds between a failure of the writing side and the end of the session. The peer can use this time to send a
+ * reason on the other pipe.
+ */
 const LAST_WORDS_MS = 1000;
 
-/** Most milliseconds for which the end of a paused stream waits, because whoever paused it may never resume it. */
+/**
+ * Maximum time in milliseconds for which the end of a paused stream is delayed. The reader may never resume the stream.
+ */
 const PAUSED_END_MS = 1000;
 
-/** Both directions of a byte stream in Node. A socket is both at once. */
+/** The readable and the writable side of a byte stream in Node. A socket is both. */
 export interface NodeStreams {
   readonly readable: Readable;
   readonly writable: Writable;
 }
 
-/** Creates a transport over Node streams: any socket (`{ readable: socket, writable: socket }`), or a pair of pipes. */
+/** Creates a transport session over Node streams: `{ readable: socket, writable: socket }`, or a pair of pipes. */
 export function nodeStreamTransport(streams: NodeStreams, role: Role, options?: ByteStreamOptions): DirectSession {
   return byteStreamTransport(new NodeByteStream(streams, false), role, { ...exporterOf(streams.readable), ...options });
 }
 
-/** Creates a transport over a socket that has no other reader. */
+/** Creates a transport session over a socket. Nothing else may read from the socket. */
 export function socketTransport(socket: Socket, role: Role, options?: ByteStreamOptions): DirectSession {
   return byteStreamTransport(soleReader(socket), role, { ...exporterOf(socket), ...options });
 }
 
-/** Creates a transport to a child process over its stdin and stdout, which must be pipes. The session owns both. */
+/**
+ * Creates a transport session to a child process over its stdin and stdout, which must be pipes. Nothing else may use
+ * the two pipes.
+ */
 export function childProcessTransport(child: ChildProcess, options?: ByteStreamOptions): DirectSession {
   const { stdin, stdout } = child;
   if (stdin === null || stdout === null) {
@@ -54,16 +62,17 @@ export function childProcessTransport(child: ChildProcess, options?: ByteStreamO
 }
 
 /**
- * Creates the transport at the other end of `childProcessTransport`: this process's stdin and stdout. Nothing else may
- * write to stdout; log to stderr.
+ * Creates a transport session over this process's stdin and stdout, for the parent process's `childProcessTransport`.
+ * Nothing else may write to stdout; write logs to stderr.
  */
 export function stdioTransport(options?: ByteStreamOptions): DirectSession {
   return nodeStreamTransport({ readable: process.stdin, writable: process.stdout }, "server", options);
 }
 
 /**
- * Returns the exporter of a TLS socket's keying material, or nothing for other streams. Before TLS 1.3 two connections
- * could share it (RFC 9266 §4.2).
+ * Returns a function that exports keying material from a TLS 1.3 socket (RFC 9266), or an empty object for other
+ * streams. Older TLS versions are excluded, because two connections could share the same keying material (RFC 9266
+ * §4.2).
  */
 export function exporterOf(socket: unknown): Pick<ByteStreamOptions, "exportKeyingMaterial"> {
   if (!isTls(socket) || socket.getProtocol() !== "TLSv1.3") return {};
@@ -73,16 +82,21 @@ export function exporterOf(socket: unknown): Pick<ByteStreamOptions, "exportKeyi
   };
 }
 
-/** Returns true for a TLS socket. It checks methods, so that `node:tls` need not be loaded. */
+/** Returns true for a TLS socket. Checks for a method, so that `node:tls` need not be loaded. */
 function isTls(socket: unknown): socket is TLSSocket {
   return typeof (socket as Partial<TLSSocket> | undefined)?.exportKeyingMaterial === "function";
 }
 
-/** Node streams as a byte stream for the layer above. */
+/** A Node stream as a `ByteStream`, with methods that avoid copies. */
 export interface NodeBytes extends ByteStream {
-  /** Like `write`, for `length` bytes that `fill` writes into a buffer synchronously. */
+  /**
+   * Same as `write`, but `fill` writes the `length` bytes directly into the given buffer. `fill` must be synchronous.
+   */
   writeFrom(length: number, fill: (buffer: Uint8Array) => void): boolean;
-  /** Returns the end of a chunk that is being delivered, after a pause. It is delivered again. */
+  /**
+   * Puts the unread end of a chunk back while the chunk is being delivered and reading is paused. The bytes are
+   * delivered again later.
+   */
   unread(bytes: Uint8Array): void;
 }
 
@@ -98,11 +112,11 @@ class NodeByteStream implements NodeBytes {
   private drainWanted = false;
   private ended: { error: Error | undefined } | undefined = undefined;
   private paused = false;
-  /** Calls the handler for the end of the readable, then for its close: what waits for `resume`. */
+  /** Notifications that wait while the stream is paused: the end of the readable side, then its close. */
   private ends: (() => void)[] = [];
-  /** The socket whose bytes may be read into memory that is used again; undefined once they are, or where others may read it too. */
+  /** The socket, until it is switched to reused memory. Undefined if other code may read the socket. */
   private sole: Socket | undefined;
-  /** Undefined for a stream that is not encrypted. */
+  /** Splits large writes to a TLS socket. Undefined if the stream is not encrypted. */
   private readonly pieces: TlsPieces | undefined;
 
   constructor({ readable, writable }: NodeStreams, sole: boolean) {
@@ -110,7 +124,7 @@ class NodeByteStream implements NodeBytes {
     this.writable = writable;
     this.sole = sole && readable instanceof Socket ? readable : undefined;
     this.pieces = isTls(writable) ? new TlsPieces(writable, () => this.drained()) : undefined;
-    // Added at once, because an error without a listener would end the process.
+    // Added at once, because an `error` event without a listener would end the process.
     readable.on("error", (error) => this.closed(error));
     readable.on("close", () => this.whenResumed(() => this.closed(undefined)));
     if (!Object.is(readable, writable)) {
@@ -131,26 +145,27 @@ class NodeByteStream implements NodeBytes {
     if (ended !== undefined) queueMicrotask(() => handler.onClosed(ended.error));
   }
 
-  /** From now on, chunks are passed in reused memory, if the handler only borrows them and reading is not paused. */
+  /** Makes the socket pass its chunks in reused memory from now on, unless the handler needs its own copies. */
   private reuseMemory(socket: Socket, handler: ByteStreamHandler): void {
     if (handler.borrows !== true || socket.push !== Socket.prototype.push) return;
     this.sole = undefined;
     readInto(socket, (bytes) => {
-      // Pausing does not stop Node's reads for good: it reads again after each push and `unshift`, until the stream's buffer is full.
+      // Pausing does not stop Node from reading: it reads again after each `push` and `unshift`, until the stream's
+      // buffer is full.
       if (socket.isPaused() || socket.readableLength > 0) return socket.push(Buffer.from(bytes));
       handler.onData(handler.borrows === true ? bytes : bytes.slice());
       return true;
     });
   }
 
-  /** Sends a copy, because the caller reuses its buffer. */
+  /** Writes a copy of `bytes`, because the caller reuses its buffer. */
   write(bytes: Uint8Array): boolean {
     return this.writeFrom(bytes.length, (buffer) => buffer.set(bytes));
   }
 
   writeFrom(length: number, fill: (buffer: Uint8Array) => void): boolean {
     if (this.ended !== undefined) return true;
-    // An empty write has TLS read on, into the memory of the chunk that is being delivered.
+    // An empty write would make TLS continue to read, into the memory of the chunk that is being delivered.
     if ((length > 0 && this.send(length, fill)) || this.pendingBytes() <= HIGH_WATER) return true;
     this.drainWanted = true;
     return false;
@@ -159,7 +174,7 @@ class NodeByteStream implements NodeBytes {
   private send(length: number, fill: (buffer: Uint8Array) => void): boolean {
     const { writable } = this;
     const target = this.pieces ?? writable;
-    // Only a socket is done with the bytes when it calls back: other streams may have handed them on.
+    // Only a socket no longer uses the bytes when it calls back. Other streams may have passed the bytes on.
     if (length < MIN_REUSED_BYTES || !(writable instanceof Socket)) {
       const buffer = Buffer.allocUnsafe(length);
       fill(buffer);
@@ -191,8 +206,8 @@ class NodeByteStream implements NodeBytes {
   }
 
   /**
-   * Returns the value that `console.log` prints for a session, without the socket: a TLS socket holds its server's
-   * private key.
+   * Returns the value that `console.log` prints for a session. It excludes the socket, because a TLS socket contains
+   * its server's private key.
    */
   [inspect.custom](): object {
     return { readable: this.readable.constructor.name, writable: this.writable.constructor.name };
@@ -209,7 +224,10 @@ class NodeByteStream implements NodeBytes {
     if (this.ends.length > 0) queueMicrotask(() => this.deliverEnds());
   }
 
-  /** Node emits the end of a paused stream that has no bytes left, but the handler may still have some to read. */
+  /**
+   * Calls `act` when the stream is not paused. Node may emit the end of a paused stream early, before all bytes are
+   * read.
+   */
   private whenResumed(act: () => void): void {
     this.ends.push(act);
     if (!this.paused) this.deliverEnds();
@@ -248,28 +266,28 @@ function plain({ buffer, byteOffset, length }: Buffer): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
 }
 
-/** Most bytes that Node reads at once. */
+/** Maximum number of bytes that Node reads from a socket at once. */
 const CHUNK_BYTES = 65_536;
 
-/** Memory that chunks of all sockets are read into, one after the other. Made when the first is. */
+/** Buffer that receives the chunks of all sockets, one after another. Created for the first chunk. */
 let memory: Uint8Array | undefined;
 
-/** The parts of a socket that Node's own option `onread` sets. */
+/** Internal properties of a Node socket, which Node's option `onread` sets. */
 interface SocketParts {
   readonly _handle?: { readonly useUserBuffer?: (memory: Uint8Array) => void } | null;
   [key: symbol]: unknown;
 }
 
 /**
- * Makes Node read a socket's data into memory of this module, and calls `onBytes` with it instead of emitting `data`.
- * `onBytes` must process the bytes before it returns, because the next chunk of any socket overwrites them. If it
- * returns false, Node stops reading until the stream asks for more, as after a `push` that returned false. `end`,
+ * Makes Node read a socket's data into one buffer of this module, and calls `onBytes` with the data instead of emitting
+ * `data`. `onBytes` must process the bytes before it returns, because the next chunk of any socket overwrites them. If
+ * it returns false, Node stops reading until the stream asks for more, as after a `push` that returned false. `end`,
  * `error`, `close`, `pause` and `resume` work as before.
  *
- * Otherwise each chunk is a new buffer, whose bytes V8 counts as memory that the next collection has to free. Node's
- * option `onread` avoids that (https://nodejs.org/api/net.html#socketconnectoptions-connectlistener), but only for
- * sockets that connect, not for those that a server accepts. So this function sets what the option sets. If a socket
- * lacks the necessary properties, it emits `data` as before; callers listen for that in any case.
+ * Without this function, each chunk is a new buffer that increases the cost of garbage collection. Node's option
+ * `onread` avoids that (https://nodejs.org/api/net.html#socketconnectoptions-connectlistener), but only for sockets
+ * that connect, not for sockets that a server accepts. So this function sets the same internal properties as the
+ * option. If a socket lacks these properties, it emits `data` as before, so callers must also listen for `data`.
  */
 function readInto(socket: Socket, onBytes: (bytes: Uint8Array) => boolean): void {
   const parts = socket as unknown as SocketParts;
@@ -286,15 +304,15 @@ function readInto(socket: Socket, onBytes: (bytes: Uint8Array) => boolean): void
 
 type WriteCallback = (error?: Error | null) => void;
 
-/** A chunk that has not been passed to the socket, or not all of it. */
+/** A chunk that waits until the TLS socket accepts it, completely or in part. */
 interface WaitingChunk {
   readonly bytes: Uint8Array;
   readonly onWritten: WriteCallback | undefined;
 }
 
 /**
- * Passes at most `MAX_TLS_WRITE` bytes to a TLS socket at a time. Node encrypts all bytes that wait in a socket at once, and
- * keeps memory for the largest such write until the connection closes.
+ * Passes at most `MAX_TLS_WRITE` bytes to a TLS socket at a time. Node would encrypt all waiting bytes of a socket at
+ * once, and keep memory for the largest such write until the connection closes.
  */
 class TlsPieces {
   /** Number of bytes that have not been passed to the socket. */
@@ -304,17 +322,17 @@ class TlsPieces {
   private waiting: WaitingChunk[] = [];
   /** Number of bytes of the first waiting chunk that have been passed to the socket. */
   private written = 0;
-  /** Number of pieces that the socket has not taken. */
+  /** Number of writes that the socket has not completed. */
   private inFlight = 0;
   private endsWhenEmpty = false;
 
-  /** @param onEmpty called when the socket has taken all pieces, and more may be written */
+  /** @param onEmpty called when the socket has accepted all waiting bytes */
   constructor(socket: Writable, onEmpty: () => void) {
     this.socket = socket;
     this.onEmpty = onEmpty;
   }
 
-  /** Writes `bytes`, which must not change until `onWritten` is called. Returns false if they have to wait. */
+  /** Writes `bytes`, which must not change until `onWritten` is called. Returns false if some bytes must wait. */
   write(bytes: Uint8Array, onWritten?: WriteCallback): boolean {
     const { socket } = this;
     if (this.waitingBytes === 0 && socket.writableLength + bytes.length < MAX_TLS_WRITE) {
@@ -326,7 +344,7 @@ class TlsPieces {
     return this.waitingBytes === 0;
   }
 
-  /** Ends the socket after everything that waits. */
+  /** Ends the socket after it has accepted all waiting bytes. */
   end(): void {
     if (this.waitingBytes > 0) this.endsWhenEmpty = true;
     else this.socket.end();
@@ -343,7 +361,7 @@ class TlsPieces {
     let finished = 0;
     for (let chunk = waiting[0]; chunk !== undefined; chunk = waiting[finished]) {
       let available = MAX_TLS_WRITE - socket.writableLength;
-      // Somebody else has filled the socket, and its callbacks do not reach this object.
+      // Other code has filled the socket, and its callbacks do not call this object.
       if (available <= 0 && this.inFlight === 0) available = MAX_TLS_WRITE;
       if (available <= 0) break;
       const part = chunk.bytes.subarray(this.written, this.written + available);

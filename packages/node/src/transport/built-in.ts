@@ -7,7 +7,10 @@ const OVER_QUIC: TransportCapabilities = { ...WITH_TLS, streams: true, datagrams
 const OVER_TCP: TransportCapabilities = { sessions: true, proxyHeader: true };
 const OVER_TLS: TransportCapabilities = { ...WITH_TLS, proxyHeader: true };
 
-/** `quic://`: QUIC with the engine of `@quicrpc/quic`. Servers also offer WebTransport on the path "/". */
+/**
+ * Transport for `quic://`: QUIC with the native engine of `@quicrpc/quic`. Servers also accept WebTransport on the path
+ * "/".
+ */
 const quicProvider: TransportProvider = {
   name: "QUIC",
   schemes: ["quic:"],
@@ -16,7 +19,7 @@ const quicProvider: TransportProvider = {
   listen: listenQuic,
 };
 
-/** `https://`: WebTransport over HTTP/3 with the same engine. Servers also offer QUIC. */
+/** Transport for `https://`: WebTransport over HTTP/3 with the native engine. Servers also accept QUIC. */
 const webTransportProvider: TransportProvider = {
   name: "WebTransport",
   schemes: ["https:"],
@@ -26,10 +29,10 @@ const webTransportProvider: TransportProvider = {
   listen: listenWebTransport,
 };
 
-// The others are loaded when they are used: `node:tls`, `node:http` and `ws` take longer to load, and more memory, than the
-// QUIC engine.
+// The other transports are loaded when they are used, because `node:tls`, `node:http` and `ws` take more time and
+// memory to load than the QUIC engine.
 
-/** `tls://`: TLS 1.3 over TCP. */
+/** Transport for `tls://`: TLS 1.3 over TCP. */
 const tlsProvider: TransportProvider = {
   name: "TLS",
   schemes: ["tls:"],
@@ -38,7 +41,7 @@ const tlsProvider: TransportProvider = {
   listen: async (...args) => [await (await import("../listen/sockets.js")).listenTls(...args)],
 };
 
-/** `tcp://`: without encryption, for trusted networks. */
+/** Transport for `tcp://`: TCP without encryption, for trusted networks. */
 const tcpProvider: TransportProvider = {
   name: "TCP",
   schemes: ["tcp:"],
@@ -47,7 +50,7 @@ const tcpProvider: TransportProvider = {
   listen: async (...args) => [await (await import("../listen/sockets.js")).listenTcp(...args)],
 };
 
-/** `unix:/path`: a Unix socket. */
+/** Transport for `unix:/path`: a Unix socket. */
 const unixProvider: TransportProvider = {
   name: "a Unix socket",
   schemes: ["unix:"],
@@ -56,7 +59,7 @@ const unixProvider: TransportProvider = {
   listen: async (...args) => [await (await import("../listen/sockets.js")).listenUnix(...args)],
 };
 
-/** `wss://`: WebSocket over TLS. */
+/** Transport for `wss://`: WebSocket over TLS. */
 const webSocketProvider: TransportProvider = {
   name: "WebSocket over TLS",
   schemes: ["wss:"],
@@ -66,7 +69,7 @@ const webSocketProvider: TransportProvider = {
   listen: async (...args) => [await (await import("../listen/web.js")).listenWss(...args)],
 };
 
-/** `ws://`: WebSocket without encryption. */
+/** Transport for `ws://`: WebSocket without encryption. */
 const plainWebSocketProvider: TransportProvider = {
   name: "WebSocket without TLS",
   schemes: ["ws:"],
@@ -76,7 +79,7 @@ const plainWebSocketProvider: TransportProvider = {
   listen: async (...args) => [await (await import("../listen/web.js")).listenWs(...args)],
 };
 
-/** `http://`: plain HTTP without sessions, for servers only. */
+/** Transport for `http://`: plain HTTP without sessions and without encryption. Only for servers. */
 export const plainHttpProvider: TransportProvider = {
   name: "HTTP without TLS",
   schemes: ["http:"],

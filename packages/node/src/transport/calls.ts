@@ -2,16 +2,16 @@ import { createSession, type Session } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import type { IncomingSession } from "../listen/listener.js";
 
-/** A peer that makes single calls without a session, as HTTP does. */
+/** A client that makes single calls without a session, as HTTP clients do. */
 export interface IncomingCallSource extends Omit<IncomingSession, "transport"> {
   /** Credentials of the peer, available as `Peer.credentials`. */
   readonly credentials?: string | undefined;
 }
 
 /**
- * Lets a peer call the server's routers (see `ListenSettings.methods`) without a session of its own. `authenticate`,
- * `onSession`, interceptors and limits apply as usual. If the peer is refused, its calls fail with the reason. Close it
- * when the peer disconnects.
+ * Lets a client of another protocol call the server's routers (see `ListenSettings.methods`). `authenticate`,
+ * `onSession`, interceptors and limits apply as for a session. If the client is refused, its calls fail with the
+ * reason. Call `close` on the result when the client disconnects.
  */
 export function callsOf(
   { credentials, ...incoming }: IncomingCallSource,

@@ -1,33 +1,36 @@
 import { TransportError } from "@quicrpc/core";
 
-/** Codes of this package for failures to connect or listen. docs/error-codes.md lists them. */
+/** Error codes of this package for failures to connect or listen. The codes are listed in docs/error-codes.md. */
 export interface NodeErrorCodes {
-  /** A failure whose cause has no code, usually of a custom transport. `cause` is the original error. */
+  /**
+   * The connection or listener failed, and the cause has no error code, as with some custom transports. `cause` is the
+   * original error.
+   */
   readonly ERR_TRANSPORT: "transport";
-  /** Over TLS: the server's certificate does not match `serverCertificateHashes`. */
+  /** Over TLS: the server's certificate does not match any of `serverCertificateHashes`. */
   readonly ERR_TLS_CERTIFICATE_HASH_MISMATCH: "tls";
   /**
-   * Over TLS: the certificate is pinned by its hash, but is not an ECDSA P-256 certificate that is valid for at most 14
-   * days.
+   * Over TLS: the server's certificate matches a hash in `serverCertificateHashes`, but is not an ECDSA P-256
+   * certificate that is valid for at most 14 days.
    *
-   * `devCertificate()` makes such certificates.
+   * `devCertificate()` creates suitable certificates.
    */
   readonly ERR_TLS_CERTIFICATE_UNSUITABLE: "tls";
-  /** Over TLS: the server does not speak this protocol. */
+  /** Over TLS: the server does not support this library's protocol. */
   readonly ERR_TLS_ALPN: "tls";
 }
 
-/** A failed attempt: "connect to" or "listen on", and a URL for messages. */
+/** The action that failed ("connect to" or "listen on"), and the URL to show in messages. */
 export interface Attempted {
   readonly action: "connect to" | "listen on";
   readonly url: string;
-  /** Advice for a failure whose code has none. Default: none. */
+  /** Advice to show if the failure's code has no advice of its own. Default: none. */
   readonly hint?: string;
 }
 
 /**
- * Converts the failure of an attempt to a `TransportError` with the failure as its cause. Errors that the application
- * passed in, and the reason of its signal, are returned unchanged.
+ * Converts a failure to connect or listen to a `TransportError`, whose `cause` is the original failure. Errors that the
+ * application passed in and the signal's abort reason are returned unchanged.
  */
 export function transportError(error: unknown, { action, url, hint: other }: Attempted, signal?: AbortSignal): unknown {
   if (error instanceof TypeError || error instanceof TransportError) return error;
@@ -94,7 +97,7 @@ const NO_SESSIONS =
 const NOT_WELCOME =
   "the server, or a proxy in front of it, refuses this client: see `credentials` and `advanced.headers` here, `authenticate` and `advanced.allowedHosts` there";
 
-/** Hints by HTTP status of the response to a session request. */
+/** Advice for error messages, by the HTTP status of the response to a session request. */
 const ANSWERED: Readonly<Record<number, string>> = {
   400: NO_SESSIONS,
   401: NOT_WELCOME,
@@ -120,15 +123,15 @@ const FOLLOWED =
 const CLUSTERED =
   "node:cluster only shares TCP ports: call shareUdpPorts({ listen }) in the primary before it forks, or let serve({ workers }) start the workers";
 
-/** Returns true if this process is a worker of node:cluster, without loading that module. */
+/** Returns true if this process is a worker of node:cluster. Does not load that module. */
 function isClustered(): boolean {
   return (process.getBuiltinModule("node:cluster") as unknown as { readonly isWorker: boolean }).isWorker;
 }
 
-/** Errors of OpenSSL and of Node's HTTP parser for a response of another protocol. */
+/** Error codes of OpenSSL and of Node's HTTP parser that are typical for a server that uses another protocol. */
 const OTHER_PROTOCOL_CODES = /^(ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$|HPE_)/;
 
-/** OpenSSL's errors for certificate chains without a trusted root. */
+/** OpenSSL's error codes for certificate chains that do not end at a trusted root certificate. */
 const UNTRUSTED_CODES = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
 function portInUseHint(url: string): string | undefined {

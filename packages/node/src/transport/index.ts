@@ -1,4 +1,4 @@
-// The entry for transports of your own, which `serve` and `connect` take as `advanced.transports`.
+// Entry for custom transports, which `serve` and `connect` accept as `advanced.transports`.
 export { attempt, hostOf, type TransportDialOptions } from "./dialling.js";
 export type {
   DialTransport,

@@ -2,16 +2,16 @@ import type { SessionOptions } from "@quicrpc/core";
 import type { OptionNames } from "@quicrpc/core/internal";
 import type { ListenTransportOptions, TransportOptions } from "@quicrpc/quic";
 
-/** Settings of a QUIC connection, except pings, which `keepAlive` configures for every transport. */
+/** Options of a QUIC connection, without the ping interval: the option `keepAlive` sets it for every transport. */
 export type QuicOptions = Omit<TransportOptions, "keepAliveIntervalMs">;
 
 /**
- * Settings of a server's QUIC connections, except pings and the handshake timeout, which `limits.maxHandshakeMs`
- * configures for every transport.
+ * Options of a server's QUIC connections, without the ping interval and the handshake timeout: `keepAlive` and
+ * `limits.maxHandshakeMs` set them for every transport.
  */
 export type QuicListenOptions = Omit<ListenTransportOptions, "keepAliveIntervalMs" | "handshakeTimeoutMs">;
 
-/** Setting names of `QuicOptions`. */
+/** Option names of `QuicOptions`. */
 export const QUIC_OPTIONS: OptionNames<QuicOptions> = {
   congestionControl: true,
   datagramBuffer: true,
@@ -30,7 +30,7 @@ export const QUIC_OPTIONS: OptionNames<QuicOptions> = {
   streamReceiveWindow: true,
 };
 
-/** Setting names of `QuicListenOptions`. */
+/** Option names of `QuicListenOptions`. */
 export const QUIC_LISTEN_OPTIONS: OptionNames<QuicListenOptions> = {
   ...QUIC_OPTIONS,
   maxHandshakes: true,
@@ -40,11 +40,14 @@ export const QUIC_LISTEN_OPTIONS: OptionNames<QuicListenOptions> = {
   retryThreshold: true,
 };
 
-/** Returns the settings of a QUIC connection, changed according to `keepAlive` if it is set. */
+/** Default ping interval in milliseconds. */
 export const DEFAULT_INTERVAL_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 20_000;
 
-/** The settings of a QUIC connection with those that `keepAlive` asks for. Without it the session pings every `keepAliveIntervalMs`. */
+/**
+ * Returns the options of a QUIC connection, with the ping interval and idle timeout that `keepAlive` specifies. If
+ * `keepAlive` is undefined, pings are sent every `keepAliveIntervalMs` milliseconds.
+ */
 export function withKeepAlive<Settings extends QuicListenOptions>(
   settings: Settings | undefined,
   keepAlive: SessionOptions["keepAlive"],

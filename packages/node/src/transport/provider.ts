@@ -6,70 +6,79 @@ import type { IncomingSession, Listener, ListenSettings, ListenTarget } from "..
 import type { AcceptedSocket } from "../listen/socket-server.js";
 import type { TransportDialOptions } from "./dialling.js";
 
-/** Capabilities of a transport's sessions; omitted capabilities are not supported. Options that need a missing capability are refused. */
+/**
+ * Capabilities of a transport. A missing capability is not supported, and options that require it cause a `TypeError`.
+ */
 export interface TransportCapabilities {
-  /** Both sides can call. Without it only the client can, and a client's option `routers` is refused. */
+  /** Both sides can call each other. Otherwise only the client can call, and its option `routers` is rejected. */
   readonly sessions?: boolean;
-  /** Each call can have its own stream. Without it all calls of a session share one byte stream. */
+  /** Each call can use its own stream. Otherwise all calls of a session share one byte stream. */
   readonly streams?: boolean;
   readonly datagrams?: boolean;
-  /** The client's request has header fields: the option `headers`, and `Peer.headers`. */
+  /** The client's request has header fields. Enables the client's option `headers`, and `Peer.headers`. */
   readonly headers?: boolean;
-  /** The transport uses TLS: the options `ca`, `serverCertificateHashes` and `serverName`, and `tls` of `serve`. */
+  /**
+   * The transport uses TLS. Enables the client's options `ca`, `serverCertificateHashes` and `serverName`, and `tls` of
+   * `serve`.
+   */
   readonly tls?: boolean;
-  /** Clients can present a TLS certificate: the options `cert` and `key`, and `clientCertificates` of `serve`. */
+  /**
+   * Clients can present a TLS certificate. Enables the client's options `cert` and `key`, and `clientCertificates` of
+   * `serve`.
+   */
   readonly clientCertificates?: boolean;
-  /** Calls can be sent in the first flight, before the handshake is complete: the option `earlyData`. */
+  /** Calls can be sent before the handshake is complete (0-RTT). Enables the option `earlyData`. */
   readonly earlyData?: boolean;
   /**
-   * A balancer can send a PROXY protocol header at the start of a connection: the option `trustedProxies` of `serve`.
+   * A balancer can send a PROXY protocol header at the start of a connection. Enables the option `trustedProxies` of
+   * `serve`.
    */
   readonly proxyHeader?: boolean;
 }
 
 /**
  * A transport for sessions, or for calls only, selected by URL scheme. `serve`, `connect`, `dial` and `connectPool`
- * have built-in ones and accept others in the option `transports`, which take precedence.
+ * have built-in providers. Providers in their option `transports` take precedence.
  */
 export interface TransportProvider {
-  /** Name in messages and errors, such as "WebSocket". */
+  /** Name of the transport in messages and errors, such as "WebSocket". */
   readonly name: string;
-  /** Supported URL schemes with colons: `["wss:"]`. */
+  /** Supported URL schemes, each with its colon: `["wss:"]`. */
   readonly schemes: readonly string[];
   readonly capabilities: TransportCapabilities;
   /** Port of a URL without one. Default 4433. */
   readonly defaultPort?: number;
   /**
-   * Creates one session. Rejects if that fails, after `options.timeoutMs`, or when `options.signal` fires, and then
-   * leaves nothing open. Undefined for a provider for servers only.
+   * Creates one session. Rejects if this fails, after `options.timeoutMs`, or when `options.signal` fires, and leaves
+   * nothing open in that case. Undefined if the provider only supports servers.
    */
   readonly dial?: DialTransport;
   /**
-   * Starts one or more listeners, which pass each incoming session to `onIncoming`, unread. Leaves none open when it
-   * rejects. Undefined for a provider for clients only.
+   * Starts one or more listeners. They pass each incoming session to `onIncoming` before they read any of its data.
+   * Leaves no listener open if it rejects. Undefined if the provider only supports clients.
    */
   readonly listen?: ListenTransport;
   /**
-   * Adds a protocol to the TCP port next to each UDP listener, where WebSockets are offered too. It handles connections
-   * that negotiated a protocol other than HTTP/1.1, and upgrade requests.
+   * Additional protocol for TCP ports that also accept WebSockets. Handles connections whose clients negotiated this
+   * protocol in TLS, and upgrade requests. Undefined: none.
    */
   readonly webProtocol?: WebProtocol;
 }
 
 /**
- * Connects to the server of a URL. Returns a transport session for this library's protocol, or a client that carries
- * calls with its own protocol.
+ * Connects to the server of a URL. Resolves with a transport session for this library's protocol, or with a client that
+ * carries calls with a protocol of its own.
  */
 export type DialTransport = (url: URL, options: TransportDialOptions) => Promise<TransportSession | ForeignClient>;
 
-/** Starts the listeners of one URL. */
+/** Starts the listeners for one URL. */
 export type ListenTransport = (
   target: ListenTarget,
   settings: ListenSettings,
   onIncoming: (incoming: IncomingSession) => void,
 ) => Promise<readonly Listener[]>;
 
-/** A protocol on a TCP port, in addition to WebSocket. Starts handling its share of a listener's connections. */
+/** Starts an additional protocol on a TCP port. Returns the handler of the connections that use this protocol. */
 export type WebProtocol = (
   path: string,
   settings: ListenSettings,
@@ -78,20 +87,18 @@ export type WebProtocol = (
   onIncoming: (incoming: IncomingSession) => void,
 ) => Promise<WebAcceptor>;
 
-/** Handles one protocol's share of the connections of a TCP port. */
+/** Handles the connections of a TCP port that use one additional protocol. */
 export interface WebAcceptor {
-  /** Protocol that clients request in the TLS handshake (RFC 7301), such as "h2". */
+  /** Protocol name that clients request in the TLS handshake (RFC 7301), such as "h2". */
   readonly alpn: string;
-  /** Takes over a connection that negotiated that protocol. */
+  /** Takes over a TLS connection whose client negotiated the protocol. */
   takeConnection(socket: TLSSocket, accepted: AcceptedSocket): void;
-  /**
-   * Returns true if an upgrade request belongs to this protocol, rather than to a WebSocket of this library's clients.
-   */
+  /** Returns true if an upgrade request belongs to this protocol, and not to a WebSocket client of this library. */
   asks(request: IncomingMessage): boolean;
-  /** Returns the HTTP status that refuses such a request, or undefined to accept it. */
+  /** Returns the HTTP status with which to refuse an upgrade request of this protocol, or undefined to accept it. */
   refusal(request: IncomingMessage): number | undefined;
-  /** Takes over such a request after it was accepted. */
+  /** Takes over the connection of an accepted upgrade request. */
   takeUpgrade(request: IncomingMessage, head: Buffer, accepted: AcceptedSocket): void;
-  /** Stops accepting sessions. */
+  /** Stops accepting new connections and sessions. */
   stop(): void;
 }

@@ -6,7 +6,7 @@ import type { TransportCapabilities, TransportProvider } from "./provider.js";
 
 type DialOption = keyof Omit<TransportDialOptions, "credentials">;
 
-/** Capabilities required by options that only Node clients have. */
+/** Options of Node clients, and the transport capabilities that they require. */
 const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportCapabilities, string])[] = [
   ["routers", "sessions", "only lets the client make calls"],
   ["headers", "headers", "has no header fields"],
@@ -19,7 +19,10 @@ const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportCap
 ];
 const ALL_NEEDS = [...SESSION_NEEDS, ...DIAL_NEEDS];
 
-/** Throws `TypeError` if the transport does not support an option, which would otherwise be ignored silently. */
+/**
+ * Throws `TypeError` if an option requires a capability that the transport does not have. Without this check, the
+ * option would have no effect.
+ */
 export function requireDialable(
   provider: TransportProvider,
   url: URL,
@@ -29,10 +32,10 @@ export function requireDialable(
   if (refused !== undefined) throw new TypeError(refused);
 }
 
-/** Schemes of listeners with a TCP port for HTTP. */
+/** URL schemes of listeners with a TCP port that can serve plain HTTP. */
 const WITH_HTTP: ReadonlySet<string> = new Set(["quic:", "https:", "wss:", "ws:", "http:"]);
 
-/** Throws `TypeError` if a server's listeners do not support one of its settings. */
+/** Throws `TypeError` if a server option requires a capability that the transports of its listeners do not have. */
 export function requireListenable(
   targets: readonly { readonly scheme: string; readonly provider: TransportProvider }[],
   { tls, clientCertificates, earlyData, trustedProxies, web }: ListenSettings,

@@ -14,15 +14,15 @@ const MASK = 0x80;
 const SHORT = 0x7f;
 const LENGTH_OF_16_BITS = 126;
 const LENGTH_OF_64_BITS = 127;
-/** Bytes of a mask's key. */
+/** Length in bytes of a frame's mask key. */
 export const KEY_BYTES = 4;
-/** Maximum payload length in the 7-bit field, and of control frames. */
+/** Maximum payload length in bytes of a control frame, and of a frame with a 7-bit length field. */
 const LONGEST_SHORT = 125;
 
-/** Frame types. */
+/** WebSocket frame types (RFC 6455 §5.2). */
 export const Opcode = { continuation: 0x0, text: 0x1, binary: 0x2, close: 0x8, ping: 0x9, pong: 0xa } as const;
 
-/** Close codes (RFC 6455 §7.4.1). */
+/** WebSocket close codes (RFC 6455 §7.4.1). */
 export const CloseCode = {
   normal: 1000,
   protocolError: 1002,
@@ -38,15 +38,15 @@ export const CloseCode = {
 /** Maximum length of a frame header in bytes. */
 export const MAX_HEAD_BYTES = 14;
 
-/** Returns the length of the header of a frame with a payload of `length` bytes. */
+/** Returns the length in bytes of the header of a frame with a payload of `length` bytes. */
 export function headBytes(length: number, masked: boolean): number {
   const extended = length <= LONGEST_SHORT ? 0 : length <= 0xffff ? 2 : 8;
   return 2 + extended + (masked ? KEY_BYTES : 0);
 }
 
 /**
- * Writes a frame at the start of `target`, which must have room for `headBytes` and the payload, and must not overlap the
- * payload.
+ * Writes a frame at the start of `target`. `target` must have room for `headBytes` and the payload, and its memory must
+ * not overlap the payload.
  */
 export function putFrame(target: Uint8Array, opcode: number, payload: Uint8Array, key: MaskKey | undefined): void {
   const { length } = payload;
@@ -79,14 +79,17 @@ export function putFrame(target: Uint8Array, opcode: number, payload: Uint8Array
 
 /** Callbacks of a `FrameReader`. */
 export interface FrameReaderHandler {
-  /** A piece of a binary message: a part of the chunk that was read, unmasked. */
+  /** Called with a piece of a binary message: an unmasked part of the chunk passed to `read`. */
   onPiece(onPayload: Uint8Array): void;
   onPing(payload: Uint8Array): void;
-  /** The peer closes. Nothing after it is read. `code` is `CloseCode.none` if the peer sent none. */
+  /**
+   * Called when the peer has sent a close frame. Later bytes are ignored. `code` is `CloseCode.none` if the frame has
+   * no code.
+   */
   onClose(code: number, reason: string): void;
 }
 
-/** Protocol violation. The WebSocket must be closed with the error's code. */
+/** A violation of the WebSocket protocol. The WebSocket must be closed with the error's code. */
 export class FrameError extends Error {
   readonly code: number;
 
@@ -98,11 +101,11 @@ export class FrameError extends Error {
 }
 
 /**
- * Reads frames from arbitrarily split bytes. It buffers at most a frame header or a control frame; pieces of messages
- * are delivered as they arrive.
+ * Reads WebSocket frames from chunks of any size. Delivers the pieces of a message as they arrive, and stores at most a
+ * frame header or a control frame.
  */
 export class WebSocketFrameReader {
-  /** While true, `read` stops before the next frame or piece. */
+  /** If true, `read` returns before the next frame or piece. */
   stopped = false;
   private readonly handler: FrameReaderHandler;
   private readonly masked: boolean;
@@ -110,17 +113,17 @@ export class WebSocketFrameReader {
   private readonly head: Uint8Array = new Uint8Array(MAX_HEAD_BYTES);
   private headLength = 0;
   private headWanted = 2;
-  /** Type of the current frame, or undefined between frames. */
+  /** Type of the frame that is being read, or undefined between frames. */
   private opcode: number | undefined = undefined;
   private payloadLength = 0;
   private payloadRead = 0;
   private control: Uint8Array = NOTHING;
-  /** Bytes of the current message so far, or undefined between messages. */
+  /** Number of bytes of the current message that have been read, or undefined between messages. */
   private messageBytes: number | undefined = undefined;
   private isOver = false;
 
   /**
-   * @param masked true if the peer is the client, which masks
+   * @param masked true if the peer is the client, whose frames are masked
    * @param maxMessage maximum size of a message in bytes
    */
   constructor(handler: FrameReaderHandler, masked: boolean, maxMessage: number) {
@@ -130,8 +133,8 @@ export class WebSocketFrameReader {
   }
 
   /**
-   * Reads a chunk, unmasking it in place, and returns the number of bytes read, which is less than the chunk's length
-   * after a stop. Throws `FrameError`; after that, and after a close frame, it ignores everything.
+   * Reads a chunk and unmasks it in place. Returns the number of bytes read, which is less than the chunk's length if
+   * `stopped` became true. Throws `FrameError`. Ignores all bytes after a `FrameError` or a close frame.
    */
   read(chunk: Uint8Array): number {
     let at = 0;
@@ -151,7 +154,7 @@ export class WebSocketFrameReader {
     return at;
   }
 
-  /** Checks the first two bytes, and returns the length of the header. */
+  /** Checks the first two bytes of a frame header, and returns the length of the header in bytes. */
   private checkStart(): number {
     const [first = 0, second = 0] = this.head;
     const opcode = first & OPCODE;
@@ -176,7 +179,7 @@ export class WebSocketFrameReader {
     return 2 + extended + (this.masked ? KEY_BYTES : 0);
   }
 
-  /** Begins the payload after the header is complete. */
+  /** Starts to read a frame's payload after its header is complete. */
   private begin(): void {
     const opcode = (this.head[0] as number) & OPCODE;
     const length = this.declaredLength();
@@ -223,7 +226,7 @@ export class WebSocketFrameReader {
     return this.head.subarray(at, at + KEY_BYTES);
   }
 
-  /** Ends the frame after its payload is complete. */
+  /** Ends the current frame after its payload is complete. */
   private end(): void {
     const { opcode, control } = this;
     this.opcode = undefined;
@@ -262,8 +265,8 @@ const NOTHING: Uint8Array = new Uint8Array(0);
 const utf8: TextDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Returns true if a close frame may contain the code: some codes only describe closes without one (RFC 6455 §7.4 and
- * its registry).
+ * Returns true if a close frame may contain this code. Some codes only describe connections that ended without a close
+ * frame (RFC 6455 §7.4 and its registry).
  */
 function isSendable(code: number): boolean {
   if (code >= 3000) return code < 5000;

@@ -3,12 +3,12 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import type { Socket } from "node:net";
 import { WEBSOCKET_PROTOCOL } from "@quicrpc/core/transport";
 
-/** Suffix that the server appends to the client's key to prove that it supports the protocol (RFC 6455 §1.3). */
+/** Text that the server appends to the client's key to prove that it supports WebSocket (RFC 6455 §1.3). */
 const KEY_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 const VERSION = "13";
 
-/** 16 bytes in base64. */
+/** Matches 16 bytes in base64: the client's key. */
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 function acceptOf(key: string): string {
@@ -31,10 +31,10 @@ export function handshakeRefusal({ method, headers }: IncomingMessage): 400 | 40
   return list(headers["sec-websocket-protocol"]).includes(WEBSOCKET_PROTOCOL) ? undefined : 400;
 }
 
-/** Header fields of a response with status 426: the supported version (RFC 6455 §4.4). */
+/** Header fields of a response with status 426, with the supported WebSocket version (RFC 6455 §4.4). */
 export const VERSION_FIELDS: string = `Upgrade: websocket\r\nSec-WebSocket-Version: ${VERSION}\r\n`;
 
-/** Accepts a valid request. */
+/** Sends the response that accepts a valid WebSocket request. */
 export function acceptHandshake({ headers, socket }: IncomingMessage): void {
   socket.write(
     "HTTP/1.1 101 Switching Protocols\r\n" +
@@ -46,8 +46,8 @@ export function acceptHandshake({ headers, socket }: IncomingMessage): void {
 }
 
 /**
- * Requests a WebSocket on a connection. Calls `onOpen` when the server has accepted it. The request ends with the
- * connection.
+ * Sends a WebSocket request on a connection. Calls `onOpen` when the server has accepted it. If the connection ends, so
+ * does the request.
  */
 export function requestWebSocket(
   url: URL,
@@ -93,7 +93,7 @@ export function requestWebSocket(
   request.end();
 }
 
-/** Returns the reason why a response with status 101 is invalid (RFC 6455 §4.1), or undefined. */
+/** Returns the reason why a response with status 101 is invalid (RFC 6455 §4.1), or undefined if it is valid. */
 function answerProblem(headers: IncomingMessage["headers"], key: string): string | undefined {
   if (headers.upgrade?.toLowerCase() !== "websocket") return "does not upgrade to one";
   if (headers["sec-websocket-accept"] !== acceptOf(key)) return "has a wrong Sec-WebSocket-Accept";

@@ -1,9 +1,12 @@
-/** A key for a frame: four bytes, in the order of its bytes. */
+/** Mask key of a frame: four bytes, in the order in which they are sent. */
 export type MaskKey = Uint8Array;
 
-/** Minimum bytes for vector instructions: for fewer, copying to and from their memory costs more than they save. */
+/**
+ * Minimum number of bytes for which vector instructions are used. For fewer bytes, copying to and from WebAssembly
+ * memory costs more than the instructions save.
+ */
 const MANY_BYTES = 256;
-/** Bytes that are masked at once: one page of WebAssembly's memory. */
+/** Number of bytes that are masked at once: one page of WebAssembly memory. */
 const PAGE_BYTES = 65_536;
 
 /**
@@ -26,10 +29,13 @@ interface MaskVectors {
   readonly mask: (end: number, key: number) => void;
 }
 
-/** Created for the first large frame. Null if this process cannot run the module. */
+/** The WebAssembly module's instance. Created for the first large frame. Null if this process cannot run the module. */
 let vectors: MaskVectors | null | undefined;
 
-/** Returns null without WebAssembly (`--jitless`), without vector instructions, or if too little address space is left (`ulimit -v`). */
+/**
+ * Compiles the WebAssembly module. Returns null without WebAssembly (`--jitless`), without vector instructions, or if
+ * too little address space is left (`ulimit -v`).
+ */
 function makeVectors(): MaskVectors | null {
   try {
     const { m, x } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(MODULE, "base64"))).exports;
@@ -42,7 +48,7 @@ function makeVectors(): MaskVectors | null {
 /**
  * Masks or unmasks bytes in place.
  *
- * @param offset number of bytes before them that had the same key
+ * @param offset number of preceding bytes of the same frame, which used the same key
  */
 export function applyMask(bytes: Uint8Array, key: MaskKey, offset: number): void {
   const { length } = bytes;

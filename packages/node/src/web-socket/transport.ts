@@ -26,14 +26,14 @@ import type { MaskKey } from "./mask.js";
 const MAX_RECEIVED_MESSAGE = 1024 * 1024;
 
 /**
- * Maximum size of a sent message in bytes. Many peers buffer a whole message before they process it. With its header it
- * fits a buffer of 256 KiB.
+ * Maximum size of a sent message in bytes. Many peers store a whole message before they process it. A message with its
+ * header fits into a buffer of 256 KiB.
  */
 const MAX_SENT_MESSAGE = 256 * 1024 - MAX_HEAD_BYTES;
 
 /**
- * A transport over a WebSocket after its handshake: frames of binary messages on the socket itself (RFC 6455 §5), whose
- * pieces are delivered as they arrive.
+ * Creates a transport session over a WebSocket whose handshake is complete. Reads and writes binary frames on the
+ * socket itself (RFC 6455 §5), and delivers the pieces of messages as they arrive.
  */
 export function webSocketOn(socket: Duplex, role: Role, options: ByteStreamOptions): DirectSession {
   const closeTimeoutMs = options.closeTimeoutMs ?? DEFAULT_LIMITS.maxCloseMs;
@@ -47,13 +47,16 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   private readonly closeTimeoutMs: number;
   private readonly reader: WebSocketFrameReader;
   private handler: ByteStreamHandler | undefined = undefined;
-  /** True while there is no room to send, until `onDrain`. */
+  /** True if the socket's send buffer is full, until `onDrain`. */
   private full = false;
-  /** Payload of the last unanswered ping, kept while there is no room for the answer. */
+  /** Payload of the last unanswered ping, stored until the pong can be sent. */
   private ping: Uint8Array | undefined = undefined;
-  /** This side has sent its close frame. */
+  /** True if this side has sent its close frame. */
   private hasEnded = false;
-  /** How the peer ended the WebSocket, or its protocol violation. */
+  /**
+   * Reason why the peer's side ended: an error, such as a protocol violation, or `undefined` as `error` after a normal
+   * close.
+   */
   private reason: { error: Error | undefined } | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
@@ -93,8 +96,8 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   }
 
   /**
-   * Sends a close frame. A WebSocket has no half-close: the peer answers with its own close frame, after everything
-   * that it has sent.
+   * Sends a close frame. The peer first sends everything that it has written, and then answers with its own close
+   * frame, because a WebSocket cannot be half-closed.
    */
   end(): void {
     this.close(CloseCode.normal, "");
@@ -135,7 +138,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
     this.handler?.onDrain();
   }
 
-  /** The connection ended, with or without a close frame. */
+  /** Handles the end of the connection, with or without a close frame. */
   onEnd(): void {
     if (this.reason === undefined) this.onClosed(undefined);
   }
@@ -147,7 +150,9 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
     this.handler = undefined;
   }
 
-  /** Answers a ping. If several arrive while the peer does not read, only the last is answered (RFC 6455 §5.5.3). */
+  /**
+   * Answers a ping. If several pings arrive while nothing can be sent, only the last one is answered (RFC 6455 §5.5.3).
+   */
   private onPing(payload: Uint8Array): void {
     if (this.hasEnded) return;
     if (this.full) this.ping = payload;
@@ -168,8 +173,8 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   }
 
   /**
-   * Ends the connection after both sides have closed, or if the peer need not be waited for. A server ends it first
-   * (RFC 6455 §7.1.1).
+   * Ends the connection, after both sides have sent a close frame or if this side need not wait for the peer. The
+   * server ends the connection first (RFC 6455 §7.1.1).
    */
   private detach(): void {
     if (this.role === "server") this.bytes.end();
@@ -187,11 +192,11 @@ function closedWith(code: number, reason: string): Error {
   return new Error(`the WebSocket closed with code ${code}${reason === "" ? "" : `: ${reason}`}`);
 }
 
-/** Random bytes for keys; those before `keysAt` have been used. */
+/** Random bytes for mask keys. Bytes before the index `keysAt` have been used. */
 const keys: Uint8Array = new Uint8Array(8192);
 let keysAt = keys.length;
 
-/** Returns a key that no peer can predict (RFC 6455 §5.3), to be used before the next is asked for. */
+/** Returns a mask key that no peer can predict (RFC 6455 §5.3). It is only valid until the next call. */
 function nextKey(): MaskKey {
   if (keysAt === keys.length) {
     randomFillSync(keys);

@@ -6,8 +6,8 @@ const REQUIRE = "--require";
 const ORPHAN = join("dist", "workers", "orphan.cjs");
 
 /**
- * Additional Node arguments for a worker (orphan.cts). None if this package's files are not found, as in a bundled
- * program.
+ * Returns additional Node command-line arguments for a worker, which load orphan.cts. Empty if this package's files are
+ * not found, as in a bundled program.
  */
 export function workerExecArgv(): readonly string[] {
   try {
@@ -19,7 +19,10 @@ export function workerExecArgv(): readonly string[] {
   }
 }
 
-/** Removes these arguments from this worker's own, so that processes that it starts do not inherit them. */
+/**
+ * Removes the arguments of `workerExecArgv` from this worker's `process.execArgv`, so that its child processes do not
+ * inherit them.
+ */
 export function forgetWorkerExecArgv(): void {
   const at = process.execArgv.findIndex((argument) => argument.endsWith(ORPHAN));
   if (at > 0) process.execArgv.splice(at - 1, 2);

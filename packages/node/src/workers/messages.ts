@@ -4,47 +4,53 @@ import type { GroupMember } from "@quicrpc/quic";
 import type { PassedSocket } from "../listen/systemd.js";
 import type { ServerDrainOptions, ServerStats } from "../server.js";
 
-/** Environment variable that marks a process as a worker. */
+/** Environment variable that marks a process as a worker of `serve({ workers })`. */
 export const WORKER_VARIABLE = "QUICRPC_WORKER";
-/** First descriptor of a worker that is a socket of its group, after stdin, stdout, stderr and the channel. */
+/**
+ * Number of the first file descriptor in a worker that is a socket of its group. Lower numbers are stdin, stdout,
+ * stderr and the IPC channel.
+ */
 export const FIRST_SOCKET = 4;
 
-/** Environment variable with the id of the process that forked workers itself and shares its UDP ports with them. */
+/**
+ * Environment variable for workers of `shareUdpPorts`. It contains the id of the process that forked them and shares
+ * its UDP ports.
+ */
 export const SHARED_VARIABLE = "QUICRPC_SHARED_PORTS";
 
-/** The group's state that a worker receives. */
+/** Sockets and keys of a group that the primary sends to each worker. */
 export interface WorkerShare {
-  /** One place for each UDP port, in the order of the listeners. Descriptors are those in the worker. */
+  /** One socket for each UDP port, in the order of the listeners. Descriptors are valid in the worker. */
   readonly members: readonly GroupMember[];
-  /** Base64 of the key with which the workers resume each other's sessions. */
+  /** Key with which the workers resume each other's QUIC sessions, in base64. */
   readonly ticketKey: string;
-  /** Sockets that systemd passed to the primary, if `serve` listens on such. */
+  /** Sockets that systemd passed to the primary process. Undefined if the server does not listen on such sockets. */
   readonly passed: readonly PassedSocket[] | undefined;
-  /** Passed sockets whose connections the primary accepts and hands to workers, with their addresses. */
+  /** Passed sockets whose connections the primary accepts and hands to its workers. */
   readonly streams: readonly PassedStream[];
 }
 
-/** A listening socket that was passed to the primary. */
+/** A listening socket that systemd passed to the primary process, with its address. */
 export interface PassedStream {
-  /** Descriptor in the primary. */
+  /** File descriptor in the primary process. */
   readonly descriptor: number;
   readonly address: AddressInfo | string | null;
 }
 
-/** State that a program shares with workers that it forks itself. */
+/** Sockets and keys that a program shares with workers that it forks itself (`shareUdpPorts`). */
 export interface PortShare extends WorkerShare {
-  /** Ports bound by the primary. */
+  /** UDP ports that the primary has opened. */
   readonly ports: PortDescription;
 }
 
-/** Text form of UDP ports, with which a primary and its workers check that they mean the same ports. */
+/** Description of UDP ports as text. The primary and its workers compare it to check that they use the same ports. */
 export interface PortDescription {
   readonly urls: readonly string[];
-  /** Options of the connection ids. */
+  /** Options of the QUIC connection ids. */
   readonly ids: string;
 }
 
-/** A message from a worker to its primary. */
+/** A message from a worker to its primary process. */
 export type FromWorker =
   | { readonly quicrpc: "join" }
   | { readonly quicrpc: "share" }
@@ -56,13 +62,13 @@ export type FromWorker =
   | { readonly quicrpc: "publish"; readonly id: number; readonly name: string; readonly bytes: string }
   | ({ readonly quicrpc: "over" } & Unacknowledged);
 
-/** A message from the primary to a worker. */
+/** A message from the primary process to a worker. */
 export type ToWorker =
   | { readonly quicrpc: "joined"; readonly share: WorkerShare }
   | { readonly quicrpc: "shared"; readonly share: PortShare }
-  /** The primary cannot share anything with this worker. */
+  /** The primary does not share its ports with this worker, for this reason. */
   | { readonly quicrpc: "unshared"; readonly reason: string }
-  /** Passes a connection that the primary accepted on the socket with this descriptor. */
+  /** Passes a connection that the primary accepted on the listening socket with this descriptor. */
   | { readonly quicrpc: "connection"; readonly descriptor: number }
   | { readonly quicrpc: "topicDone"; readonly id: number }
   | { readonly quicrpc: "topicMessage"; readonly name: string; readonly bytes: string }
@@ -70,7 +76,7 @@ export type ToWorker =
   | { readonly quicrpc: "drain"; readonly timeoutMs: number; readonly options: ServerDrainOptions }
   | { readonly quicrpc: "close"; readonly closeCode: number | undefined; readonly reason: string | undefined };
 
-/** An error, serialised between processes. */
+/** An error in the form in which it is sent between processes. */
 export interface ErrorDescription {
   readonly name: string;
   readonly message: string;

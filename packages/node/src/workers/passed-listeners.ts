@@ -4,34 +4,36 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { PassedSocket } from "../listen/systemd.js";
 import type { PassedStream, ToWorker } from "./messages.js";
 
-/** Maximum number of connections in transit to one worker, which may be blocked. */
+/** Maximum number of connections sent to one worker that the worker has not received yet. The worker may be blocked. */
 const MOST_IN_TRANSIT = 128;
-/** Maximum number of connections that wait for a worker: Node's default backlog of a listening socket. */
+/**
+ * Maximum number of accepted connections that wait for a worker. Equal to Node's default backlog of a listening socket.
+ */
 const MOST_WAITING = 511;
 
-/** A connection, and the descriptor of the socket that accepted it. */
+/** A connection, with the file descriptor of the listening socket that accepted it. */
 interface Accepted {
   readonly socket: Socket;
   readonly descriptor: number;
 }
 
-/** A worker, and the number of connections in transit to it. */
+/** A worker, with the number of connections sent to it that it has not received yet. */
 interface ReceivingWorker {
   readonly worker: Worker;
   inTransit: number;
 }
 
 /**
- * Listening sockets that systemd passed to a primary. The primary accepts their connections and passes them to its
- * workers in turn. node:cluster would close the sockets together with the last worker that listens, and they could not
- * be reopened.
+ * Listening sockets that systemd passed to a primary process. The primary accepts their connections and passes them to
+ * its workers in turn. node:cluster cannot be used, because it would close the sockets together with the last worker
+ * that listens, and they cannot be opened again.
  */
 export class PassedListeners {
   readonly sockets: readonly PassedSocket[];
-  /** Addresses of the sockets, once they listen. */
+  /** The sockets with their addresses. Empty until they listen. */
   streams: readonly PassedStream[] = [];
   private servers: readonly Server[] = [];
-  /** Workers that receive connections in turn; the first is next. */
+  /** Workers that receive connections in turn. The first one receives the next connection. */
   private readonly receivers: ReceivingWorker[] = [];
   private readonly waiting: Accepted[] = [];
 
@@ -39,7 +41,7 @@ export class PassedListeners {
     this.sockets = sockets;
   }
 
-  /** Accepts connections on these sockets. Rejects with the system's error. */
+  /** Starts accepting connections on sockets with these file descriptors. Rejects with the system's error. */
   async listen(descriptors: readonly number[]): Promise<void> {
     this.streams = await Promise.all(
       descriptors.map(async (descriptor) => {
@@ -47,14 +49,15 @@ export class PassedListeners {
         this.servers = [...this.servers, server];
         server.listen({ fd: descriptor });
         await once(server, "listening");
-        // A failed accept, such as for lack of descriptors, affects no existing connection.
+        // If accepting a connection fails, for example because there are too many descriptors, existing connections are
+        // not affected.
         server.on("error", () => {});
         return { descriptor, address: server.address() };
       }),
     );
   }
 
-  /** Passes connections to these workers only. */
+  /** Passes new connections only to these workers. */
   passTo(workers: readonly Worker[]): void {
     const before = this.receivers.splice(0);
     const known = before.filter(({ worker }) => workers.includes(worker));
@@ -63,7 +66,7 @@ export class PassedListeners {
     for (const accepted of this.waiting.splice(0)) this.accepted(accepted);
   }
 
-  /** Sets whether the sockets keep this process alive. */
+  /** Sets whether the sockets keep this process running. */
   refer(referenced: boolean): void {
     for (const server of this.servers) {
       if (referenced) server.ref();
@@ -71,7 +74,10 @@ export class PassedListeners {
     }
   }
 
-  /** Stops accepting. Waiting connections stay in the sockets for other processes that share them. */
+  /**
+   * Stops accepting connections. Connections that were not accepted stay in the sockets, for other processes that share
+   * them.
+   */
   close(): void {
     for (const server of this.servers) server.close();
     this.servers = [];

@@ -4,12 +4,12 @@ import { warnOfBlocking } from "../listen/systemd.js";
 import type { ServeSettings } from "../serve-options.js";
 import { transportError } from "../transport/failure.js";
 
-/** Name of the function that has bound ports for workers. */
+/** Name of the function that has opened ports for workers in this process. */
 let owner: string | undefined;
 
 /**
- * Marks this process as the owner of workers until the returned function is called. Throws `TypeError` if it already
- * owns some.
+ * Marks this process as the primary of workers until the returned function is called. Throws `TypeError` if another
+ * function has already done so.
  */
 export function claimWorkers(caller: string): () => void {
   if (owner === caller) throw new TypeError(`${caller} can only be called once in a process`);
@@ -20,7 +20,7 @@ export function claimWorkers(caller: string): () => void {
   return () => void (owner = undefined);
 }
 
-/** Binds the UDP ports, or uses passed sockets: one place for each worker. */
+/** Opens the UDP ports, or uses passed sockets. Each port has one socket for each worker. */
 export function bindPorts(
   { connectionIds }: Pick<ServeSettings, "connectionIds">,
   targets: readonly ProvidedTarget[],

@@ -13,10 +13,12 @@ import { topicRelay } from "./topic-relay.js";
 import { refer } from "./worker-process.js";
 
 const TICKET_KEY_BYTES = 32;
-/** Number of checks for hung workers within the timeout. */
+/** Number of checks for blocked workers within `workerHangTimeoutMs`. */
 const CHECKS = 5;
 
-/** The server in the main process of a group: it does not serve, but keeps a worker in each place. */
+/**
+ * The server in the main process of a group of workers. It serves no clients itself, and replaces workers that exit.
+ */
 export class PrimaryServer implements Server {
   readonly sessions: ReadonlySet<Session> = new Set();
   readonly group: WorkerGroup;
@@ -28,7 +30,7 @@ export class PrimaryServer implements Server {
   private readonly onError: ErrorHook;
   /** Default timeout of a worker's drain in milliseconds. */
   private readonly maxDrainMs: number;
-  /** Maximum delay of a timer in milliseconds. */
+  /** Maximum of a drain's timeout in milliseconds (`limits.maxTimeoutMs`). */
   private readonly maxTimeoutMs: number;
   private servedUrls: readonly string[] = [];
   private referenced = true;
@@ -71,8 +73,8 @@ export class PrimaryServer implements Server {
   }
 
   /**
-   * Starts every worker, and accepts on the passed streams. If one worker cannot serve, all are ended, and this rejects
-   * with its error.
+   * Starts every worker, and accepts connections on the passed stream sockets. If a worker cannot serve, ends all
+   * workers and rejects with that worker's error.
    */
   async start(streams: readonly number[]): Promise<void> {
     try {
@@ -109,7 +111,7 @@ export class PrimaryServer implements Server {
     return this.drained;
   }
 
-  /** No-op: each worker's own program renews its certificates. */
+  /** No-op: the program in each worker replaces its certificates itself. */
   updateTls(): void {}
 
   ref(): void {
@@ -130,7 +132,7 @@ export class PrimaryServer implements Server {
     this.passed?.refer(referenced);
   }
 
-  /** Places that have a worker, or are to get one. */
+  /** Slots that have a worker, or will get one. */
   private get filled(): readonly WorkerSlot[] {
     return this.slots.filter(({ isSpare }) => !isSpare);
   }
@@ -161,8 +163,8 @@ export class PrimaryServer implements Server {
   }
 
   /**
-   * Restarts one worker after the other. The replacement starts in the spare place before the old worker is drained,
-   * whose place becomes the spare one.
+   * Restarts one worker after another. Each replacement starts in the spare slot. The old worker is drained afterwards,
+   * and its slot becomes the spare one.
    */
   private async restart(options: ServerDrainOptions = {}): Promise<void> {
     checkDrain(options);
@@ -177,7 +179,7 @@ export class PrimaryServer implements Server {
     return this.restarting;
   }
 
-  /** Replaces a serving worker. If the new one cannot serve, this rejects and the old one continues. */
+  /** Replaces a serving worker. Rejects if the new worker cannot serve; the old worker then continues. */
   private async succeed(slot: WorkerSlot, options: ServerDrainOptions): Promise<void> {
     const next = this.slots.find(({ isSpare }) => isSpare) as WorkerSlot;
     try {
@@ -213,7 +215,10 @@ export class PrimaryServer implements Server {
     clearInterval(this.watch);
   }
 
-  /** Ends workers that have not responded for `maxSilenceMs`. They are replaced. */
+  /**
+   * Starts to end workers that have not responded for `maxSilenceMs`; they are replaced. Returns a function that stops
+   * this.
+   */
   private endUnresponsive(maxSilenceMs: number): () => void {
     let last = performance.now();
     return () => {
@@ -226,8 +231,8 @@ export class PrimaryServer implements Server {
   }
 
   /**
-   * Directs new clients to the serving workers; without any, they wait in the sockets. Another worker ends the sessions
-   * of workers that have exited.
+   * Directs packets of new clients to the workers that serve. If there are none, the packets wait in the sockets.
+   * Another worker ends the sessions of workers that have exited.
    */
   private updateSteering(): void {
     if (this.drained !== undefined) return;
@@ -241,7 +246,7 @@ export class PrimaryServer implements Server {
     this.passed?.passTo(serving.flatMap(({ worker }) => worker ?? []));
   }
 
-  /** Returns the places of one worker: one for each port. */
+  /** Returns the sockets of one worker: one for each UDP port. */
   private membersOf(place: number): readonly GroupMember[] {
     return this.ports.flatMap(({ members }) => members[place] ?? []);
   }
@@ -254,7 +259,7 @@ export class PrimaryServer implements Server {
       execArgv: [...execArgv, ...workerExecArgv()],
     });
     const worker = cluster.fork({ [WORKER_VARIABLE]: "1" });
-    // Processes that the program forks itself have no business with these.
+    // Processes that the program forks itself must not get these settings.
     cluster.setupPrimary({ stdio, execArgv });
     refer(worker, this.referenced);
     topicRelay.attach(worker);
@@ -262,7 +267,7 @@ export class PrimaryServer implements Server {
   }
 }
 
-/** Converts places to the worker's own descriptors. */
+/** Returns the sockets with the file descriptors that they have in the worker. */
 function inWorker(members: readonly GroupMember[]): readonly GroupMember[] {
   let next = FIRST_SOCKET;
   return members.map((member) => (member.relay === undefined ? { ...member, descriptor: next++ } : member));

@@ -12,17 +12,17 @@ import { PassedListeners } from "./passed-listeners.js";
 import { PrimaryServer } from "./primary.js";
 import { type GroupShare, isWorker, serveAsWorker } from "./worker.js";
 
-/** Maximum number of workers. One more place is kept for restarts. */
+/** Maximum number of workers. There is one additional slot for restarts. */
 const MOST_WORKERS = 127;
-/** Default of `workerHangTimeoutMs`. */
+/** Default of `workerHangTimeoutMs` in milliseconds. */
 const STUCK_MS = 30_000;
-/** Minimum of `workerHangTimeoutMs`: a worker reports every second. */
+/** Minimum of `workerHangTimeoutMs` in milliseconds. A worker reports to the primary every second. */
 const LEAST_STUCK_MS = 3000;
 const MOST_STUCK_MS = 2 ** 31 - 1;
 
 /**
- * Serves with several processes that run this same program. The first process starts and replaces the others; in each
- * of them, `start` serves.
+ * Serves with several processes that run the same program. The first process starts the other processes and replaces
+ * those that exit. In the other processes, `start` serves.
  */
 export async function serveWorkers<Context>(
   options: ServeSettings<Context>,
@@ -61,14 +61,17 @@ export async function serveWorkers<Context>(
   }
 }
 
-/** Returns true if the system chooses a UDP port, because the TCP port with the same number may be in use. */
+/**
+ * Returns true if the system chooses a UDP port for the target, which may have to be repeated because the TCP port with
+ * the same number is in use.
+ */
 function isAnyPort(target: ProvidedTarget): boolean {
   return target.port === 0 && isOverUdp(target) && !isPassed(target);
 }
 
 /**
- * Removes socket files that a killed process left, once for all workers: later, the first worker may already have
- * created its own.
+ * Removes Unix socket files that a killed process has left. This happens once, before any worker starts, because
+ * workers create the files themselves.
  */
 async function removeAbandonedFiles(targets: readonly ProvidedTarget[]): Promise<void> {
   const files = targets.filter((target) => target.scheme === "unix:" && !isPassed(target));

@@ -14,21 +14,21 @@ const MOST_PLACES = 128;
 const LEAST_PLACES = 8;
 const TICKET_KEY_BYTES = 32;
 
-/** Options of `shareUdpPorts`: the options of `serve` in each worker, and the number of workers. */
+/** Options of `shareUdpPorts`: the options of `serve` in each worker, and the maximum number of workers. */
 export interface SharedPortOptions
   extends Pick<ServeSettings, "connectionIds" | "host" | "listen" | "port" | "transports"> {
   /**
-   * Maximum number of concurrent workers, from 1 to 128, including those that are ending while their successors start.
+   * Maximum number of concurrent workers, from 1 to 128. Workers that end while their replacements start also count.
    * Default: two per core, and at least 8.
    */
   readonly places?: number;
 }
 
-/** UDP ports that a node:cluster primary shares with its workers. */
+/** UDP ports that the primary process of node:cluster shares with its workers. */
 export interface SharedPorts {
   /** Numbers of the UDP ports, in the order of `listen`. */
   readonly ports: readonly number[];
-  /** Stops sharing. Serving workers continue until they end. */
+  /** Stops sharing the ports with new workers. Workers that serve continue until they end. */
   close(): void;
 }
 
@@ -42,7 +42,10 @@ const OPTIONS: OptionNames<SharedPortOptions> = {
   transports: true,
 };
 
-/** Describes the UDP ports among a server's targets, in the form that both sides compare. */
+/**
+ * Returns a description of the UDP ports among a server's targets. The primary and its workers compare these
+ * descriptions.
+ */
 export function describePorts(
   targets: readonly ProvidedTarget[],
   connectionIds: ConnectionIdOptions | undefined,
@@ -56,7 +59,7 @@ export function describePorts(
   };
 }
 
-/** Binds the ports, and shares them with the workers that this process forks from now on. */
+/** Opens the UDP ports, and shares them with the workers that this process forks from now on. */
 export function sharePorts(options: SharedPortOptions): SharedPorts {
   checkOptions("shareUdpPorts()", options, OPTIONS);
   const { places = Math.min(MOST_PLACES, Math.max(LEAST_PLACES, 2 * availableParallelism())), connectionIds } = options;
@@ -82,13 +85,13 @@ export function sharePorts(options: SharedPortOptions): SharedPorts {
   }
 }
 
-/** A worker's place, from its first call of `serve` until its process has exited. */
+/** A worker that uses sockets of the shared ports, from its first call of `serve` until its process has exited. */
 interface Holder {
   readonly place: number;
   serves: boolean;
 }
 
-/** Assigns a place to each worker, and directs packets to serving workers. */
+/** Assigns sockets to each worker, and directs packets to the workers that serve. */
 class PortOwner implements SharedPorts {
   readonly ports: readonly number[];
   private readonly groups: readonly PortGroup[];
@@ -99,12 +102,12 @@ class PortOwner implements SharedPorts {
   private readonly ticketKey: string = randomBytes(TICKET_KEY_BYTES).toString("base64");
   private readonly holders: Map<Worker, Holder> = new Map();
   /**
-   * Descriptors that workers inherit in addition to the program's own: every socket, because a worker's place is not
-   * known when it is forked.
+   * File descriptors that every worker inherits. They include all sockets, because a worker is forked before its
+   * sockets are assigned.
    */
   private readonly inherited: readonly number[];
   private readonly before: { readonly stdio: typeof cluster.settings.stdio };
-  /** First descriptor of a worker that is a socket of the ports. */
+  /** Number of the first file descriptor in a worker that is a socket of the shared ports. */
   private readonly first: number;
   private readonly onMessage = (worker: Worker, message: FromWorker | null): void => this.receive(worker, message);
   private readonly onExit = (worker: Worker): void => this.release(worker);
@@ -159,7 +162,7 @@ class PortOwner implements SharedPorts {
     if (place === undefined) return unshared(noPlaceText(this.places));
     let next = this.first;
     const members = this.groups.flatMap((group) => {
-      // The worker has all sockets of the group, one after the other, under numbers of its own.
+      // The worker has inherited all sockets of the group in this order, but with its own descriptors.
       const inherited = group.members.map((member) =>
         member.relay === undefined ? { ...member, descriptor: next++ } : member,
       );
@@ -169,7 +172,10 @@ class PortOwner implements SharedPorts {
     return { quicrpc: "shared", share: { members, ticketKey, ports: described, passed: undefined, streams: [] } };
   }
 
-  /** Assigns the first free place to a worker, if there is one. */
+  /**
+   * Assigns the first unused sockets of the ports to a worker and returns their index. `place` is undefined if all
+   * sockets are in use.
+   */
   private slot(worker: Worker): { readonly place: number | undefined } {
     const used = new Set(Array.from(this.holders.values(), ({ place }) => place));
     const place = Array.from({ length: this.places }, (_, at) => at).find((at) => !used.has(at));
@@ -189,8 +195,8 @@ class PortOwner implements SharedPorts {
   }
 
   /**
-   * Directs new clients to serving workers; without any, they wait for the next one. Another worker ends the sessions
-   * of workers that have exited.
+   * Directs packets of new clients to the workers that serve. If there are none, the packets wait for the next worker.
+   * Another worker ends the sessions of workers that have exited.
    */
   private updateSteering(): void {
     const holders = Array.from(this.holders.values());

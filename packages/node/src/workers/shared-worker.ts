@@ -8,13 +8,17 @@ import { describePorts } from "./shared-ports.js";
 import { followEnd, type GroupShare, groupShare, sendToPrimary, reportReady } from "./worker.js";
 
 /**
- * True if this process is a worker that a program forked with node:cluster and shares UDP ports with (`shareUdpPorts`).
+ * True if this process is a worker that a program forked with node:cluster, and the program shares its UDP ports
+ * (`shareUdpPorts`).
  */
 export const sharesPorts: boolean = cluster.isWorker && process.env[SHARED_VARIABLE] === String(process.ppid);
 
 let serving = false;
 
-/** Calls `start` with the UDP ports that the primary shares, if the options name the same ports. */
+/**
+ * Calls `start`, with the UDP ports that the primary shares if `listen` names them. Throws `TypeError` if `listen`
+ * names only some of these ports, or if the connection ids differ.
+ */
 export async function serveShared<Context>(
   options: ServeSettings<Context>,
   start: (share?: GroupShare) => Promise<Server>,

@@ -3,21 +3,21 @@ import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/topics";
 import type { FromWorker, ToWorker } from "./messages.js";
 
 /**
- * Maximum number of characters that wait in the channel to a worker that does not read. Beyond that its subscribers
- * lose messages, and are notified.
+ * Maximum number of characters that wait in the IPC channel to a worker that does not read. Beyond that, the worker's
+ * subscribers lose messages and are notified of the loss.
  */
 const MAX_WAITING = 16 * 1024 * 1024;
 
-/** A worker, and the topics that have subscribers there. */
+/** A worker, with the topics that have subscribers in it. */
 interface WorkerMember {
   readonly worker: Worker;
   readonly topics: Set<string>;
   waiting: number;
-  /** True if messages were dropped. The worker is notified when it reads again. */
+  /** True if messages for the worker were dropped. The worker is notified when it reads again. */
   behind: boolean;
 }
 
-/** The bus of one `Topics` in the main process. */
+/** Message bus of one `Topics` object in the main process. */
 class RelayBus implements TopicBus {
   readonly receivers: Map<string, TopicReceiver> = new Map();
   private readonly relay: (topic: string, message: Uint8Array) => void;
@@ -47,12 +47,12 @@ class RelayBus implements TopicBus {
   }
 }
 
-/** Carries topic messages between the workers of a group and within the main process. */
+/** Passes topic messages between the workers of a group and the main process. */
 class TopicRelay {
   private readonly members: Map<string, Set<WorkerMember>> = new Map();
   private readonly buses: Set<RelayBus> = new Set();
 
-  /** Creates the bus of one `Topics` in this process. */
+  /** Creates the message bus of one `Topics` object in this process. */
   bus(): TopicBus {
     const bus = new RelayBus(
       (topic, message) => {
@@ -65,7 +65,10 @@ class TopicRelay {
     return bus;
   }
 
-  /** Relays what a worker publishes and subscribes to, until it exits. */
+  /**
+   * Passes on the messages that a worker publishes, and sends it the messages of topics that it subscribes to, until
+   * the worker exits.
+   */
   attach(worker: Worker): void {
     const member: WorkerMember = { worker, topics: new Set(), waiting: 0, behind: false };
     worker.on("message", (message: FromWorker | null) => {
@@ -120,5 +123,5 @@ class TopicRelay {
   }
 }
 
-/** The relay of this process. */
+/** The topic relay of this process. */
 export const topicRelay: TopicRelay = new TopicRelay();

@@ -2,7 +2,7 @@ import { RpcError } from "@quicrpc/core";
 import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/topics";
 import type { FromWorker, ToWorker } from "./messages.js";
 
-/** Maximum number of characters of unconfirmed messages to the primary; further messages are refused. */
+/** Maximum number of characters of messages to the primary that are not confirmed. Further messages are refused. */
 const MAX_UNCONFIRMED = 16 * 1024 * 1024;
 
 interface Waiting {
@@ -10,13 +10,18 @@ interface Waiting {
   readonly reject: (error: RpcError) => void;
 }
 
-/** Number of buses in this process that subscribe to each topic. The primary counts the process once. */
+/**
+ * Number of message buses in this process that subscribe to each topic. The primary counts the whole process as one
+ * subscriber.
+ */
 const subscribers: Map<string, number> = new Map();
 
-/** Id of the last message to the primary. It is shared, because each bus receives all answers. */
+/**
+ * Id of the last message to the primary. All buses of this process share it, because each bus receives all responses.
+ */
 let lastId = 0;
 
-/** The bus of one `Topics` in a worker. The main process carries messages between the workers. */
+/** Message bus of one `Topics` object in a worker. The main process passes messages between the workers. */
 export class WorkerBus implements TopicBus {
   private readonly receivers: Map<string, TopicReceiver> = new Map();
   private readonly waiting: Map<number, Waiting> = new Map();
@@ -48,7 +53,7 @@ export class WorkerBus implements TopicBus {
     this.receivers.set(name, receiver);
     const ready = this.request((id) => ({ quicrpc: "topic", id, name, subscribed: true }));
     const end = (): void => {
-      // Another receiver may have replaced it, and needs the subscription.
+      // Another receiver may have replaced this one, and still needs the subscription.
       if (this.receivers.get(name) !== receiver) return;
       this.unsubscribe(name);
     };
@@ -62,7 +67,10 @@ export class WorkerBus implements TopicBus {
     for (const name of this.receivers.keys()) this.unsubscribe(name);
   }
 
-  /** Unsubscribes from a topic; for the process too, if no other bus is subscribed. */
+  /**
+   * Unsubscribes this bus from a topic. If no other bus of the process is subscribed, also unsubscribes the process at
+   * the primary.
+   */
   private unsubscribe(name: string): void {
     this.receivers.delete(name);
     const remainingBuses = (subscribers.get(name) ?? 1) - 1;
@@ -74,7 +82,7 @@ export class WorkerBus implements TopicBus {
     this.request((id) => ({ quicrpc: "topic", id, name, subscribed: false })).catch(() => {});
   }
 
-  /** Sends a request to the primary. Resolves when it is done. */
+  /** Sends a request to the primary. Resolves when the primary has confirmed it. */
   private request(message: (id: number) => FromWorker): Promise<void> {
     if (!process.connected) return Promise.reject(primaryGone());
     const id = ++lastId;

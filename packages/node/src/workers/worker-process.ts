@@ -3,7 +3,7 @@ import { TransportError } from "@quicrpc/core";
 import type { ErrorDescription, ToWorker } from "./messages.js";
 
 /**
- * Milliseconds that a worker gets to exit by itself after its server has ended, and again after it was asked to exit.
+ * Milliseconds that a worker has to exit by itself after its server has ended, and again after it was asked to exit.
  */
 export const GRACE_MS = 2000;
 
@@ -12,7 +12,7 @@ export function send(worker: Worker | undefined, message: ToWorker): void {
   if (worker?.isConnected() === true) worker.send(message, () => {});
 }
 
-/** Sets whether a worker keeps this process alive. */
+/** Sets whether a worker keeps this process running. */
 export function refer(worker: Worker | undefined, referenced: boolean): void {
   if (worker === undefined) return;
   const { process: child } = worker;
@@ -25,7 +25,10 @@ export function refer(worker: Worker | undefined, referenced: boolean): void {
   }
 }
 
-/** Kills a worker's process after `afterMs`, unless it has exited or the returned function is called. */
+/**
+ * Kills a worker's process after `afterMs` milliseconds. Does nothing if it has exited before, or if the returned
+ * function was called.
+ */
 export function endAfter(worker: Worker, afterMs: number): () => void {
   let timer = setTimeout(() => {
     worker.process.kill("SIGTERM");
@@ -37,8 +40,8 @@ export function endAfter(worker: Worker, afterMs: number): () => void {
 }
 
 /**
- * Calls `onEnded` with an error that states how a worker's process ended or failed to start, and `onError` with its other
- * errors.
+ * Watches a worker's process. Calls `onEnded` with an error that states how the process ended or why it could not
+ * start, and `onError` with other errors of the process.
  */
 export function watchProcess(
   worker: Worker,
@@ -56,7 +59,7 @@ export function watchProcess(
   });
 }
 
-/** Restores an error that a worker reported. */
+/** Converts the description of an error that a worker reported back to an error. */
 export function workerErrorOf({ name, message, code, url, hint }: ErrorDescription): Error {
   if (code !== undefined && url !== undefined) return new TransportError({ code, url, message, hint });
   return name === "TypeError" ? new TypeError(message) : new Error(message);

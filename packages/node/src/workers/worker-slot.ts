@@ -5,12 +5,12 @@ import type { FromWorker, ToWorker, WorkerShare } from "./messages.js";
 import { endAfter, workerErrorOf, GRACE_MS, send, watchProcess } from "./worker-process.js";
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 5000, factor: 2 };
-/** Lifetime in milliseconds after which a worker's restart delay is reset. */
+/** Minimum lifetime of a worker in milliseconds that resets the growing delay before a restart. */
 const STABLE_MS = 10_000;
-/** Milliseconds after which a warning is printed for a program that has not called `serve`. */
+/** Milliseconds after which a warning is printed if a worker's program has not called `serve`. */
 const SILENT_MS = 10_000;
 
-/** Statistics of a place without a serving worker. */
+/** Statistics of a slot without a serving worker: all zero. */
 export const NO_STATS: ServerStats = {
   sessions: 0,
   authentications: 0,
@@ -19,40 +19,40 @@ export const NO_STATS: ServerStats = {
   heldBytes: 0,
 };
 
-/** The group of a worker slot. */
+/** The group that a worker slot belongs to, as the slot uses it. */
 export interface SlotGroup {
   shareOf(place: number): WorkerShare;
   readonly maxTimeoutMs: number;
-  /** True when the group is ending, so that workers are no longer replaced. */
+  /** True if the group is ending. Workers that exit are then not replaced. */
   readonly isEnding: boolean;
   fork(place: number): Worker;
   onServing(urls: readonly string[]): void;
-  /** Called when a serving slot stops serving, and when it has lost its worker. */
+  /** Called when the worker of a slot stops serving, and when it has exited. */
   onLeaving(): void;
   report(error: unknown): void;
 }
 
-/** One slot of a group with its current worker. */
+/** One slot of a group of workers, with its current worker process. */
 export class WorkerSlot {
   readonly place: number;
   /**
-   * True for the slot that is kept empty. There is one more slot than workers, so that a replacement can serve before
-   * the old worker is drained.
+   * True if the slot is the one that stays empty. A group has one more slot than workers, so that a replacement can
+   * serve before the old worker is drained.
    */
   isSpare: boolean;
   stats: ServerStats = NO_STATS;
   worker: Worker | undefined = undefined;
   private readonly group: SlotGroup;
-  /** "leaving": the server is ending, but not on behalf of this process. */
+  /** State of the worker. "leaving": its server is ending although the primary has not asked for it. */
   private status: "starting" | "serving" | "leaving" | "ending" | "empty" = "empty";
-  /** True if the worker's server has ever served. */
+  /** True if the server of the current worker has served. */
   private hasServed = false;
-  /** Incremented whenever a fill in progress becomes obsolete. */
+  /** Counter that is incremented to cancel a start of a worker that is in progress. */
   private fillGeneration = 0;
-  /** Shortens the time that the worker has to end. */
+  /** Shortens the time that the worker has to exit, while it is being ended. */
   private shortenGrace: (() => void) | undefined = undefined;
   private lastMessageAt = 0;
-  /** Number of consecutive workers that ended early. */
+  /** Number of consecutive restarts since a worker last ran for `STABLE_MS`. */
   private earlyExits = 0;
   private respawn: ReturnType<typeof setTimeout> | undefined = undefined;
 
@@ -66,7 +66,7 @@ export class WorkerSlot {
     return this.status === "serving";
   }
 
-  /** Starts a worker in the empty slot. Resolves when it serves, and rejects if it cannot. */
+  /** Starts a worker in the empty slot. Resolves when the worker serves. Rejects if it cannot serve. */
   fill(): Promise<void> {
     const { group, place } = this;
     const worker = group.fork(place);
@@ -102,7 +102,10 @@ export class WorkerSlot {
     });
   }
 
-  /** Ends the worker, its server first. Resolves with the number of unacknowledged notifications. */
+  /**
+   * Ends the worker's server, and then the worker. Resolves with the number of notifications that clients did not
+   * acknowledge.
+   */
   end(message: ToWorker): Promise<number> {
     clearTimeout(this.respawn);
     this.fillGeneration++;
@@ -132,7 +135,7 @@ export class WorkerSlot {
     });
   }
 
-  /** Speeds up the end of a worker that is being ended. */
+  /** Ends a worker faster that is already being ended. */
   endSoon(message: ToWorker): void {
     send(this.worker, message);
     this.shortenGrace?.();
@@ -149,7 +152,7 @@ export class WorkerSlot {
     await exited;
   }
 
-  /** Ends a serving worker that has not responded for `maxSilenceMs`. It is replaced. */
+  /** Kills the worker if it has served but not responded for `maxSilenceMs`. It is replaced. */
   endUnresponsive(maxSilenceMs: number, since: number = this.lastMessageAt): void {
     const now = performance.now();
     this.lastMessageAt = since;
@@ -182,7 +185,7 @@ export class WorkerSlot {
     this.refill();
   }
 
-  /** Fills the slot after a delay, unless another caller fills it first. */
+  /** Starts a new worker in the slot after a delay. Does nothing if another caller starts one first. */
   private refill(): void {
     const { fillGeneration } = this;
     const refillNow = async (): Promise<void> => {

@@ -17,27 +17,30 @@ import {
   type WorkerShare,
 } from "./messages.js";
 
-/** Sockets and keys that the workers of one group share. */
+/** Sockets and keys that the workers of one group share, in the form that a worker uses. */
 export interface GroupShare {
-  /** Sockets of this worker: one for each UDP port, in the order of the listeners. */
+  /** This worker's sockets: one for each UDP port, in the order of the listeners. */
   readonly members: readonly GroupMember[];
-  /** Key with which the workers resume each other's sessions. */
+  /** Key with which the workers resume each other's QUIC sessions. */
   readonly ticketKey: Uint8Array;
-  /** Sockets that systemd passed to the primary, if any. */
+  /** Sockets that systemd passed to the primary process. Undefined if there are none. */
   readonly passed: readonly PassedSocket[] | undefined;
-  /** Returns the connections that the primary accepts on one of the `passed` sockets. */
+  /** Returns the connections that the primary accepts on the passed socket with this file descriptor. */
   handedConnections(descriptor: number): HandedConnections;
 }
 
 const STATS_MS = 1000;
 
-/** True if this process is a worker of a group. */
+/** True if this process is a worker of `serve({ workers })`. */
 export const isWorker: boolean = cluster.isWorker && process.env[WORKER_VARIABLE] !== undefined;
 // No process that this one starts takes itself for a worker.
 delete process.env[WORKER_VARIABLE];
 if (isWorker) forgetWorkerExecArgv();
 
-/** Serves in this worker until the primary ends it. On failure the primary receives the error and ends this process. */
+/**
+ * Calls `start` in this worker and serves until the primary ends the worker. If `start` fails, sends the error to the
+ * primary, which ends this process.
+ */
 export async function serveAsWorker(start: (share: GroupShare) => Promise<Server>): Promise<Server> {
   try {
     const share = await join();
@@ -49,7 +52,7 @@ export async function serveAsWorker(start: (share: GroupShare) => Promise<Server
     return server;
   } catch (error) {
     sendToPrimary({ quicrpc: "failed", error: describeError(error) });
-    // The primary has the error, says it once for all, and ends this process; so does its own end.
+    // The primary has received the error, reports it once for all workers, and ends this process.
     return new Promise(() => {});
   }
 }
@@ -62,7 +65,7 @@ async function join(): Promise<GroupShare> {
   }
 }
 
-/** Converts a share to this worker's form. */
+/** Converts the sockets and keys that the primary has sent to the form that this worker uses. */
 export function groupShare({ members, ticketKey, passed, streams }: WorkerShare): GroupShare {
   return {
     members,
@@ -72,7 +75,7 @@ export function groupShare({ members, ticketKey, passed, streams }: WorkerShare)
   };
 }
 
-/** Returns the connections that the primary accepts on the socket with this descriptor. */
+/** Returns the connections that the primary accepts on the passed socket with this file descriptor. */
 function handedBy(streams: readonly PassedStream[], descriptor: number): HandedConnections {
   return {
     address: streams.find((stream) => stream.descriptor === descriptor)?.address ?? null,
@@ -91,14 +94,16 @@ function handedBy(streams: readonly PassedStream[], descriptor: number): HandedC
 }
 
 /**
- * Reports to the primary that this worker serves, after the program has its server and has installed its signal
- * handlers.
+ * Reports to the primary that this worker serves. Waits until the program has received its server and installed its
+ * signal handlers.
  */
 export function reportReady(server: Server): void {
   setImmediate(() => sendToPrimary({ quicrpc: "ready", urls: server.urls }));
 }
 
-/** Reports to the primary when the server begins to end, for whatever reason, and calls `ends` with its end. */
+/**
+ * Reports to the primary when the server begins to end for any reason. Calls `ends` with a promise of the server's end.
+ */
 export function followEnd(server: Server, ends: (whenClosed: ReturnType<Server["close"]>) => void): void {
   const drain = server.drain.bind(server);
   const close = server.close.bind(server);
@@ -117,7 +122,7 @@ export function followEnd(server: Server, ends: (whenClosed: ReturnType<Server["
   });
 }
 
-/** Ends the server when the primary asks for it. */
+/** Closes or drains the server when the primary asks for it. */
 function followPrimary(server: Server): void {
   process.on("message", (message: ToWorker | null) => {
     if (message?.quicrpc === "drain") void server.drain({ ...message.options, timeoutMs: message.timeoutMs });
@@ -128,14 +133,16 @@ function followPrimary(server: Server): void {
   });
 }
 
-/** Disconnects this process when its server has ended, so that it exits unless it has other work. */
+/**
+ * Disconnects this process from the primary when its server has ended. The process then exits unless it has other work.
+ */
 async function end(whenClosed: ReturnType<Server["close"]>): Promise<void> {
   const { unacknowledged } = await whenClosed;
   sendToPrimary({ quicrpc: "over", unacknowledged });
   cluster.worker?.disconnect();
 }
 
-/** Reports the server's load periodically, which also shows that this process is not blocked. */
+/** Sends the server's load to the primary at intervals. These messages also show that this process is not blocked. */
 function report(server: Server): void {
   setInterval(() => sendToPrimary({ quicrpc: "stats", stats: server.stats() }), STATS_MS).unref();
 }

@@ -15,14 +15,14 @@ export interface AppProps {
   readonly nonce: string;
 }
 
-/** The root component of the page. */
+/** Root component of the page. */
 export function App({ target, title, nonce }: AppProps): JSX.Element {
   const [services, setServices] = useState<readonly ShownService[]>();
   const [problem, setProblem] = useState<string>();
   const [route, setRoute] = useState(locationOf(location.hash));
   const [prefilled, setPrefilled] = useState<Partial<KeptRequest> | undefined>(route);
   const [, setKept] = useState(0);
-  /** On a small screen, either the methods or the chosen method is shown. */
+  /** Whether the list of methods is shown. A small screen shows either the list or the selected method. */
   const [isChoosing, setChoosing] = useState(route.method === undefined);
 
   const load = (): void => {
@@ -98,7 +98,7 @@ interface WelcomeProps {
   readonly route: ReturnType<typeof locationOf>;
 }
 
-/** Shows the services before a method is chosen. */
+/** Shows the services while no method is selected. */
 function Welcome({ services, route }: WelcomeProps): JSX.Element {
   return (
     <section class="welcome" aria-label="Services">

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { ShownMethod } from "./catalog.js";
 
-/** Files chosen for the blob fields of a message. */
+/** Files that the user has selected, by blob field. */
 export type ChosenFiles = Readonly<Record<string, File>>;
 
 /** Properties of `BlobInputs`. */
@@ -11,7 +11,7 @@ export interface BlobInputsProps {
   readonly onChange: (files: ChosenFiles) => void;
 }
 
-/** File inputs for the blob fields of a message; files can be chosen or dropped. */
+/** Shows a file input for each blob field of a message. The user can select a file or drop it. */
 export function BlobInputs({ method, files, onChange }: BlobInputsProps): JSX.Element | null {
   const fields = method.blobs.input ?? [];
   if (fields.length === 0) return null;

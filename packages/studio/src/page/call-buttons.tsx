@@ -6,12 +6,12 @@ import { keyLabel, SHORTCUTS, useShortcut } from "./shortcuts.js";
 /** Properties of `CallButtons`. */
 export interface CallButtonsProps {
   readonly call: RunningCall | undefined;
-  /** Whether messages are sent one by one. */
+  /** True if the user sends the messages of the call one at a time. */
   readonly streamsInput: boolean;
   readonly onRun: () => void;
 }
 
-/** Buttons that start a call, send its messages and end it. */
+/** Shows the buttons that start a call, send its messages and end it. */
 export function CallButtons({ call, streamsInput, onRun }: CallButtonsProps): JSX.Element {
   useObserved(call);
   const isRunning = call?.status === "running";

@@ -9,7 +9,7 @@ export interface CallSettingsProps {
   readonly onChange: (settings: CallSettings) => void;
 }
 
-/** Shows the metadata and the deadline of a call, and how it travels. */
+/** Shows the settings of a call: metadata, deadline and transport. */
 export function CallSettingsView({ settings, target, onChange }: CallSettingsProps): JSX.Element {
   const { metadata, timeoutMs, via = "", compress } = settings;
   return (

@@ -13,7 +13,7 @@ import { Waterfall } from "./waterfall.js";
 
 const TABS = ["Messages", "Headers", "Timing", "Network"] as const;
 
-/** Shows the result of a call, and the network traffic during it. */
+/** Shows the result of a call, and the network traffic during the call. */
 export function CallView({
   call,
   target,

@@ -16,17 +16,17 @@ export interface ShownMethod {
   readonly service: string;
   readonly name: string;
   readonly kind: MethodDescription["kind"];
-  /** Guarantees for its calls, in words. */
+  /** Guarantees of the method for its callers, as text. */
   readonly traits: readonly string[];
-  /** The callers that its schema permits; undefined if the schema does not say. */
+  /** Callers that the method's schema permits, as text. Undefined if the schema does not state them. */
   readonly permission: string | undefined;
   readonly docs: string | undefined;
   readonly takes: MessageForm;
   readonly gives: MessageForm;
-  /** Schema of the text that is typed, without blob fields. */
+  /** Schema of the input that the user types, without blob fields. */
   readonly input: JsonSchema | undefined;
   readonly output: JsonSchema | undefined;
-  /** Schemas of the details of declared errors, by the error's name. */
+  /** JSON schemas of the details of declared errors, by error name. */
   readonly errors: Readonly<Record<string, JsonSchema>>;
   readonly streamsInput: boolean;
   readonly streamsOutput: boolean;
@@ -43,14 +43,14 @@ export interface ShownService {
 
 const ASK_MS = 15_000;
 
-/** Returns true for services of the toolkit, which are listed last. */
+/** Returns true if a service belongs to this toolkit. Such services are listed last. */
 function isOfToolkit(name: string): boolean {
   return name.startsWith("quicrpc.");
 }
 
 /**
- * Loads the services of a server: the application's first, then the toolkit's. Rejects with `RpcError` if the server
- * does not describe them.
+ * Loads the services of a server: first the application's, then those of this toolkit. Rejects with `RpcError` if the
+ * server has no reflection.
  */
 export async function loadCatalog(caller: Caller): Promise<readonly ShownService[]> {
   const { services } = await listed(caller);
@@ -73,7 +73,7 @@ async function listed(caller: Caller): Promise<{ readonly services: readonly Ser
   }
 }
 
-/** Returns comments and schemas; undefined if the service has no generated code. */
+/** Returns comments and schemas of a service. Undefined if the service has no generated code. */
 async function detailsOf(caller: Caller, service: string): Promise<ServiceDetails | undefined> {
   try {
     return await createReflectionClient(caller).describe({ service }, { timeoutMs: ASK_MS });
@@ -108,7 +108,7 @@ function shownService(service: ServiceDescription, details: ServiceDetails | und
   return { name: service.name, docs: details?.docs, methods };
 }
 
-/** Describes a method's guarantees in words. */
+/** Returns a method's guarantees as text. */
 function traitsOf(method: MethodDescription): readonly string[] {
   const { idempotent, readOnly, once, resumable } = method;
   return [
@@ -118,7 +118,7 @@ function traitsOf(method: MethodDescription): readonly string[] {
   ];
 }
 
-/** Describes who may call a method, from the metadata that `authorize` uses. */
+/** Returns a text that states who may call a method, from the metadata that `authorize` uses. */
 function permissionOf(meta: MethodDescription["meta"]): string | undefined {
   const { auth, scopes } = meta ?? {};
   if (auth === "public") return "for everybody";
@@ -126,7 +126,7 @@ function permissionOf(meta: MethodDescription["meta"]): string | undefined {
   return typeof auth === "string" ? `auth: ${auth}` : undefined;
 }
 
-/** Returns the methods whose name, service or comment contains every word. */
+/** Returns the methods that contain every word in their name, service name or comment. */
 export function matching(services: readonly ShownService[], search: string): readonly ShownService[] {
   const words = search
     .toLowerCase()
@@ -144,7 +144,10 @@ export function matching(services: readonly ShownService[], search: string): rea
     .filter(({ methods }) => methods.length > 0);
 }
 
-/** Returns the schema of the part of a message that is typed: without blob fields, for which files are chosen. */
+/**
+ * Returns the schema of the part of a message that the user types. Blob fields are left out, because files are selected
+ * for them.
+ */
 function typedSchema(
   schema: JsonSchema | undefined,
   fields: readonly { readonly name: string }[] = [],

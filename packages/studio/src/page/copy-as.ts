@@ -5,23 +5,23 @@ import type { ShownMethod } from "./catalog.js";
 import type { CallSettings, MetadataField } from "./settings.js";
 import { typeScriptOf } from "./typescript-value.js";
 
-/** A call that can be converted to a command or a program. */
+/** A call that can be copied as a command or a program. */
 export interface Copyable extends Omit<CallSettings, "metadata"> {
   readonly method: ShownMethod;
   readonly url: string;
-  /** URL of its methods over HTTP, if known. */
+  /** HTTP URL below which the server's methods are available. Undefined if unknown. */
   readonly httpUrl?: string | undefined;
   readonly trust?: Trust;
-  /** The input as JSON; as text for a method that accepts bytes. */
+  /** Input of the call as JSON, or as text for a method that accepts bytes. */
   readonly input: string;
   readonly metadata: readonly MetadataField[];
-  /** Files chosen for blob fields. */
+  /** Files that the user has selected, by blob field. */
   readonly files?: Readonly<Record<string, Pick<File, "name">>>;
-  /** The file chosen instead of the input, if the input is bytes. */
+  /** Name of the file that the user has selected instead of an input, for a method that accepts bytes. */
   readonly bytesFile?: string | undefined;
 }
 
-/** Returns a shell command with which `quicrpc` makes the call. */
+/** Returns a shell command that makes the call with `quicrpc`. */
 export function asCommand(request: Copyable): string {
   const { method, url, httpUrl, input, files, metadata, timeoutMs, via, compress, trust = {}, bytesFile } = request;
   const { takes, streamsInput } = method;
@@ -50,7 +50,7 @@ export function asCommand(request: Copyable): string {
   return [...call, quoted(typed)].join(" ");
 }
 
-/** Returns a curl command that makes the call over HTTP. Throws `TypeError` if the call is impossible with curl. */
+/** Returns a curl command that makes the call over HTTP. Throws `TypeError` if curl cannot make such a call. */
 export function asCurl({ method, url, httpUrl, trust = {}, input, metadata, timeoutMs }: Copyable): string {
   const { kind, takes, blobs } = method;
   if (kind !== "unary" && kind !== "notify")
@@ -75,13 +75,16 @@ export function asCurl({ method, url, httpUrl, trust = {}, input, metadata, time
   return `${needs}${line.join(" ")}`;
 }
 
-/** Returns the HTTP address for a session's URL. */
+/** Returns the HTTP URL that corresponds to a session's URL. */
 function httpOf(url: string): string {
   const [, scheme, host] = /^(\w+):\/\/([^/]+)/.exec(url) ?? [];
   return `${scheme === "ws" || scheme === "http" || scheme === "tcp" ? "http" : "https"}://${host ?? "localhost"}`;
 }
 
-/** Returns TypeScript that makes the call with its generated client. Throws `SyntaxError` if the input is not JSON. */
+/**
+ * Returns a TypeScript program that makes the call with the generated client. Throws `SyntaxError` if the input is not
+ * JSON.
+ */
 export function asTypeScript(request: Copyable): string {
   const { method, url, compress } = request;
   const { service, name, kind } = method;
@@ -185,7 +188,7 @@ function callOptionsOf({ metadata, timeoutMs, via, compress }: Copyable): string
   return callOptions.length === 0 ? "" : `{ ${callOptions.join(", ")} }`;
 }
 
-/** Returns the input with file names in its blob fields, as `quicrpc call` reads them. */
+/** Returns the input with file names in its blob fields, in the form that `quicrpc call` reads. */
 function withFiles(json: string, files: Copyable["files"] = {}): string {
   const named = Object.entries(files).map(([field, { name }]) => [field, `@${name}`]);
   if (named.length === 0) return json;

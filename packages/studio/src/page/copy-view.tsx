@@ -14,7 +14,7 @@ export interface CopyAsProps {
   readonly target: ServerTarget;
   readonly input: string;
   readonly files: ChosenFiles;
-  /** The file chosen instead of the input. */
+  /** Name of the file that the user has selected instead of an input. */
   readonly bytesFile: string | undefined;
   readonly settings: CallSettings;
 }
@@ -32,7 +32,7 @@ interface Copied {
   readonly status: string;
 }
 
-/** Copies the call as a command or a program, and shows the copied text. */
+/** Shows buttons that copy the call as a command or a program, and the copied text. */
 export function CopyAs({ method, target, input, files, bytesFile, settings }: CopyAsProps): JSX.Element {
   const [copied, setCopied] = useState<Copied>();
   const first = useRef<HTMLButtonElement>(null);

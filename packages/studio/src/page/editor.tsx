@@ -22,7 +22,10 @@ import { mismatchesOf } from "./schema/check.js";
 import { proposalsAt } from "./schema/complete.js";
 import { type JsonNode, jsonTree } from "./schema/json-tree.js";
 
-/** Marks a change made by the page. If it were reported as typed, it would undo what was typed elsewhere meanwhile. */
+/**
+ * Marks a change to the editor that the page has made. Such a change must not be reported as typed text, because that
+ * would undo what the user has typed elsewhere meanwhile.
+ */
 const isExternal = Annotation.define<boolean>();
 
 /** Properties of `JsonEditor`. */
@@ -30,16 +33,16 @@ export interface JsonEditorProps {
   readonly text: string;
   readonly label: string;
   readonly nonce: string;
-  /** Schema of the typed text; undefined if any JSON is allowed. */
+  /** JSON schema of the text. Undefined if any JSON is permitted. */
   readonly schema: JsonSchema | undefined;
   /** False for plain text, which is neither checked nor completed. */
   readonly isJson: boolean;
   readonly onChange: (text: string) => void;
-  /** Called with the reason if a dropped file is not accepted. */
+  /** Called with the reason if a dropped file is rejected. */
   readonly onProblem: (problem: string) => void;
 }
 
-/** A JSON editor with completion and validation by a schema. A new value of `text` replaces its content. */
+/** Text editor for JSON, with completion and validation by a schema. A new value of `text` replaces the content. */
 export function JsonEditor(props: JsonEditorProps): JSX.Element {
   const { text, label, nonce, schema, isJson } = props;
   const parent = useRef<HTMLDivElement>(null);
@@ -86,7 +89,10 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
   return <div class="editor" ref={parent} />;
 }
 
-/** Returns the part that differs between two texts, so that markers and the cursor elsewhere are kept. */
+/**
+ * Returns the part that differs between two texts. Only that part is replaced, so that the cursor and markers elsewhere
+ * stay.
+ */
 function changeOf(before: string, after: string): { from: number; to: number; insert: string } {
   const shorter = Math.min(before.length, after.length);
   let from = 0;
@@ -148,7 +154,7 @@ function completions(
   };
 }
 
-/** Inserts a dropped file as its bytes in base64, in quotes, at the drop position. */
+/** Inserts the bytes of a dropped file at the drop position, in base64 and in quotes. */
 function drop(event: DragEvent, view: EditorView, onProblem: (problem: string) => void): boolean {
   const file = event.dataTransfer?.files[0];
   if (file === undefined) return false;

@@ -8,11 +8,11 @@ export interface HeaderProps {
   readonly target: ServerTarget;
   readonly title: string;
   readonly onReload: () => void;
-  /** Shows or hides the methods on a small screen. */
+  /** Called to show or hide the list of methods on a small screen. */
   readonly onChoose: () => void;
 }
 
-/** Shows the server, and controls for the whole page. */
+/** Shows the server's URL, and buttons that affect the whole page. */
 export function Header({ target, title, onReload, onChoose }: HeaderProps): JSX.Element {
   useObserved(target);
   return (

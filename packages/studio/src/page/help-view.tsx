@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useCallback, useRef, useState } from "preact/hooks";
 import { keyLabel, setSingleKeys, SHORTCUTS, singleKeys, useShortcut } from "./shortcuts.js";
 
-/** A button that shows the list of shortcuts, which "?" opens as well. */
+/** Button that shows the list of keyboard shortcuts. The key "?" opens it as well. */
 export function HelpView(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [single, setSingle] = useState(singleKeys);

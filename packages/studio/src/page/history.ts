@@ -1,13 +1,13 @@
 import { isObject } from "@quicrpc/services/json-schema";
 
-/** A request that was made, or that the user has saved. */
+/** A request that the user has made or saved. */
 export interface KeptRequest {
-  /** Name that the user gave the request. */
+  /** Name that the user has given to a saved request. */
   readonly name?: string;
   readonly service: string;
   readonly method: string;
   readonly input: string;
-  /** Only for saved requests, because it may contain secrets. */
+  /** Metadata of the request. Only stored in saved requests, because it may contain secrets. */
   readonly metadata?: readonly (readonly [string, string])[];
   readonly timeoutMs?: number;
   readonly via?: "lane" | "stream";
@@ -20,10 +20,10 @@ export interface KeptRequest {
 const KEYS = { history: "quicrpc-studio:history", kept: "quicrpc-studio:kept" } as const;
 const MAX_HISTORY = 50;
 const MAX_KEPT = 500;
-/** Most characters of an input that is remembered. */
+/** Maximum number of characters of an input that is stored. */
 const MAX_INPUT = 20_000;
 
-/** Returns the requests of a list, the newest first. */
+/** Returns the stored requests of a list, the newest first. */
 export function requestsOf(list: keyof typeof KEYS): readonly KeptRequest[] {
   try {
     return requestsIn(JSON.parse(localStorage.getItem(KEYS[list]) ?? "[]"));
@@ -32,7 +32,7 @@ export function requestsOf(list: keyof typeof KEYS): readonly KeptRequest[] {
   }
 }
 
-/** Stores a request. Returns false if it is too long, or if storage has no room. */
+/** Stores a request in a list. Returns false if the request is too long, or if the browser's storage is full. */
 export function remember(list: keyof typeof KEYS, request: KeptRequest): boolean {
   if (request.input.length > MAX_INPUT) return false;
   const otherRequests = requestsOf(list).filter((entry) => list === "history" || entry.name !== request.name);
@@ -52,15 +52,18 @@ export function forgetHistory(): void {
   write("history", []);
 }
 
-/** Returns the saved requests as the text of a file, sorted by name so that versions of it can be compared. */
+/**
+ * Returns the saved requests as the text of a file. They are sorted by name, so that versions of the file can be
+ * compared.
+ */
 export function keptAsFile(): string {
   const requests = [...requestsOf("kept")].sort((a, b) => ((a.name ?? "") < (b.name ?? "") ? -1 : 1));
   return `${JSON.stringify({ quicrpcStudio: 1, requests }, undefined, 2)}\n`;
 }
 
 /**
- * Adds the requests of such a file, and returns their number. Throws a `TypeError` with the reason if the file is
- * invalid; nothing is added then.
+ * Adds the saved requests in the text of a file, and returns their number. Throws a `TypeError` with the reason if the
+ * file is invalid, and adds nothing in that case.
  */
 export function addFile(text: string): number {
   const requests = requestsOfFile(text);

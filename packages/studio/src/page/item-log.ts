@@ -1,21 +1,24 @@
-/** A sent or received message of a call. */
+/** A message that a call has sent or received. */
 export interface LoggedItem {
   readonly number: number;
   readonly isSent: boolean;
-  /** Milliseconds since the start of the call. */
+  /** Milliseconds between the start of the call and the message. */
   readonly atMs: number;
   readonly value: unknown;
 }
 
-/** Most items that are kept, and most bytes of them by a rough estimate. */
+/** Maximum number of messages that are stored. `MAX_BYTES` is their maximum estimated total size in bytes. */
 const MAX_ITEMS = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The latest messages of a call, in both directions. Older ones are dropped, but still counted. */
+/** The latest messages of a call, in both directions. Older messages are removed, but still counted. */
 export class ItemLog {
   count = 0;
   received = 0;
-  /** Index of the first item kept. Dropped items are removed from the array only occasionally, because that moves all others. */
+  /**
+   * Index of the oldest stored message in the array. Removed messages are only deleted from the array occasionally,
+   * because that moves all others.
+   */
   private first = 0;
   private items: LoggedItem[] = [];
   private bytes = 0;
@@ -47,7 +50,7 @@ export class ItemLog {
   }
 }
 
-/** Estimates the bytes of a value. Deeply nested values count little. */
+/** Returns the estimated size of a value in bytes. Deeply nested values count little. */
 function roughSize(value: unknown, depth = 0): number {
   if (typeof value === "string") return 2 * value.length + 16;
   if (value instanceof Uint8Array) return value.length + 64;

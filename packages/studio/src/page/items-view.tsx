@@ -7,14 +7,16 @@ import { useObserved } from "./observed.js";
 import type { RunningCall } from "./running-call.js";
 
 const ROW_HEIGHT = 26;
-/** Rows rendered beyond the visible ones, so that fast scrolling shows no gap. */
+/** Number of rows that are rendered above and below the visible ones, so that fast scrolling shows no gap. */
 const MARGIN_ROWS = 6;
-/** Most characters of a row. */
+/** Maximum number of characters of a row. */
 const MAX_ROW = 300;
-/** Most characters of a message that is shown in full. */
+/** Maximum number of characters of a message that is shown completely. */
 const MAX_SHOWN = 200_000;
 
-/** Shows the messages of a call. The messages of a stream are a list; only its visible rows are rendered. */
+/**
+ * Shows the messages of a call. Messages of a stream are shown in a list, of which only the visible rows are rendered.
+ */
 export function ItemsView({ call }: { readonly call: RunningCall }): JSX.Element {
   useObserved(call);
   const [selected, setSelected] = useState<LoggedItem>();
@@ -134,7 +136,7 @@ function ItemList({ call: { messages }, selected, onSelect }: ItemListProps): JS
   );
 }
 
-/** Cached texts of rows by message, because formatting a large message is slow. */
+/** Texts of rows by message. They are cached, because formatting a large message is slow. */
 const rowTexts = new WeakMap<LoggedItem, string>();
 
 function rowText(item: LoggedItem): string {
@@ -176,7 +178,7 @@ function Message({ value, label }: { readonly value: unknown; readonly label: st
   );
 }
 
-/** Returns a value as JSON, truncated if it is long. */
+/** Returns a value as JSON. Cuts it after `maxLength` characters. */
 export function boundedJson(value: unknown, maxLength: number, indent?: number): string {
   let text: string;
   try {
@@ -187,7 +189,7 @@ export function boundedJson(value: unknown, maxLength: number, indent?: number):
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
-/** Downloads bytes as a file. */
+/** Saves bytes or text as a file through the browser's download function. */
 export function downloadFile(bytes: Uint8Array | string, name: string = "message.bin"): void {
   const url = URL.createObjectURL(new Blob([bytes as BlobPart]));
   const link = document.createElement("a");

@@ -3,7 +3,7 @@ import { parser } from "@lezer/json";
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
-/** Most characters of a text that is highlighted. */
+/** Maximum length in characters of a text with syntax highlighting. */
 const MAX_COLOURED = 50_000;
 
 /** Shows JSON with syntax highlighting. */

@@ -4,12 +4,12 @@ import { useShortcut } from "./shortcuts.js";
 
 /** Properties of `KeepView`. */
 export interface KeepViewProps {
-  /** The suggested name. */
+  /** Suggested name of the request. */
   readonly name: string;
   readonly onKeep: (name: string) => void;
 }
 
-/** A button that saves a request under a name. */
+/** Button that saves the current request under a name. */
 export function KeepView({ name, onKeep }: KeepViewProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, setTyped] = useState(name);

@@ -8,7 +8,7 @@ export interface KeptViewProps {
   readonly onOpen: (request: KeptRequest) => void;
 }
 
-/** Shows the saved requests, and controls to export and import them as a file. */
+/** Shows the saved requests, with buttons that export them to a file and import them. */
 export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
   const [status, setStatus] = useState("");
   const keptRequests = requestsOf("kept");
@@ -73,7 +73,7 @@ export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
   );
 }
 
-/** Shows the most recent calls. */
+/** Shows the most recent requests. */
 export function HistoryView({ onOpen }: KeptViewProps): JSX.Element {
   const [, setCleared] = useState(0);
   const requests = requestsOf("history");

@@ -1,14 +1,17 @@
-/** The location within the page: the method that is shown, and its initial input. */
+/** Location within the page: the selected method, and its initial input. */
 export interface PageLocation {
   readonly service?: string;
   readonly method?: string;
-  /** The input in a link, as text. */
+  /** Initial input as text, from a link. */
   readonly input?: string;
 }
 
 const TOKEN_KEY = "quicrpc-studio:token";
 
-/** Removes the token from the address, so that copied links do not contain it. It is kept for this tab. */
+/**
+ * Returns the token in the page's URL, and removes it from the URL, so that links copied by the user do not contain it.
+ * The token stays available in this browser tab.
+ */
 export function takeToken(): string | undefined {
   const match = /^#token=([\w-]+)(.*)$/.exec(location.hash);
   if (match === null) return sessionStorage.getItem(TOKEN_KEY) ?? undefined;
@@ -18,7 +21,7 @@ export function takeToken(): string | undefined {
   return token;
 }
 
-/** Parses the address: "#/service/method?input=…". */
+/** Parses the fragment of the page's URL: "#/service/method?input=…". */
 export function locationOf(hash: string): PageLocation {
   const [path = "", query = ""] = hash.replace(/^#/, "").split("?");
   const [, service, method] = path.split("/").map(decoded);
@@ -26,7 +29,7 @@ export function locationOf(hash: string): PageLocation {
   return { ...(service && { service }), ...(method && { method }), ...(input !== undefined && { input }) };
 }
 
-/** Returns the address of a place. */
+/** Returns the fragment of the page's URL for a location. */
 export function locationHash({ service = "", method = "", input }: PageLocation): string {
   const path = `#/${encodeURIComponent(service)}/${encodeURIComponent(method)}`;
   return input === undefined ? path : `${path}?${new URLSearchParams({ input }).toString()}`;

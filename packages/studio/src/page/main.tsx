@@ -23,7 +23,7 @@ interface FailureProps extends Pick<Settings, "title" | "route"> {
   readonly error: unknown;
 }
 
-/** Shows the reason why the page cannot reach the server, and advice. */
+/** Shows why the page cannot reach the server, with advice. */
 function Failure({ title, error, route }: FailureProps): JSX.Element {
   return (
     <main class="welcome">

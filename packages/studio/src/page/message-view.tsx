@@ -7,7 +7,7 @@ const VIEWS = { both: "Form and JSON", form: "Form", json: "JSON" } as const;
 type View = keyof typeof VIEWS;
 const VIEW_KEY = "quicrpc-studio:view";
 
-/** The editor of a message: a form made from its schema, its text, or both. */
+/** Editor of a message: a form created from the message's schema, the message as text, or both. */
 export function MessageView(props: JsonEditorProps): JSX.Element {
   const { text, schema, isJson, onChange } = props;
   const [view, setView] = useState<View>(rememberedView);

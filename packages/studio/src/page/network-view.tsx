@@ -81,7 +81,7 @@ const PLOTS: readonly PlotOfSession[] = [
   },
 ];
 
-/** Plots the session's state, and tells whose network it is. */
+/** Plots measurements of the session, and states which network they belong to. */
 export function NetworkView({ target }: { readonly target: ServerTarget }): JSX.Element {
   useObserved(target);
   const last = target.samples.at(-1)?.sample;

@@ -1,21 +1,27 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Milliseconds between two renderings of an object. Faster changes cannot be read, and would leave the page no time. */
+/**
+ * Minimum time in milliseconds between two renderings of an object. More frequent changes could not be read, and would
+ * block the page.
+ */
 const MIN_MS = 60;
 
-/** An object that is shown, and that notifies of changes. Changes within a short time are rendered together. */
+/**
+ * An object that the page shows. It notifies components of changes, and several changes within a short time cause one
+ * rendering.
+ */
 export class Observed {
   private readonly listeners: Set<() => void> = new Set();
   private isDue = false;
   private shownAt = Number.NEGATIVE_INFINITY;
   private changes = 0;
 
-  /** Number of changes. */
+  /** Number of changes so far. */
   get version(): number {
     return this.changes;
   }
 
-  /** Calls `listener` for every change after the version `drawn`, including changes before this call. */
+  /** Calls `listener` after each change that follows the version `drawn`, including changes before this call. */
   subscribe(listener: () => void, drawn: number = this.changes): () => void {
     this.listeners.add(listener);
     if (this.changes !== drawn) listener();
@@ -40,7 +46,7 @@ export class Observed {
   }
 }
 
-/** Renders a component again whenever the object changes. */
+/** Renders the component again whenever the object changes (a hook). */
 export function useObserved<T extends Observed | undefined>(observed: T): T {
   const [, show] = useState(0);
   const drawn = observed?.version;

@@ -1,11 +1,11 @@
-/** Messages that the user sends on a call, until the call reads them. */
+/** Messages that the user sends on a call. They wait here until the call reads them. */
 export class OutgoingMessages implements AsyncIterable<unknown> {
-  /** True when the user sends no more messages. */
+  /** True if the user sends no more messages. */
   closed = false;
   private readonly waiting: unknown[] = [];
   private wakeReader: () => void = () => {};
 
-  /** Number of messages that the call has not read, because the peer applies backpressure. */
+  /** Number of messages that the call has not read yet, because the peer applies backpressure. */
   get queuedCount(): number {
     return this.waiting.length;
   }

@@ -11,16 +11,19 @@ type Point = ServerTarget["samples"][number];
 /** One line of a plot. */
 export interface PlotLine {
   readonly name: string;
-  /** Returns its value at a sample. The preceding sample is given too. */
+  /** Returns the line's value at a sample. `before` is the preceding sample. */
   readonly valueOf: (point: Point, before: Point | undefined) => number | null | undefined;
 }
 
-/** Plots a measured value unchanged. */
+/** Returns a line that plots a measured value. */
 export function statOf(name: keyof ConnectionStats): PlotLine["valueOf"] {
   return ({ sample: { stats } }) => stats[name];
 }
 
-/** Plots the growth of a counter per second; unknown between two sessions, because each counts from 0. */
+/**
+ * Returns a line that plots the increase of a counter per second. There is no value between two sessions, because each
+ * session counts from 0.
+ */
 export function rateOf(name: keyof ConnectionStats): PlotLine["valueOf"] {
   return ({ at, sample }, before) => {
     const now = sample.stats[name];
@@ -38,7 +41,7 @@ export interface PlotProps {
   readonly lines: readonly PlotLine[];
 }
 
-/** Lines over the last minutes, with their current values. */
+/** Plots lines over the last minutes, with their current values. */
 export function Plot({ target, label, lines }: PlotProps): JSX.Element {
   const container = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -25,11 +25,11 @@ export interface RequestViewProps {
   /** Initial request, from a link or the history. */
   readonly prefilled: Partial<KeptRequest> | undefined;
   readonly onKept: () => void;
-  /** The server's method that reports durations of calls; undefined if it has none. */
+  /** Method of the server that reports the timings of calls. Undefined if the server has none. */
   readonly served: AnyMethod | undefined;
 }
 
-/** The editor of a method's input, and the call made with it. */
+/** Editor of a method's input, and the call that the user makes with it. */
 export function RequestView({
   method,
   target,
@@ -198,7 +198,7 @@ function settingsOf({ metadata = [], timeoutMs, via, compress }: Partial<KeptReq
   return { metadata: linesOf(metadata), timeoutMs, via, compress };
 }
 
-/** Returns the settings of a call that are remembered: not the metadata, which may contain secrets. */
+/** Returns the settings of a call that are stored. Excludes metadata, which may contain secrets. */
 function waysOf({ timeoutMs, via, compress }: CallSettings): Pick<KeptRequest, "timeoutMs" | "via" | "compress"> {
   return {
     ...(timeoutMs !== undefined && { timeoutMs }),

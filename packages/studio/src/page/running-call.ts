@@ -10,12 +10,12 @@ import { OutgoingMessages } from "./outbox.js";
 import { download, save, type Transfer, upload, withoutBlobs } from "./transfers.js";
 
 const ASK_MS = 5000;
-/** Milliseconds of reading items after which the page gets a turn. */
+/** Milliseconds of reading items after which the page handles its other events. */
 const TURN_MS = 8;
 
 /** A call that the user wants to make. */
 export interface CallRequest {
-  /** The message, or the first of several; undefined if the caller streams. */
+  /** Input message, or the first message of a stream. Undefined if there is none yet. */
   readonly input: unknown;
   /** Files for the blob fields of the input. */
   readonly files?: Readonly<Record<string, File>>;
@@ -23,13 +23,13 @@ export interface CallRequest {
   readonly timeoutMs?: number | undefined;
   readonly via?: "lane" | "stream" | undefined;
   readonly compress?: true | undefined;
-  /** Whether another process carries the call; it receives the call's name, and how to send it. */
+  /** True if another process carries the call. That process receives the call's name, and how to send the call. */
   readonly isCarried: boolean;
-  /** The server's method that reports durations of named calls. */
+  /** Method of the server that reports the timings of calls by name. Undefined if the server has none. */
   readonly served: AnyMethod | undefined;
 }
 
-/** A call, from its start on, as the page shows it. */
+/** A call that has been started, as the page shows it. */
 export class RunningCall extends Observed {
   readonly method: ShownMethod;
   readonly name: string = crypto.randomUUID();
@@ -38,15 +38,15 @@ export class RunningCall extends Observed {
   readonly messages: ItemLog = new ItemLog();
   readonly outbox: OutgoingMessages = new OutgoingMessages();
   sent = 0;
-  /** The blobs of its input and its response. */
+  /** Transfers of the blobs in the call's input and output. */
   readonly transfers: Transfer[] = [];
   headers: readonly (readonly [string, string])[] | undefined = undefined;
   trailers: readonly (readonly [string, string])[] | undefined = undefined;
-  /** Durations measured in this page, from click to end. */
+  /** Timings measured in this page, from the click to the end of the call. */
   timings: Partial<CallTimings> | undefined = undefined;
-  /** Durations measured in the process that carries the call, if there is one. */
+  /** Timings measured in the process that carries the call. Undefined if there is none. */
   carried: Partial<CallTimings> | undefined = undefined;
-  /** Durations measured at the server. */
+  /** Timings measured in the server. Undefined if it reports none. */
   served: Partial<ServedTimings> | undefined = undefined;
   totalMs: number | undefined = undefined;
   paused = false;
@@ -86,12 +86,12 @@ export class RunningCall extends Observed {
     this.resume();
   }
 
-  /** Downloads a blob of the response. */
+  /** Downloads a blob of the call's output. */
   download(transfer: Transfer): void {
     void save(transfer, () => this.changed());
   }
 
-  /** Stops reading. The sender continues until its credit is used up, and then waits. */
+  /** Stops reading the call's stream. The sender continues until flow control stops it. */
   pause(): void {
     this.paused = true;
     this.changed();
@@ -217,7 +217,7 @@ export class RunningCall extends Observed {
     }
   }
 
-  /** Writes messages to the call. The call reports a failure too. */
+  /** Writes the user's messages to the call. Ignores failures, because the call itself reports them. */
   private async writeMessages(writable: WritableStream<unknown>): Promise<void> {
     const writer = writable.getWriter();
     try {

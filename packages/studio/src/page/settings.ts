@@ -1,18 +1,18 @@
 /** Settings of a call, in addition to its message. */
 export interface CallSettings {
-  /** Lines of the form "name: value", as typed. */
+  /** Metadata as the user typed it: lines of the form "name: value". */
   readonly metadata: string;
   readonly timeoutMs?: number | undefined;
-  /** How the call travels. Default: the method's setting. */
+  /** Whether the call uses the shared lane or a stream of its own. Default: the method's setting. */
   readonly via?: "lane" | "stream" | undefined;
-  /** Whether sent messages are compressed. Default: no. */
+  /** True if sent messages are compressed. Default: not compressed. */
   readonly compress?: true | undefined;
 }
 
-/** A metadata field, as text. */
+/** Name and value of a metadata field. */
 export type MetadataField = readonly [name: string, value: string];
 
-/** Parses lines of the form "name: value". Throws `TypeError` for another line. */
+/** Parses lines of the form "name: value". Throws `TypeError` for any other line. */
 export function metadataFieldsOf(text: string): readonly MetadataField[] {
   return text
     .split("\n")
@@ -24,7 +24,7 @@ export function metadataFieldsOf(text: string): readonly MetadataField[] {
     });
 }
 
-/** Formats metadata for `fieldsOf`. */
+/** Formats metadata fields as lines that `metadataFieldsOf` can parse. */
 export function linesOf(fields: readonly MetadataField[]): string {
   return fields.map(([name, value]) => `${name}: ${value}`).join("\n");
 }

@@ -1,6 +1,9 @@
 import { useLayoutEffect } from "preact/hooks";
 
-/** Shortcuts of the page, in the order in which they are listed. Keys without `Mod` have no effect while typing. */
+/**
+ * Keyboard shortcuts of the page, in the order in which they are listed. Keys without `Mod` have no effect while the
+ * user types.
+ */
 export const SHORTCUTS = {
   run: { key: "Mod+Enter", does: "Call; of a call that takes messages, send one" },
   search: { key: "/", does: "Search methods" },
@@ -26,8 +29,8 @@ const SINGLE_KEYS = "quicrpc-studio:single-keys";
 const handlers = new Map<ShortcutName, () => void>();
 
 /**
- * Binds a key to an action while the component is shown; to nothing if `act` is undefined. If several components bind a
- * key, the latest one is used.
+ * Binds a key to an action while the component is shown (a hook). If `act` is undefined, the key has no effect. If
+ * several components bind the same key, the latest one is used.
  */
 export function useShortcut(name: ShortcutName, act: (() => void) | undefined): void {
   useLayoutEffect(() => {
@@ -39,7 +42,10 @@ export function useShortcut(name: ShortcutName, act: (() => void) | undefined): 
   }, [name, act]);
 }
 
-/** Returns whether keys without Ctrl have an effect. Users of speech input, or with a tremor, can disable them (WCAG 2.1.4). */
+/**
+ * Returns true if keys without Ctrl have an effect. Users of speech input, or with a tremor, can disable such keys
+ * (WCAG 2.1.4).
+ */
 export function singleKeys(): boolean {
   return localStorage.getItem(SINGLE_KEYS) !== "off";
 }
@@ -66,14 +72,14 @@ function nameOf(event: KeyboardEvent): ShortcutName | undefined {
   return (Object.keys(SHORTCUTS) as ShortcutName[]).find((name) => SHORTCUTS[name].key === key);
 }
 
-/** Returns true if the focused element uses keys itself, for text or to choose from a list. */
+/** Returns true if the focused element uses keys itself, for text input or to select from a list. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return !/^(button|checkbox|radio|file)$/.test(target.type);
   return target.isContentEditable || target.matches("textarea, select");
 }
 
-/** Returns the label of a key on this machine's keyboard. */
+/** Returns the label of a key on the keyboard of this platform. */
 export function keyLabel(key: string): string {
   return key.replace("Mod+", /mac|iphone|ipad/i.test(navigator.platform) ? "⌘ " : "Ctrl ");
 }

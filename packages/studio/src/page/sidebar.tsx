@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<ShownMethod["kind"], string>> = {
   client_stream: "⇇",
   duplex: "⇄",
 };
-/** Most methods with which all services are expanded at first. */
+/** Maximum number of methods with which all services are expanded initially. */
 const MAX_OPEN = 120;
 const TABS = ["Methods", "Kept", "History"] as const;
 
@@ -46,7 +46,7 @@ export function Sidebar({ services, current, onOpen }: SidebarProps): JSX.Elemen
   useShortcut("next", () => step(1));
   useShortcut("previous", () => step(-1));
 
-  /** Arrow keys move from the search field through the results; Enter opens the first. */
+  /** Handles keys: the arrow keys move from the search field through the results, and Enter opens the first result. */
   const onKeyDown = (event: KeyboardEvent): void => {
     const { key, target } = event;
     const links = [...(list.current?.querySelectorAll<HTMLElement>("a") ?? [])].filter(

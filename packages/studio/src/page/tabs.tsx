@@ -3,16 +3,16 @@ import { useRef } from "preact/hooks";
 
 export interface TabsProps<Name extends string> {
   readonly label: string;
-  /** Id of a tab's panel, and prefix of the tabs' ids. */
+  /** Id of the tabs' panel, and prefix of the tabs' own ids. */
   readonly id: string;
   readonly names: readonly Name[];
   readonly current: Name;
   readonly onChoose: (name: Name) => void;
-  /** Content next to a tab's name. */
+  /** Returns content to show next to a tab's name. */
   readonly mark?: (name: Name) => ComponentChildren;
 }
 
-/** Tabs. A click or the arrow keys select one. */
+/** A list of tabs. A click or the arrow keys select one. */
 export function Tabs<Name extends string>({ label, id, names, current, onChoose, mark }: TabsProps<Name>): JSX.Element {
   const list = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {

@@ -7,27 +7,27 @@ import { type CarrierEvent, type NetworkSample, watchCarrier } from "../carrier.
 import { NetworkWatch, SAMPLE_MS, type WatchedConnection } from "../network-watch.js";
 import { Observed } from "./observed.js";
 
-/** Number of network samples kept: five minutes. */
+/** Maximum number of network samples that are stored: five minutes. */
 const MAX_SAMPLES = 600;
 
-/** The server that a page shows, and the state of the connection to it. */
+/** The server that a page shows, with the state of the connection to it. */
 export class ServerTarget extends Observed {
-  /** Its URL; "" until it is known. */
+  /** URL of the server, or "" until it is known. */
   url: string;
-  /** How the server is trusted, for calls that are copied. */
+  /** How the server is trusted. Used for calls that are copied from the page. */
   readonly trust: Trust;
-  /** Name of the measured network, such as "this page's network". */
+  /** Name of the network whose measurements are shown, such as "this page's network". */
   network: string;
   readonly samples: { readonly at: number; readonly sample: NetworkSample }[] = [];
   readonly caller: Caller;
-  /** The caller that is asked for the services. */
+  /** Caller that answers requests about the server's services. */
   readonly reflection: Caller;
-  /** Whether that is the server itself. */
+  /** True if the server itself answers requests about its services. */
   readonly describesItself: boolean;
-  /** Whether another process carries the calls. Calls then have names, for the timings that it reports. */
+  /** True if another process carries the calls. Calls then have names, under which that process reports timings. */
   readonly isCarried: boolean;
   private readonly isHttp: boolean;
-  /** Options that calls may have. */
+  /** Options that the user may set for calls. */
   readonly can: { readonly via: boolean; readonly compress: boolean };
   /** Called when there are new descriptions of the services. */
   onModel: () => void = () => {};
@@ -56,12 +56,12 @@ export class ServerTarget extends Observed {
     this.caller = caller;
   }
 
-  /** URL of methods over HTTP; undefined if the server may have none. */
+  /** HTTP URL below which the server's methods are available. Undefined if the server may not support HTTP. */
   get httpUrl(): string | undefined {
     return this.isHttp || this.trust.plainHttp === true || this.url.startsWith("http:") ? this.url : undefined;
   }
 
-  /** Connects in the way for which the page was made. Rejects if that fails. */
+  /** Connects to the server as the page's settings specify. Rejects if that fails. */
   static async open(
     { route, describedBy, trust }: Pick<PageSettings, "route" | "describedBy" | "trust">,
     token: string | undefined,
@@ -101,7 +101,7 @@ export class ServerTarget extends Observed {
     }
   }
 
-  /** Reads the events of the process that carries the calls, while it is there. */
+  /** Reads the events of the process that carries the calls, until that process ends. */
   private async listen(caller: Caller, receive: (event: CarrierEvent) => void): Promise<void> {
     for (;;) {
       try {

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { RunningCall } from "./running-call.js";
 import type { Transfer } from "./transfers.js";
 
-/** Shows the blobs of a call: the progress of blobs that it sends, and downloads for the blobs in its response. */
+/** Shows the blobs of a call: the progress of those that it sends, and download buttons for those in its output. */
 export function TransfersView({ call }: { readonly call: RunningCall }): JSX.Element | null {
   if (call.transfers.length === 0) return null;
   return (

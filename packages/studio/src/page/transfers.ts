@@ -1,17 +1,20 @@
 import { RpcError } from "@quicrpc/core";
 import { ReceivedBlob } from "@quicrpc/blobs";
 
-/** Most bytes of a blob that the page keeps in memory before saving. If the browser can, larger ones are written to disk as they arrive. */
+/**
+ * Maximum size in bytes of a blob that the page stores in memory before saving it. If the browser supports it, larger
+ * blobs are written to disk as they arrive.
+ */
 const MAX_HELD = 256 * 1024 * 1024;
 
-/** Takes the place of a blob's bytes in a displayed message. */
+/** Description that replaces a blob's bytes in a displayed message. */
 interface ShownBlob {
   readonly bytes: number | undefined;
   readonly type: string;
   readonly name: string;
 }
 
-/** The transfer of one blob of a call. */
+/** Transfer of one blob of a call. */
 export interface Transfer {
   readonly field: string;
   readonly name: string;
@@ -20,9 +23,9 @@ export interface Transfer {
   bytes: number;
   status: "waiting" | "running" | "done" | "failed";
   problem: string | undefined;
-  /** Aborts the download in progress. */
+  /** Aborts the download. Undefined unless a download is in progress. */
   stop: AbortController | undefined;
-  /** The received blob; undefined for one that is sent. */
+  /** The received blob. Undefined for a blob that the call sends. */
   readonly blob: ReceivedBlob | undefined;
 }
 
@@ -31,7 +34,7 @@ export function upload(field: string, file: File): Transfer {
   return { ...newTransfer(field, "up", file.name, file.size), blob: undefined };
 }
 
-/** Returns the transfer of a response's blob, which starts on request. */
+/** Returns the transfer of a blob in an output. It starts when the user requests it. */
 export function download(field: string, blob: ReceivedBlob): Transfer {
   return { ...newTransfer(field, "down", fileName(blob.name) || field, blob.length), blob };
 }
@@ -45,7 +48,7 @@ function newTransfer(
   return { field, name, direction, length, bytes: 0, status: "waiting", problem: undefined, stop: undefined };
 }
 
-/** Returns `response` with descriptions in place of its blobs, and those blobs. */
+/** Returns a copy of `response` in which descriptions replace the blobs, together with these blobs. */
 export function withoutBlobs(response: unknown): {
   readonly printed: unknown;
   readonly blobs: readonly [field: string, blob: ReceivedBlob][];
@@ -62,7 +65,7 @@ export function withoutBlobs(response: unknown): {
   return { printed: { ...response, ...Object.fromEntries(described) }, blobs };
 }
 
-/** Downloads a response's blob to a file. Never rejects: the outcome is stored in the transfer. */
+/** Downloads a blob of an output to a file. Never rejects: the result is stored in the transfer. */
 export async function save(transfer: Transfer, changed: () => void): Promise<void> {
   const { blob } = transfer;
   if (blob === undefined || transfer.status === "running") return;
@@ -118,7 +121,7 @@ function downloadBlob(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
-/** Returns the last part of a name that the sender has chosen. */
+/** Returns the last part of the file name that the sender has stated. */
 function fileName(senderName: string): string {
   return senderName.split(/[\\/]/).at(-1) ?? "";
 }

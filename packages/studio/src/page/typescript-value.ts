@@ -2,12 +2,12 @@ import { toBase64 } from "@quicrpc/core/internal";
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const INDENT = "  ";
-/** Most characters of an array or object on one line. */
+/** Maximum number of characters of an array or object on one line. */
 const MAX_LINE = 80;
-/** Most bytes that are written as numbers; more are written as base64. */
+/** Maximum number of bytes that are written as a list of numbers. More bytes are written as base64. */
 const MAX_NUMBERS = 32;
 
-/** Returns a value as a TypeScript expression. */
+/** Returns a value as TypeScript source text. */
 export function typeScriptOf(value: unknown, indent: string = ""): string {
   switch (typeof value) {
     case "bigint":
@@ -36,7 +36,10 @@ function objectText(value: object, indent: string): string {
   return members.length === 0 ? "{}" : enclosed("{ ", members, " }", indent);
 }
 
-/** `"__proto__": x` would set the object's prototype. */
+/**
+ * Returns a member name as TypeScript source text. `"__proto__"` is written as a computed name, because `"__proto__":
+ * x` would set the object's prototype.
+ */
 function nameText(name: string): string {
   if (name === "__proto__") return '["__proto__"]';
   return IDENTIFIER.test(name) ? name : JSON.stringify(name);

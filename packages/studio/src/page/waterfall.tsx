@@ -4,15 +4,15 @@ import type { JSX } from "preact";
 
 export interface WaterfallProps {
   readonly timings: Partial<CallTimings>;
-  /** Round-trip time of the connection in milliseconds, if known. */
+  /** Round-trip time of the connection in milliseconds. Undefined if unknown. */
   readonly rttMs: number | undefined;
-  /** Caption: the two sides between which the durations were measured. */
+  /** Caption that names the two sides between which the times were measured. */
   readonly where: string;
-  /** Durations that the server itself measured. */
+  /** Timings that the server itself has measured. */
   readonly served?: Partial<ServedTimings> | undefined;
 }
 
-/** Label of each part, and the class of its bar. */
+/** Label of each part of a call, and the CSS class of its bar. */
 const BARS: Readonly<Record<CallPartName, readonly [label: string, kind: string]>> = {
   wait: ["Waiting for a session", "wait"],
   upload: ["Files", "wire"],
@@ -29,7 +29,9 @@ const BARS: Readonly<Record<CallPartName, readonly [label: string, kind: string]
   items: ["Messages", "messages"],
 };
 
-/** Shows how the time of a call was spent: one bar for each part, in order. Unknown parts are marked. */
+/**
+ * Shows where the time of a call was spent: one bar for each part, in order. Parts without a measurement are marked.
+ */
 export function Waterfall({ timings, rttMs, where, served }: WaterfallProps): JSX.Element {
   const parts = callParts(timings, rttMs, served);
   const total = timings.totalMs ?? Math.max(1, ...parts.map(({ fromMs, ms = 0 }) => fromMs + ms));

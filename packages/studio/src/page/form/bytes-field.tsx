@@ -3,12 +3,12 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ControlProps } from "./field-view.js";
 
-/** Most bytes of a file. Larger content is not edited as text. */
+/** Maximum size in bytes of a file that is edited as text. */
 export const MAX_FILE: number = 1024 * 1024;
-/** Most base64 characters that are shown. */
+/** Maximum number of base64 characters that are shown. */
 const MAX_SHOWN = 2000;
 
-/** Edits bytes: as base64, or from a file that is chosen or dropped. */
+/** Form field for bytes: the user edits base64 text, or selects or drops a file. */
 export function BytesField({ form, node, path, label, aria }: ControlProps): JSX.Element {
   const [error, setError] = useState<string>();
   const value = typeof node.value === "string" ? node.value : "";
@@ -51,7 +51,7 @@ export function BytesField({ form, node, path, label, aria }: ControlProps): JSX
   );
 }
 
-/** Returns the reason why a file is not accepted. */
+/** Returns the reason why a file is rejected: it is too large. */
 export function fileTooLarge({ name, size }: File): string {
   return `${name} has ${size} bytes: at most ${MAX_FILE} are taken.`;
 }

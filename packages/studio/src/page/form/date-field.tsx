@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { ControlProps } from "./field-view.js";
 import { shownText } from "./form-context.js";
 
-/** Edits a time: in RFC 3339, and in local time. */
+/** Form field for a date: as RFC 3339 text, and as local time. */
 export function DateField({ form, node, path, label, aria }: ControlProps): JSX.Element {
   const value = shownText(form, node);
   const write = (time: string): boolean => form.edit(path, { kind: "replace", value: time });
@@ -30,7 +30,7 @@ export function DateField({ form, node, path, label, aria }: ControlProps): JSX.
   );
 }
 
-/** Converts a time to the value of a `datetime-local` input; "" if it is invalid. */
+/** Converts an RFC 3339 time to the value of a `datetime-local` input, or to "" if it is invalid. */
 function localTime(text: string): string {
   const at = readIsoDate(text);
   if (at === undefined) return "";
@@ -38,7 +38,7 @@ function localTime(text: string): string {
   return local.getUTCFullYear() >= 0 && local.getUTCFullYear() <= 9999 ? local.toISOString().slice(0, -1) : "";
 }
 
-/** Converts the value of a `datetime-local` input, whose number is in UTC. */
+/** Converts the value of a `datetime-local` input to RFC 3339. The input's number is interpreted in UTC. */
 function ofLocalTime(milliseconds: number): string {
   const date = new Date(milliseconds);
   const local = new Date(0);

@@ -19,13 +19,13 @@ import { type FieldProps, idOf } from "./form-context.js";
 import { Hidden, Key, MAX_SHOWN, Remove } from "./member-controls.js";
 import { AnyField, BooleanField, ConstantField, EnumField, NumberField, TextField } from "./scalar-fields.js";
 
-/** Most nested values that a form shows. Deeper ones are edited as JSON. */
+/** Maximum depth of nested values that a form shows. Deeper values are edited as JSON. */
 const MAX_DEPTH = 16;
 
 /** Properties of a component that edits one kind of value. */
 export interface ControlProps extends FieldProps {
   readonly field: FormField;
-  /** Attributes that associate a control with its label, its hint and its problems. */
+  /** ARIA attributes that associate an input element with its label, hint and problems. */
   readonly aria: {
     readonly id: string;
     readonly "aria-describedby": string;
@@ -48,18 +48,18 @@ const CONTROLS: Readonly<Record<FieldKind, (props: ControlProps) => JSX.Element>
   bytes: BytesField,
   any: AnyField,
 };
-/** Kinds whose parts have labels, inside a group that is labelled with the value's name. */
+/** Kinds of fields whose parts have labels of their own. They are in a group that has the field's name as its label. */
 const GROUPS: ReadonlySet<FieldKind> = new Set(["object", "array", "choice", "date", "bytes"]);
 
 /** Properties of `FieldView`. */
 export interface FieldViewProps extends FieldProps {
-  /** Its id, if a field around it has the same value. */
+  /** Id of the field, if another field around it has the same value. */
   readonly id?: string;
-  /** Controls of the container, such as a button that removes the value. */
+  /** Buttons of the field that contains this field, for example to remove the value. */
   readonly children?: ComponentChildren;
 }
 
-/** A value of a form: its label, its control and its problems. */
+/** One field of a form: its label, its input element and its problems. */
 export function FieldView({ children, id: givenId, ...props }: FieldViewProps): JSX.Element {
   const { form, node, schema, path, label, depth } = props;
   const field = depth > MAX_DEPTH ? ({ kind: "any", schema: {} } as const) : fieldOf(schema, form.root);
@@ -104,7 +104,7 @@ export function FieldView({ children, id: givenId, ...props }: FieldViewProps): 
   );
 }
 
-/** Edits an object, a record or a map: its members, and buttons that add others. */
+/** Form field for an object, a record or a map: its members, and buttons that add more. */
 function ObjectField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
   const { names, required, others } = formMembersOf(field.schema);
   const present = new Set(node.properties.map(({ name }) => name));
@@ -164,7 +164,7 @@ function ObjectField({ form, node, path, label, depth, field, aria }: ControlPro
   );
 }
 
-/** Edits a list, a tuple or a set. */
+/** Form field for a list, a tuple or a set. */
 function ArrayField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
   const { schema } = field;
   const { least: min, most: max } = lengthOf(schema);
@@ -207,7 +207,10 @@ function ArrayField({ form, node, path, label, depth, field, aria }: ControlProp
   );
 }
 
-/** Edits a value with several possible schemas, using the one that matches best, or that was chosen last. */
+/**
+ * Form field for a value with several alternative schemas. It uses the schema that the user has selected, otherwise the
+ * one that matches best.
+ */
 function ChoiceField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
   const [chosen, setChosen] = useState({ index: 0, generation: -1 });
   const choices = choicesOf(field.schema) ?? [];

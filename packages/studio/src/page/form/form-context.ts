@@ -2,18 +2,19 @@ import type { JsonSchema } from "@quicrpc/services";
 import type { Edit, Path } from "../schema/edit.js";
 import type { JsonNode } from "../schema/json-tree.js";
 
-/** Context of all parts of a form. */
+/** Values that all fields of a form share. */
 export interface FormContext {
   readonly root: JsonSchema;
   readonly text: string;
-  /** Increased with each change made outside a field. Fields then discard their own state. */
+  /** Counter that increases with each change made outside a field. Fields then discard their own state. */
   readonly generation: number;
   /** Returns the problems of the value at a position of the text. */
   readonly problemsAt: (from: number) => readonly string[];
   /**
-   * Edits the text. Returns false if the text has changed since, because the path may now lead elsewhere.
+   * Edits the text of the form. Returns false if the text has changed meanwhile, because `path` may then lead to
+   * another value.
    *
-   * @param focus id of the element whose first control receives the focus
+   * @param focus id of the element whose first input receives the focus
    */
   readonly edit: (path: Path, edit: Edit, focus?: string) => boolean;
 }
@@ -24,18 +25,18 @@ export interface FieldProps {
   readonly node: JsonNode;
   readonly schema: unknown;
   readonly path: Path;
-  /** Name of the value. */
+  /** Name of the value that the field edits. */
   readonly label: string;
-  /** Number of fields around it. */
+  /** Number of fields that contain this field. */
   readonly depth: number;
 }
 
-/** Returns the text that a field shows for a scalar: a string without its quotes, other values as typed. */
+/** Returns the text that a field shows for a single value: a string without quotes, other values as typed. */
 export function shownText({ text }: FormContext, { value, from, to }: JsonNode): string {
   return typeof value === "string" ? value : text.slice(from, to);
 }
 
-/** Returns the id of a value's control. */
+/** Returns the id of the input element for the value at `path`. */
 export function idOf(path: Path): string {
   return ["field", ...path].join("-");
 }

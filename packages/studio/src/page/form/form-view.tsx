@@ -8,7 +8,7 @@ import { type JsonNode, jsonTree } from "../schema/json-tree.js";
 import { FieldView } from "./field-view.js";
 import type { FormContext } from "./form-context.js";
 
-/** Most characters of a text for which a form is shown. A longer one can be edited as text. */
+/** Maximum number of characters of a text that is shown as a form. A longer text can be edited as text. */
 const MAX_TEXT = 2_000_000;
 
 /** Properties of `FormView`. */
@@ -18,7 +18,10 @@ export interface FormViewProps {
   readonly onChange: (text: string) => void;
 }
 
-/** A form for a JSON text, made from its schema. The text is its only state: a field shows a value of the text, and writes it there. */
+/**
+ * Form for a JSON text, created from its schema. The text is the only state: each field reads its value from the text
+ * and writes it there.
+ */
 export function FormView({ text, schema, onChange }: FormViewProps): JSX.Element {
   const container = useRef<HTMLDivElement>(null);
   const written = useRef<string>();
@@ -75,7 +78,7 @@ export function FormView({ text, schema, onChange }: FormViewProps): JSX.Element
 
 const CONTROL = ":is(input, select, textarea, button):not(.remove)";
 
-/** Returns the syntax tree of a text; undefined if it is not JSON, or too long. */
+/** Returns the syntax tree of a text. Undefined if the text is not JSON or is too long. */
 function rootOf(text: string): JsonNode | undefined {
   if (text.length > MAX_TEXT) return undefined;
   try {
@@ -86,7 +89,7 @@ function rootOf(text: string): JsonNode | undefined {
   return jsonTree(parser.parse(text), text);
 }
 
-/** Returns the problems of the form, by position. */
+/** Returns the problems that the form shows, by position in the text. */
 function problemsOf(root: JsonNode | undefined, schema: JsonSchema): ReadonlyMap<number, readonly string[]> {
   const problems = new Map<number, string[]>();
   if (root === undefined) return problems;

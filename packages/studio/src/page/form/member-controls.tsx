@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 import type { FieldProps } from "./form-context.js";
 
-/** Most members and items that a form shows. The text may contain more. */
+/** Maximum number of members or items of a value that a form shows. The text may contain more. */
 export const MAX_SHOWN = 100;
 
-/** The editable key of an entry. */
+/** Input for the key of an entry. */
 export function Key({
   form,
   path,
@@ -44,7 +44,7 @@ export function Remove({
   );
 }
 
-/** Shows how many members or items are hidden. */
+/** Shows the number of members or items that are hidden. */
 export function Hidden({ count }: { readonly count: number }): JSX.Element | null {
   return count <= MAX_SHOWN ? null : <p class="dim">{count - MAX_SHOWN} more are in the text.</p>;
 }

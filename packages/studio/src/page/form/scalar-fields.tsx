@@ -6,7 +6,7 @@ import { shownText } from "./form-context.js";
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const MAX_ROWS = 8;
 
-/** Edits text, or a bigint, which is text in JSON. */
+/** Form field for text, or for a big integer, which is text in JSON. */
 export function TextField({ form, node, path, aria, field }: ControlProps): JSX.Element {
   const value = shownText(form, node);
   const write = (typed: string): boolean => form.edit(path, { kind: "replace", value: typed });
@@ -31,7 +31,7 @@ export function TextField({ form, node, path, aria, field }: ControlProps): JSX.
   );
 }
 
-/** Edits a number, as typed. Input that is not a number yet is text, which does not match. */
+/** Form field for a number. Text that is not a number yet is stored as a string, which does not match the schema. */
 export function NumberField({ form, node, path, aria }: ControlProps): JSX.Element {
   const value = shownText(form, node);
   return (
@@ -59,7 +59,10 @@ export function BooleanField({ form, node, path, aria }: ControlProps): JSX.Elem
   );
 }
 
-/** A choice of fixed values. If the text has another value, it is listed too, but does not match. */
+/**
+ * Form field with a list of fixed values. If the text contains another value, the list includes it, marked as not
+ * matching.
+ */
 export function EnumField({ form, node, path, aria, field }: ControlProps): JSX.Element {
   const json = JSON.stringify(node.value);
   const values = (field.schema["enum"] as readonly unknown[]).map((value) => JSON.stringify(value));
@@ -78,7 +81,7 @@ export function EnumField({ form, node, path, aria, field }: ControlProps): JSX.
   );
 }
 
-/** Shows the only value that matches. */
+/** Shows the only value that matches the schema. */
 export function ConstantField({ form, node, path, aria, field }: ControlProps): JSX.Element {
   const { "aria-invalid": _, ...ownAria } = aria;
   const { const: value = null } = field.schema;
@@ -95,7 +98,7 @@ export function ConstantField({ form, node, path, aria, field }: ControlProps): 
   );
 }
 
-/** Edits a value without a known schema as JSON. Incomplete JSON stays in the field. */
+/** Form field for a value without a known schema, edited as JSON. Incomplete JSON stays in the field. */
 export function AnyField({ form, node, path, aria }: ControlProps): JSX.Element {
   const source = form.text.slice(node.from, node.to);
   const [draft, setDraft] = useState<{ readonly text: string; readonly of: string }>();
@@ -126,7 +129,7 @@ export function AnyField({ form, node, path, aria }: ControlProps): JSX.Element 
   );
 }
 
-/** Returns text without its quotes. */
+/** Returns the text of a JSON string without its quotes. */
 function plain(json: string): string {
   return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }

@@ -14,7 +14,7 @@ import {
   type JsonSchema,
 } from "@quicrpc/services/json-schema";
 
-/** A place of a JSON text that does not match its schema. */
+/** A part of a JSON text that does not match its schema. */
 export interface SchemaMismatch {
   readonly from: number;
   readonly to: number;
@@ -24,7 +24,7 @@ export interface SchemaMismatch {
 const MAX_MISMATCHES = 50;
 const MAX_DEPTH = 100;
 
-/** Compares a JSON text with the schema of a method's input. */
+/** Compares a JSON text with the schema of a method's input. Returns the parts that do not match. */
 export function mismatchesOf(node: JsonNode, schema: unknown, root: JsonSchema): readonly SchemaMismatch[] {
   const mismatches: SchemaMismatch[] = [];
   check(node, schema, { root, mismatches, depth: 0 });
@@ -35,7 +35,7 @@ interface Search {
   readonly root: JsonSchema;
   readonly mismatches: SchemaMismatch[];
   readonly depth: number;
-  /** True if the schema is one of several parts that each name some of the members. */
+  /** True if the schema is one of several parts of an `allOf`, each of which names only some of the members. */
   readonly isPart?: boolean;
 }
 
@@ -70,12 +70,15 @@ function check(node: JsonNode, schema: unknown, search: Search): void {
   else checkScalar(node.value, resolvedSchema, report);
 }
 
-/** Reports the problems of the choice with the fewest; for a discriminated union, of the one whose discriminator matches. */
+/**
+ * Reports the problems of one of several alternative schemas: the one with the fewest problems or, for a discriminated
+ * union, the one with the same discriminator.
+ */
 function checkChoices(node: JsonNode, choices: readonly unknown[], search: Search): void {
   search.mismatches.push(...bestOf(node, choices, search).mismatches);
 }
 
-/** Returns the index of the choice that a value matches, or matches best. */
+/** Returns the index of the alternative schema that a value matches, or matches best. */
 export function meantChoice(node: JsonNode, choices: readonly unknown[], root: JsonSchema): number {
   return bestOf(node, choices, { root, mismatches: [], depth: 0 }).index;
 }
@@ -127,7 +130,7 @@ function checkMembers(node: JsonNode, schema: JsonSchema, search: Search, report
   }
 }
 
-/** Keys are strings in JSON, whatever their type in a map. */
+/** Checks a key of an object. Keys are strings in JSON, also if the keys of the map have another type. */
 function checkKey(name: string, schema: JsonSchema, report: (message: string) => void): void {
   const { type, enum: values } = schema;
   const mark = markOf(schema);
@@ -180,13 +183,16 @@ function checkScalar(value: unknown, schema: JsonSchema, report: ReportMismatch)
   }
 }
 
-/** Returns true if a number is a multiple of another, within the rounding error of binary fractions. */
+/** Returns true if `value` is a multiple of `divisor`, within the rounding error of binary fractions. */
 function isMultiple(value: number, divisor: number): boolean {
   const times = value / divisor;
   return divisor === 0 || Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
 }
 
-/** The pattern comes from the server, and could take very long on a long text. */
+/**
+ * Returns true if a value matches a pattern, or is too long to be checked: the pattern comes from the server and could
+ * take very long.
+ */
 function matches(pattern: string, value: string): boolean {
   if (value.length > 1000) return true;
   try {

@@ -2,21 +2,21 @@ import { exampleOf } from "./example.js";
 import type { JsonNode } from "./json-tree.js";
 import { branchesOf, choicesOf, itemOf, memberOf, membersOf, type JsonSchema } from "@quicrpc/services/json-schema";
 
-/** A completion for a place of a JSON text. */
+/** A completion for a position in a JSON text. */
 interface Proposal {
   readonly label: string;
-  /** The text to insert. */
+  /** Text to insert if the user selects the completion. */
   readonly apply: string;
   readonly detail?: string;
 }
 
-/** Completions for a place, and the start of the text that they replace. */
+/** Completions for a position, and the start of the text that they replace. */
 export interface Proposals {
   readonly from: number;
   readonly proposals: readonly Proposal[];
 }
 
-/** Proposes members and values for `position`; undefined if the schema has none. */
+/** Returns completions of members and values at `position`. Undefined if the schema has none. */
 export function proposalsAt(
   node: JsonNode,
   position: number,

@@ -1,21 +1,21 @@
 import type { JsonNode } from "./json-tree.js";
 
-/** Path from the outermost value of a text to another: the index of a member or item at each level. */
+/** Path from the outermost value of a JSON text to a nested value: the index of a member or item at each level. */
 export type Path = readonly number[];
 
-/** A change of one value of a JSON text. */
+/** A change of one value in a JSON text. */
 export type Edit =
   | { readonly kind: "replace"; readonly value: unknown }
-  /** The JSON of the value as text, for numbers that JavaScript would round. */
+  /** Replaces the value with JSON text. Used for numbers that JavaScript would round. */
   | { readonly kind: "source"; readonly text: string }
   | { readonly kind: "remove" }
   | { readonly kind: "rename"; readonly name: string }
-  /** Adds a member after the last; without a name, an item. */
+  /** Adds a member after the last one, or an item if there is no name. */
   | { readonly kind: "add"; readonly name?: string; readonly value: unknown };
 
 const INDENT = "  ";
 
-/** Edits one value of a JSON text, and leaves the rest as typed. An invalid path changes nothing. */
+/** Returns a JSON text with one value changed. The rest stays as typed. An invalid path changes nothing. */
 export function edited(text: string, root: JsonNode, path: Path, edit: Edit): string {
   const node = nodeAt(root, path);
   const parent = path.length === 0 ? undefined : nodeAt(root, path.slice(0, -1));
@@ -42,19 +42,19 @@ export function edited(text: string, root: JsonNode, path: Path, edit: Edit): st
   }
 }
 
-/** Returns the value at the end of a path. */
+/** Returns the value at the end of a path. Undefined if the path is invalid. */
 function nodeAt(root: JsonNode, path: Path): JsonNode | undefined {
   let at: JsonNode | undefined = root;
   for (const index of path) at = at?.kind === "object" ? at.properties[index]?.value : at?.items[index];
   return at;
 }
 
-/** Returns the positions of a container's members or items. */
+/** Returns the positions of an object's members or an array's items. */
 function placesOf({ properties, items }: JsonNode): readonly { readonly from: number; readonly to: number }[] {
   return properties.length > 0 ? properties.map(({ from, to, value }) => ({ from, to: value?.to ?? to })) : items;
 }
 
-/** Returns the range of text to remove with a member or an item, including one comma. */
+/** Returns the range of text to remove together with a member or item, including one comma. */
 function gapOf(parent: JsonNode, index: number): readonly [from: number, to: number] {
   const ranges = placesOf(parent);
   const [before, current, after] = [ranges[index - 1], ranges[index], ranges[index + 1]];
@@ -78,7 +78,7 @@ function printed(value: unknown, indent: string): string {
   return JSON.stringify(value, undefined, INDENT).replaceAll("\n", `\n${indent}`);
 }
 
-/** Returns the white space at the start of a position's line. */
+/** Returns the white space at the start of the line that contains a position. */
 function indentAt(text: string, position: number): string {
   const line = text.slice(text.lastIndexOf("\n", position - 1) + 1, position);
   return /^[ \t]*/.exec(line)?.[0] ?? "";

@@ -2,10 +2,13 @@ import { choicesOf, itemOf, memberOf, membersOf, resolved, type JsonSchema } fro
 import { fieldOf } from "./field.js";
 
 const MAX_DEPTH = 8;
-/** Most items in an example if more are required. */
+/** Maximum number of items in an example if the schema requires more. */
 const MAX_ITEMS = 3;
 
-/** Returns a value, as typed in JSON, that matches a schema: as small as possible, with all required members. */
+/**
+ * Returns an example that matches a schema, as JSON that a user would type. It is as small as possible, with all
+ * required members.
+ */
 export function exampleOf(part: unknown, root: JsonSchema, now: Date = new Date(), depth = 0): unknown {
   const resolvedSchema = resolved(part, root);
   if (resolvedSchema === undefined || depth > MAX_DEPTH) return null;

@@ -12,7 +12,7 @@ import {
   type JsonSchema,
 } from "@quicrpc/services/json-schema";
 
-/** Kinds of fields in a form. */
+/** Kind of a field in a form. */
 export type FieldKind =
   | "object"
   | "array"
@@ -28,7 +28,7 @@ export type FieldKind =
   | "bytes"
   | "any";
 
-/** A schema as a form uses it: references are resolved, and parts that must all match are merged. */
+/** A schema as a form uses it: references are resolved, and the parts of `allOf` are merged. */
 export interface FormField {
   readonly kind: FieldKind;
   readonly schema: JsonSchema;
@@ -52,7 +52,7 @@ const TYPES: Readonly<Record<string, FieldKind>> = {
   null: "null",
 };
 
-/** Most levels of parts that must all match: a schema may be a part of itself. */
+/** Maximum depth of nested `allOf` parts. It is limited, because a schema may contain itself. */
 const MAX_PARTS = 3;
 
 /** Returns the field that a form shows for a schema. */
@@ -87,7 +87,7 @@ function mergedOf(parts: readonly FormField[]): JsonSchema {
   };
 }
 
-/** Returns true if a field of this kind can edit the value; for example, a list is not edited as text. */
+/** Returns true if a field of this kind can edit the value. For example, a text field cannot edit a list. */
 export function isEditable(kind: FieldKind, node: JsonNode): boolean {
   switch (kind) {
     case "object":
@@ -101,7 +101,7 @@ export function isEditable(kind: FieldKind, node: JsonNode): boolean {
   }
 }
 
-/** Returns the members that an object's form always shows, and the schema of others that can be added, if any. */
+/** Returns the members that an object's form always shows, and the schema of members that the user can add, if any. */
 export function formMembersOf(schema: JsonSchema): {
   readonly names: readonly string[];
   readonly required: readonly string[];
@@ -113,7 +113,7 @@ export function formMembersOf(schema: JsonSchema): {
   return { names: [...new Set([...names, ...required])], required, others: isObject(others) ? others : undefined };
 }
 
-/** Returns an unused name for a new member. */
+/** Returns a name for a new member that no other member has. */
 export function newName({ properties }: JsonNode, schema: JsonSchema, root: JsonSchema): string {
   const usedNames = new Set(properties.map(({ name }) => name));
   const key = resolved(keyOf(schema), root) ?? {};
@@ -128,7 +128,7 @@ export function newName({ properties }: JsonNode, schema: JsonSchema, root: Json
 
 const MAX_LABEL = 40;
 
-/** Returns names for the choices of a union, as short as possible but distinct. */
+/** Returns names for the alternatives of a union, as short as possible but distinct. */
 export function choiceLabels(choices: readonly unknown[], root: JsonSchema): readonly string[] {
   return choices.map((choice, index) => {
     const schema = resolved(choice, root) ?? {};
@@ -139,7 +139,7 @@ export function choiceLabels(choices: readonly unknown[], root: JsonSchema): rea
   });
 }
 
-/** Returns the members for which a choice accepts a single value. */
+/** Returns the members for which an alternative accepts only a single value. */
 function constantsOf(schema: JsonSchema, root: JsonSchema): string | undefined {
   const constants = membersOf(schema).names.flatMap((name) => {
     const member = resolved(memberOf(schema, name), root);
@@ -148,7 +148,7 @@ function constantsOf(schema: JsonSchema, root: JsonSchema): string | undefined {
   return constants.length === 0 ? undefined : constants.join(", ");
 }
 
-/** Describes briefly what a field accepts: its type and its bounds. */
+/** Returns a short description of what a field accepts: its type and its bounds. */
 export function fieldHintOf({ kind, schema }: FormField): string {
   const { type, format, minLength, maxLength, minItems, maxItems, multipleOf } = schema;
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;

@@ -1,17 +1,17 @@
 import type { SyntaxNode, Tree } from "@lezer/common";
 
-/** A value of a JSON text, with its position. */
+/** A value in a JSON text, with its position. */
 export interface JsonNode {
   readonly from: number;
   readonly to: number;
   readonly kind: "object" | "array" | "scalar";
-  /** The value, if it is a scalar. */
+  /** The JavaScript value. Undefined for objects and arrays. */
   readonly value?: unknown;
   readonly properties: readonly JsonProperty[];
   readonly items: readonly JsonNode[];
 }
 
-/** A member of an object; without a value if none has been typed yet. */
+/** A member of an object in a JSON text. Its value is undefined if the user has not typed one yet. */
 interface JsonProperty {
   readonly name: string;
   readonly from: number;
@@ -21,7 +21,7 @@ interface JsonProperty {
 
 const MAX_DEPTH = 200;
 
-/** Converts the syntax tree of the editor's parser; undefined if there is no value. */
+/** Converts the syntax tree of the editor's parser. Returns undefined if the text contains no value. */
 export function jsonTree(tree: Tree, text: string): JsonNode | undefined {
   const first = tree.topNode.firstChild;
   return first === null ? undefined : nodeOf(first, text, 0);
