@@ -3,8 +3,8 @@ import { RpcError } from "../errors.js";
 import { decoding, encoding, type Read, type Write } from "./halves.js";
 
 /**
- * Creates the codec of a message without a shape: a value that `write` or `read` cannot handle is refused without an
- * explanation. The generator uses it only for messages whose every valid value both functions handle.
+ * Creates the codec of a message without a run-time schema: a value that `write` or `read` cannot handle is refused
+ * without an explanation. The generator uses it only for messages whose valid values both functions handle completely.
  *
  * @param name name of the message, for its errors
  */

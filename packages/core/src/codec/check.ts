@@ -20,7 +20,7 @@ export interface Check {
   readonly cap?: number;
 }
 
-/** Returns a shape that parses a value with `shape` and then runs `checks` on the result. */
+/** Returns a run-time schema that parses a value with `shape` and then runs `checks` on the result. */
 export function checked(shape: Shape, checks: readonly Check[]): Shape {
   if (checks.length === 0) return shape;
   const size = shape.form.kind === "set" || shape.form.kind === "map" ? "size" : "length";

@@ -13,12 +13,12 @@ export function codec<In, Out>(shape: () => Shape, write: Write<In>, read: Read<
   return explained(shape, write, read);
 }
 
-/** A codec that gives access to its shape. */
+/** A codec that gives access to the run-time schema of its messages. */
 interface ShapedCodec<In, Out> extends MessageCodec<In, Out> {
   readonly shape: () => Shape;
 }
 
-/** Returns the shape of a codec's messages; undefined if the codec has none because it was written by hand. */
+/** Returns the run-time schema of a codec's messages; undefined if the codec was written by hand and has none. */
 export function shapeOf(codec: MessageCodec<unknown>): Shape | undefined {
   return (codec as Partial<ShapedCodec<unknown, unknown>>).shape?.();
 }

@@ -26,7 +26,7 @@ export function array(element: Shape, ...checks: Check[]): Shape {
 }
 
 /**
- * Creates the shape of a tuple with these `items`, followed by any number of items that match `rest`.
+ * Creates the run-time schema of a tuple with these `items`, followed by any number of items that match `rest`.
  * @param name name of the type in errors
  */
 export function tuple(items: readonly Shape[], rest?: Shape, name: string = "tuple"): Shape {

@@ -2,31 +2,33 @@ import { allowance, count } from "../msgpack/reader.js";
 import { WireMap } from "../msgpack/value.js";
 import { add, type Mode, run, type Shape, type ShapePayload } from "./shape.js";
 
-/** The remembered result of running a recursive shape on a value. */
+/** The cached result of parsing a value with a recursive schema. */
 interface Outcome {
   readonly shape: Shape;
   readonly mode: Mode;
   readonly result: ShapePayload;
-  /** The outcome for the same value with another shape or mode. */
+  /** Cached result for the same value with another schema or mode. */
   readonly next: Outcome | undefined;
 }
 
-/** Number of values that a remembered result counts toward the limit of the message. */
+/** Number of values that a cached result counts toward the message's decode limit. */
 const OUTCOME_VALUES = 8;
-/** Number of values that the result of a small value counts toward the limit of the message. It is not remembered. */
+/**
+ * Number of values that parsing a small value again counts toward the message's decode limit. Its result is not cached.
+ */
 const SMALL_VALUES = 2;
 /** Maximum number of items or properties of a small value. */
 const FEW = 8;
 
-/** Remembered results of recursive shapes, by value; undefined if there are none. */
+/** Cached results of recursive schemas, by value; undefined if there are none. */
 let outcomes: Map<object, Outcome> | undefined;
 let isRemembering = false;
 let counted = 0;
 
 /**
- * Runs `parse`, which parses the same value several times, as unions and intersections do, and meanwhile remembers the
- * results of recursive shapes. Otherwise a value nested in n such unions would be parsed 2^n times. Remembered results
- * count toward the decode limit of the message.
+ * Runs `parse`, which may parse the same value several times, as unions and intersections do. Caches the results of
+ * recursive schemas meanwhile: otherwise a value nested in n unions would be parsed 2^n times. Cached results count
+ * toward the message's decode limit.
  */
 export function remembering<T>(parse: () => T): T {
   if (isRemembering) return parse();
@@ -42,7 +44,7 @@ export function remembering<T>(parse: () => T): T {
   }
 }
 
-/** Runs `shape` on `payload.value`, or reuses the remembered result of an earlier run. */
+/** Parses `payload.value` with `shape`, or returns the cached result of an earlier run. */
 export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapePayload {
   const { value } = payload;
   if (!isRemembering || typeof value !== "object" || value === null) return shape.run(payload, mode);
@@ -73,8 +75,8 @@ function charge(values: number): void {
 }
 
 /**
- * Returns true if remembering the result costs more than parsing `value` again: it has at most `FEW` items or
- * properties, and none of them is an object.
+ * Returns true if parsing `value` again costs less than caching its result: it has at most `FEW` items or properties,
+ * and none of them is an object.
  */
 function isSmall(value: object): boolean {
   if (Array.isArray(value)) return value.length <= FEW && !value.some(isContainer);

@@ -16,10 +16,10 @@ import {
   type ShapePayload,
 } from "./shape.js";
 
-/** How undeclared keys of an object are handled: dropped, refused, or parsed with a shape. */
+/** How undeclared keys of an object are handled: dropped ("strip"), refused ("strict"), or parsed with a schema. */
 export type OtherKeys = "strip" | "strict" | Shape;
 
-/** Creates the shape of an object with these fields. */
+/** Creates the run-time schema of an object with these fields. */
 export function object(fields: Readonly<Record<string, Shape>>, others: OtherKeys = "strip"): Shape {
   const known = Object.entries(fields);
   const names = new Set(Object.keys(fields));
@@ -65,7 +65,7 @@ function mentionUndeclared(payload: ShapePayload, key: string, input: object, na
 /** Maximum undeclared keys that an issue mentions. */
 const MAX_MENTIONED = 3;
 
-/** The shape for undeclared keys that are kept unchanged. */
+/** Value of `others` with which an object keeps undeclared keys unchanged. */
 export const loose: Shape = /* @__PURE__ */ any();
 
 /** Converts a map from the wire to an object; returns other values unchanged. */

@@ -6,8 +6,8 @@ import { remembering } from "./memo.js";
 import { Mode, run, type Shape } from "./shape.js";
 
 /**
- * Restored values, by wire value and shape. Present only during one restoration, in which the options of a union
- * restore the same nested values repeatedly.
+ * Cache of restored values, by received value and schema. Present only while a value is being restored, because the
+ * options of a union restore the same nested values repeatedly.
  */
 let results: Map<object, Map<Shape, unknown>> | undefined;
 
@@ -86,7 +86,10 @@ function optionFor(options: readonly Shape[], value: unknown): Form<Shape> | und
   return option && formFor(option, value);
 }
 
-/** Returns the shape of the item or property `key`, whose value is `value`; undefined if the structure has none. */
+/**
+ * Returns the schema of the item or property `key` of a value; undefined if there is none. `value` selects the option
+ * if the sides of an intersection are unions.
+ */
 function partFor(form: Form<Shape>, key: string | number, value: unknown): Shape | undefined {
   if (form.kind !== "intersection") return partAt(form, key);
   const sides = [form.left, form.right].map((side) => formFor(side, value));

@@ -25,7 +25,7 @@ export function string(...checks: Check[]): Shape {
   return ofType("string", (value) => typeof value === "string", checks);
 }
 
-/** Creates the shape of a finite number. */
+/** Creates a run-time schema that accepts finite numbers. */
 export function number(...checks: Check[]): Shape {
   return ofType("number", Number.isFinite, checks);
 }
@@ -38,7 +38,7 @@ export function boolean(): Shape {
   return ofType("boolean", (value) => typeof value === "boolean");
 }
 
-/** Creates the shape of a valid date. */
+/** Creates a run-time schema that accepts valid dates. */
 export function date(...checks: Check[]): Shape {
   return ofType("date", (value) => value instanceof Date && !Number.isNaN(value.getTime()), checks);
 }
@@ -47,12 +47,12 @@ export function bytes(): Shape {
   return ofType("bytes", (value) => value instanceof Uint8Array, undefined, "Uint8Array");
 }
 
-/** Creates the shape of null. */
+/** Creates a run-time schema that accepts only null. */
 export function nil(): Shape {
   return ofType("null", (value) => value === null);
 }
 
-/** Creates the shape of undefined. */
+/** Creates a run-time schema that accepts only undefined. */
 export function nothing(): Shape {
   return ofType("undefined", (value) => value === undefined);
 }
@@ -61,7 +61,7 @@ export function never(): Shape {
   return ofType("never", () => false);
 }
 
-/** Creates the shape that accepts any value unchanged. */
+/** Creates a run-time schema that accepts any value unchanged. */
 export function any(): Shape {
   return {
     form: { kind: "any" },
@@ -72,7 +72,7 @@ export function any(): Shape {
   };
 }
 
-/** Creates the shape that accepts only `values`. */
+/** Creates a run-time schema that accepts only `values`. */
 export function literal(...values: unknown[]): Shape {
   return {
     form: { kind: "literal", values },
@@ -90,8 +90,8 @@ export function literal(...values: unknown[]): Shape {
 }
 
 /**
- * Creates the shape of the number NaN. For other values the issue is `invalid_type`, as in zod, not `invalid_value` as
- * for a literal.
+ * Creates a run-time schema that accepts only NaN. Other values have the issue `invalid_type`, as in zod, not
+ * `invalid_value` as with a literal.
  */
 export function nan(): Shape {
   const values = [Number.NaN];
@@ -105,7 +105,7 @@ export function nan(): Shape {
 }
 
 /**
- * Creates the shape of a text that matches a template literal.
+ * Creates a run-time schema that accepts texts which match a template literal.
  *
  * @param longest maximum characters of a text that is tested with `regex`; longer texts are refused
  */

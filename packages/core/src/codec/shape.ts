@@ -5,7 +5,7 @@ import type { Form } from "./form.js";
 
 /**
  * Converts a value from the form of its source (such as MessagePack) to the form that a program uses. Returns unknown
- * values unchanged; the shape then refuses them.
+ * values unchanged, so that the schema refuses them.
  */
 type Conversion = (value: unknown) => unknown;
 
@@ -53,9 +53,9 @@ export const Mode: { readonly Given: Mode; readonly Sent: Mode; readonly Wire: M
 };
 
 /**
- * A schema as executable data. It parses a value as zod does, with the same result, issue codes and paths. Compiled
- * code handles valid values; a shape finds the issues of invalid ones, and replaces code for schemas that are not
- * compiled.
+ * A schema at run time. It parses a value as zod does, with the same result, issue codes and paths. Generated code
+ * handles valid values faster; a shape finds the issues of invalid values, and replaces generated code for schemas
+ * without it.
  */
 export interface Shape {
   /**
@@ -114,7 +114,7 @@ export function run(shape: Shape, value: unknown, mode: Mode): ShapePayload {
   return shape.run({ value, issues: [] }, mode);
 }
 
-/** Returns true if a value that the program passes matches `shape`. */
+/** Returns true if a value of the program matches the schema `shape`. */
 export function fits(shape: Shape, value: unknown): boolean {
   return run(shape, value, Mode.Given).issues.length === 0;
 }
@@ -156,7 +156,7 @@ export function isFull({ issues }: ShapePayload): boolean {
   return issues.length >= MAX_ISSUES;
 }
 
-/** Adds an issue with which the parsing of this value ends, and returns the payload. */
+/** Adds an issue to `payload`, after which no further checks of this value run. Returns `payload`. */
 export function refuse(
   payload: ShapePayload,
   code: string,

@@ -10,7 +10,10 @@ export interface TypedArrayClass {
 
 export type TypedArray = ArrayBufferView & { readonly BYTES_PER_ELEMENT: number };
 
-/** Creates the shape of a typed array of the class `View`. On the wire and in JSON it is its bytes, little-endian. */
+/**
+ * Creates a run-time schema for typed arrays of the class `View`. On the wire and in JSON they are their bytes,
+ * little-endian.
+ */
 export function typedArray(View: TypedArrayClass): Shape {
   const { name } = View;
   return {

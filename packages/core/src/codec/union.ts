@@ -18,7 +18,7 @@ import {
   whole,
 } from "./shape.js";
 
-/** Creates the shape of a union: the first of `options` that matches parses the value. */
+/** Creates the run-time schema of a union. The first of `options` that matches a value parses it. */
 export function union(...options: Shape[]): Shape {
   const optin = options.map((option) => option.optin);
   return {
@@ -98,7 +98,7 @@ function isOther({ form: { kind } }: Shape, value: unknown, mode: Mode): boolean
   }
 }
 
-/** Creates the shape of a union whose option is selected by the value of the property `key`. */
+/** Creates the run-time schema of a union in which the value of the property `key` selects the option. */
 export function discriminated(key: string, options: readonly (readonly [value: unknown, option: Shape])[]): Shape {
   const byValue = new Map(options);
   return {
@@ -117,7 +117,7 @@ export function discriminated(key: string, options: readonly (readonly [value: u
   };
 }
 
-/** Creates the shape of a value that must match both `left` and `right`, whose results are merged. */
+/** Creates a run-time schema for values that must match both `left` and `right`, and merges the two results. */
 export function intersection(left: Shape, right: Shape): Shape {
   return {
     form: { kind: "intersection", left, right },
@@ -151,7 +151,7 @@ export function intersection(left: Shape, right: Shape): Shape {
   };
 }
 
-/** Returns the issues of `from` about refused keys, by key, and adds its other issues to `to`. */
+/** Returns the issues of `from` that refuse a key, by key, and adds all other issues to `to`. */
 function keyIssues(from: ShapePayload, to: ShapePayload): Map<string, ShapeIssue> {
   const byKey = new Map<string, ShapeIssue>();
   let listed: readonly string[] | undefined;

@@ -20,7 +20,7 @@ export function optional(inner: Shape): Shape {
   };
 }
 
-/** Creates the shape of a property that may be absent, but not undefined. */
+/** Creates a run-time schema for a property that may be absent, but not undefined. */
 export function exactOptional(inner: Shape): Shape {
   const optin = inner.optin === "defaulted" ? "defaulted" : "optional";
   return { ...inner, form: { kind: "optional", inner }, optin, optout: "optional" };
@@ -35,8 +35,8 @@ export function nullable(inner: Shape): Shape {
 }
 
 /**
- * Returns `value`, which replaces an absent one, and counts it as `values` values toward the decode limit, since the
- * message does not contain it.
+ * Returns `value`, which replaces an absent value. Counts it as `values` values toward the message's decode limit,
+ * because the message does not contain it.
  */
 export function absent<T>(value: T, values: number): T {
   count(values);
@@ -47,7 +47,7 @@ function weighed<T>(value: T): T {
   return absent(value, weightOf(value));
 }
 
-/** Creates a shape that returns `value()` if the input is absent or the result of `inner` is undefined. */
+/** Creates a run-time schema that returns `value()` if the input is absent or the result of `inner` is undefined. */
 export function withDefault(inner: Shape, value: () => unknown): Shape {
   return {
     form: { kind: "default", inner, value },
@@ -60,7 +60,7 @@ export function withDefault(inner: Shape, value: () => unknown): Shape {
   };
 }
 
-/** Creates a shape that parses `value()` with `inner` if the input is absent. */
+/** Creates a run-time schema that parses `value()` with `inner` if the input is absent. */
 export function prefault(inner: Shape, value: () => unknown): Shape {
   return {
     form: { kind: "prefault", inner, value },
@@ -75,7 +75,7 @@ export function prefault(inner: Shape, value: () => unknown): Shape {
   };
 }
 
-/** Creates a shape that returns `value(refused)` if the input does not match `inner`. */
+/** Creates a run-time schema that returns `value(refused)` if the input does not match `inner`. */
 export function caught(inner: Shape, value: (refused: Refused) => unknown): Shape {
   return {
     form: { kind: "caught", inner, value },
@@ -105,7 +105,7 @@ export function nonOptional(inner: Shape): Shape {
   };
 }
 
-/** Creates a shape that freezes the result of `inner`. */
+/** Creates a run-time schema that freezes the result of `inner`. */
 export function frozen(inner: Shape): Shape {
   return {
     ...inner,
@@ -124,21 +124,24 @@ export function freeze<T>(value: T): T {
 }
 
 /**
- * Creates a shape that is declared later or contains itself. `optin` and `optout` state whether it accepts an absent
- * value.
+ * Creates a run-time schema whose definition `inner` returns later, because it is not declared yet or contains itself.
+ * `optin` and `optout` state whether it accepts an absent value.
  */
 export function lazy(inner: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
   return { form: { kind: "lazy", inner }, optin, optout, run: (payload, mode) => runOnce(inner(), payload, mode) };
 }
 
-/** Creates a shape that calls `make` when it first runs. A bundler can drop `make` if the shape is never run. */
+/**
+ * Creates a run-time schema that calls `make` when it is first used. A bundler can drop `make` if the schema is never
+ * used.
+ */
 export function later(make: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
   let made: Shape | undefined;
   const inner = (): Shape => (made ??= make());
   return { form: { kind: "lazy", inner }, optin, optout, run: (payload, mode) => inner().run(payload, mode) };
 }
 
-/** Creates a shape that parses the result of `from` with `to`. */
+/** Creates a run-time schema that parses a value with `from`, and the result with `to`. */
 export function pipe(from: Shape, to: Shape): Shape {
   return {
     form: { kind: "pipe", from, to },

@@ -72,10 +72,10 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
 }
 
 /**
- * Creates the shape of a schema that zod runs as a whole.
+ * Creates the run-time schema of a zod schema that zod runs as a whole.
  *
- * @param input shape of the input, if that contains bigints, maps or sets, which are numbers, objects and arrays on the
- * wire; otherwise the value of `takes`
+ * @param input run-time schema of the input, if that contains bigints, maps or sets, which are numbers, objects and
+ * arrays on the wire; otherwise the value of `takes`
  * @param takes how the schema treats plain JSON; undefined if JSON cannot represent every input
  */
 export function external(schema: unknown, input?: Shape | PlainJson, takes?: PlainJson): Shape {
@@ -110,17 +110,18 @@ export function external(schema: unknown, input?: Shape | PlainJson, takes?: Pla
 }
 
 /**
- * Creates the shape of a zod preprocess function before `inner`. If an input matches `inner`, the function receives it
- * in the program's form.
+ * Creates a run-time schema that calls a zod preprocess function before `inner`. If an input matches `inner`, the
+ * function receives it in the program's form.
  */
 export function preprocessed(schema: unknown, inner: Shape): Shape {
   return pipe(external(schema, inner), inner);
 }
 
 /**
- * Creates a shape that runs `inner` and then the checks of a zod schema that are not compiled, such as refinements.
+ * Creates a run-time schema that runs `inner` and then the checks of a zod schema that are not compiled, such as
+ * refinements.
  *
- * @param done number of the schema's first checks that `inner` has already run
+ * @param done number of the zod schema's first checks that `inner` has already run
  */
 export function refined(inner: Shape, schema: unknown, done: number = 0): Shape {
   // The checks are determined at the first run, because the schema inside a lazy one may not exist earlier.
