@@ -44,7 +44,8 @@ function countDistinct(key: number | string): void {
 }
 
 /**
- * Bytes of memory charged for each decoded value in addition to its encoded bytes: about the size of an empty object.
+ * Bytes of memory that each decoded value counts as, in addition to its encoded bytes: about the size of an empty
+ * object.
  */
 const VALUE_BYTES = 32;
 
@@ -52,11 +53,11 @@ const VALUE_BYTES = 32;
 export type DecodeBudget = Pick<MemoryBudget, "room" | "refusal" | "decodedBytes">;
 
 /**
- * Decodes the message in `bytes[start, end)` and sets `budget.decodedBytes` to its memory use. Rethrows the codec's
- * errors. Throws `RpcError` `resource_exhausted` if the message has more values than the budget allows, more than
- * `MAX_DISTINCT_KEYS` distinct keys, or more than `MAX_MISMATCHES` values that do not match an option of a union.
+ * Decodes the message in `bytes[start, end)` and sets `budget.decodedBytes` to the memory that it uses. Rethrows the
+ * codec's errors. Throws `RpcError` `resource_exhausted` if the message has more values than the budget allows, more
+ * than `MAX_DISTINCT_KEYS` distinct keys, or more than `MAX_MISMATCHES` values that do not match an option of a union.
  *
- * @param isRequest true if no handler has seen the message: the error then has `refused`
+ * @param isRequest true if no handler has seen the message: the property `refused` of the `RpcError` is then true
  */
 export function decodeWithin(
   budget: DecodeBudget,

@@ -13,8 +13,8 @@ const MIN_GROWTH = 16;
 const OF_VALUE = 4;
 
 /**
- * Counts the property `name` among the distinct keys of a message. If the name is an integer, also counts the array
- * slots that V8 adds to the object as values of the message.
+ * Counts the property `name` among the distinct keys of a message. If the name is an integer, the array slots that V8
+ * adds to the object count toward the message's decode limit, too.
  *
  * @param places number of array slots that the object has; 0 at first
  * @returns number of array slots that the object has with the property

@@ -17,8 +17,8 @@ export function watchCopies(onCopied: (bytes: number) => void): void {
 }
 
 /**
- * Number of values charged for a date in addition to itself, because its object takes more memory than other small
- * values.
+ * Number of values that a date counts as, in addition to itself, toward a message's decode limit: its object takes more
+ * memory than other small values.
  */
 const DATE_VALUES = 3;
 

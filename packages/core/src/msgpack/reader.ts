@@ -91,23 +91,26 @@ interface Allowance {
 export const allowance: Allowance = { values: Number.POSITIVE_INFINITY, mismatches: 0, excess: "" };
 
 /**
- * Number of values charged for binary data in addition to itself, because its object takes more memory than other small
- * values.
+ * Number of values that binary data counts as, in addition to itself, toward a message's decode limit: its object takes
+ * more memory than other small values.
  */
 export const BYTES_VALUES = 5;
 
 /**
- * Number of values charged for a Map or Set in addition to its entries, because its hash table takes more memory than
- * an array or an object.
+ * Number of values that a Map or Set counts as, in addition to its entries, toward a message's decode limit: its hash
+ * table takes more memory than an array or an object.
  */
 const TABLE_VALUES = 4;
 /**
- * Number of values charged for each entry of a Map or Set in addition to its contents: for its slot in the hash table
- * and the time to find it.
+ * Number of values that each entry of a Map or Set counts as, in addition to its contents, toward a message's decode
+ * limit: for its slot in the hash table and the time to find it.
  */
 const ENTRY_VALUES = 2;
 
-/** Returns the number of values to charge for the hash table of a Map or Set with `size` entries. */
+/**
+ * Returns the number of values that the hash table of a Map or Set with `size` entries counts as toward a message's
+ * decode limit.
+ */
 export function tableValues(size: number): number {
   return TABLE_VALUES + size * ENTRY_VALUES;
 }
@@ -151,7 +154,7 @@ function countedTable(size: number): number {
 
 /**
  * Reads the header of an object with `expected` declared fields, and returns the number of entries. If the numbers are
- * equal, only half of the object's memory is charged, because the payload's bytes are charged as well.
+ * equal, only half of the object's memory counts toward the decode limit, because the payload's bytes count as well.
  */
 export function readFieldsHeader(r: Reader, p: number, expected: number): number {
   if (r.bytes[p] !== (0x80 | expected) || expected > 15) return readOtherHeader(r, p, expected);
@@ -170,7 +173,10 @@ function readOtherHeader(r: Reader, p: number, expected: number): number {
   return length;
 }
 
-/** Charges half of the memory of an object, which is four words plus one for each field. One value is four words. */
+/**
+ * Counts half of an object's memory toward the message's decode limit: four words plus one for each field. One value
+ * stands for four words.
+ */
 function countFields(fields: number): void {
   count((fields + 4) / 8);
 }
@@ -181,7 +187,10 @@ function counted(length: number, each: number): number {
   return length;
 }
 
-/** Counts values that are about to be read. Throws the mismatch error if the message exceeds its limit. */
+/**
+ * Counts values that are about to be read toward the message's decode limit. Throws the mismatch error if the limit is
+ * exceeded.
+ */
 export function count(values: number): void {
   if ((allowance.values -= values) < 0) misfit();
 }

@@ -366,7 +366,7 @@ export class Channel implements DirectStreamHandler, Measured {
     this.pause();
   }
 
-  /** Charges `bytes` unsent bytes to the memory budget. Returns false if they exceed it. */
+  /** Sets the number of unsent bytes that are charged to the memory budget. Returns false if the budget is exceeded. */
   private chargeUnsent(bytes: number): boolean {
     const { budget, unsentBytes } = this;
     if (bytes === unsentBytes) return true;
