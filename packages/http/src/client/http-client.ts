@@ -60,11 +60,13 @@ export class HttpClient implements ForeignClient {
     this.peer = publicUrl(url);
     this.limits = { ...CALLER_LIMITS, ...options.limits };
     const { maxSessionBytes } = this.limits;
-    const text = `holds too much memory: limits.maxSessionBytes is ${maxSessionBytes}`;
     this.#budget = {
       room: maxSessionBytes,
       decodedBytes: 0,
-      refusal: (what) => new RpcError("resource_exhausted", `${what} ${text}`),
+      refusal(what) {
+        const text = `${what} holds too much memory: limits.maxSessionBytes is ${maxSessionBytes}`;
+        return new RpcError("resource_exhausted", text);
+      },
     };
     this.codec = options.codec ?? messagePack;
     this.options = options;
@@ -149,8 +151,11 @@ export class HttpClient implements ForeignClient {
     return this.#notifications.none();
   }
 
-  ping(): Promise<number> {
-    return ping(this);
+  /** Returns the milliseconds until the server responded. Rejects if it does not respond, refuses the credentials, or is another program. */
+  async ping(): Promise<number> {
+    const since = performance.now();
+    await this.start(METHOD, undefined);
+    return performance.now() - since;
   }
 
   /** Loads code that unary calls without errors do not need. */
@@ -189,11 +194,4 @@ class Members<Member> extends Set<Member> {
   none(): Promise<void> {
     return this.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }
-}
-
-/** Returns the milliseconds until the server responded. Rejects if it does not respond, refuses the credentials, or is another program. */
-async function ping(client: HttpClient): Promise<number> {
-  const since = performance.now();
-  await client.start(METHOD, undefined);
-  return performance.now() - since;
 }

@@ -43,7 +43,7 @@ export function transportOf<Options extends HttpOptions>(
   options: Options,
   Client: new (url: URL, options: Options) => ForeignClient,
 ): HttpTransport {
-  const open = (url: URL, more: HttpOptions = {}): ForeignClient => {
+  const open = (url: URL, more?: HttpOptions): ForeignClient => {
     if (!/^https?:$/.test(url.protocol)) {
       throw new TypeError(`HTTP takes a URL that begins with https:// or http://, not ${url.protocol}//`);
     }
@@ -59,7 +59,7 @@ export function transportOf<Options extends HttpOptions>(
       return open(url, {
         limits: { ...options.limits, ...limits },
         headers: { ...options.headers, ...headers },
-        ...(credentials !== undefined && { credentials }),
+        credentials: credentials ?? options.credentials,
       });
     },
   };
