@@ -7,7 +7,7 @@ import type { ReceiveFlow } from "./items/flow.js";
 import type { FormatTable, SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
 
-/** Settings that all lanes and streams of a session share. */
+/** Settings that all streams of a session share. */
 export interface CarrierSettings extends ChannelSettings {
   /** Codec for the messages of calls that this side makes; undefined for standard MessagePack. */
   readonly format: SessionFormat | undefined;
@@ -18,7 +18,7 @@ export interface CarrierSettings extends ChannelSettings {
   greeting: RawGreeting | undefined;
 }
 
-/** A lane, stream or datagram on which the peer's notifications arrive. */
+/** A stream or datagram on which notifications of the peer arrive. */
 export interface NotificationCarrier {
   /** Codec for the messages of calls that the peer makes, in both directions; undefined for standard MessagePack. */
   readonly peerFormat: SessionFormat | undefined;
@@ -29,7 +29,7 @@ export interface NotificationCarrier {
   readIn(codec: string): void;
 }
 
-/** The channel that transports the frames of one call, or of all calls on a lane. */
+/** The stream that transports the frames of one call, or of many calls (a lane). */
 export interface CallChannel {
   readonly channel: Channel;
   /**

@@ -65,8 +65,8 @@ export interface CallOptions {
    */
   readonly onTrailers?: ((trailers: Metadata) => void) | undefined;
   /**
-   * Whether the call is sent on a shared lane or on its own stream. Default: the `via` of the method, or of the
-   * session, or "auto".
+   * Whether the call is sent on a lane (a stream that many calls share) or on its own stream. Default: the `via` of the
+   * method, or of the session, or "auto".
    */
   readonly via?: Via | undefined;
   /**

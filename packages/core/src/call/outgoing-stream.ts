@@ -34,7 +34,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   private call: OutgoingCall | undefined = undefined;
   private readonly maxMetadataBytes: number;
   private readonly notifies: boolean;
-  /** Notified when the stream is over; then undefined. */
+  /** The object to notify when the stream has ended. Undefined after that. */
   private opener: StreamOpener | undefined;
 
   constructor(stream: DirectStream, settings: CarrierSettings, opener: StreamOpener, notifies: boolean) {

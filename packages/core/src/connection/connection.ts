@@ -32,7 +32,7 @@ export interface ConnectionOptions {
   readonly peer?: string | undefined;
 }
 
-/** Options for replacing a working session by a better one. */
+/** Option of `createConnection` for replacing a working session by a better one. */
 export interface ImprovingOptions<S extends Session> {
   /**
    * Called when a session is ready. Searches for a better one, for example over another transport. New calls use the

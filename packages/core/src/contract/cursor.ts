@@ -34,9 +34,7 @@ export function itemCursor(option: CursorOption): ItemCursor {
   return typeof option === "string" ? { field: option } : option;
 }
 
-/**
- * Throws `RpcError` `invalid_argument` if `from` is not a valid cursor: a string of limited length that is not empty.
- */
+/** Throws `RpcError` `invalid_argument` unless `from` is a valid cursor: a non-empty string of limited length. */
 export function requireCursor(from: string): void {
   if (typeof from === "string" && from.length > 0 && from.length <= MAX_CURSOR_LENGTH) return;
   throw new RpcError("invalid_argument", `a cursor is a text of 1 to ${MAX_CURSOR_LENGTH} characters`, {

@@ -97,8 +97,8 @@ export interface MethodDescriptor<
   /** "datagram": each notification is sent as a datagram, which may be lost but does not wait for earlier data. */
   readonly delivery?: "datagram" | undefined;
   /**
-   * Whether calls are sent on a lane or their own streams, unless the call options set it; undefined: the session's
-   * default.
+   * Whether calls are sent on a lane (a stream that many calls share) or on their own streams, unless the call options
+   * set it; undefined: the session's default.
    */
   readonly via?: Via | undefined;
   /** The fields of the items that contain cursors; undefined if the items have no cursors. */

@@ -115,8 +115,8 @@ export interface RpcOptions<
    */
   readonly priority?: number;
   /**
-   * Whether calls are sent on a shared lane or on their own streams, unless the call's options set it. Default: the
-   * session's setting.
+   * Whether calls are sent on a lane (a stream that many calls share) or on their own streams, unless the call's
+   * options set it. Default: the session's setting.
    */
   readonly via?: Via;
   /**
@@ -175,8 +175,8 @@ export interface NotifyOptions<Input extends Schema | undefined> {
    */
   readonly priority?: number;
   /**
-   * Whether notifications are sent on a shared lane or on their own streams, as in `rpc`. Default: the session's
-   * setting.
+   * Whether notifications are sent on a lane (a stream that many calls share) or on their own streams. Default: the
+   * session's setting.
    */
   readonly via?: Via;
   /** Metadata, as in `rpc`. Default: none. */

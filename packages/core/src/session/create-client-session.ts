@@ -30,8 +30,8 @@ export interface ClientSessionOptions {
   /** Proves that this client has a private key, as in `createSession`. Default: none. */
   readonly proof?: Prover | undefined;
   /**
-   * Whether calls are sent on shared lanes or on their own streams, unless the call's or method's `via` is set. Default
-   * "auto".
+   * Whether calls are sent on lanes (streams that many calls share) or on their own streams, unless the call's or
+   * method's `via` is set. Default "auto".
    */
   readonly via?: Via;
   /** Name of the peer for error messages, such as its URL. Default: none. */

@@ -97,9 +97,12 @@ export class LaneSession<Transport extends TransportSession>
   readonly #serverRenewal: ServerRenewal | undefined;
   departure: Departure | undefined = undefined;
   protected ourLane: Lane | undefined = undefined;
-  /** Lanes that this side has opened and that have not ended, except by closing the session. */
+  /**
+   * Lanes (shared streams) that this side has opened. Ended lanes are removed, but not if they ended because the
+   * session was closed.
+   */
   lanes: readonly Lane[] = NO_LANES;
-  /** Number of notifications on ended lanes that the peer has not acknowledged. */
+  /** Number of notifications that the peer had not acknowledged when their lane ended. */
   #lostOnLanes = 0;
   /** Value of `#lostOnLanes` when this side told the peer that all its calls have ended. */
   #lostBeforeParting: number | undefined = undefined;

@@ -62,8 +62,8 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   /** Called with the peer's datagrams that do not belong to this protocol. Default: they are dropped. */
   readonly onForeignDatagram?: (bytes: Uint8Array) => void;
   /**
-   * Whether calls are sent on shared lanes or on their own streams, unless the call's or method's `via` is set. Default
-   * "auto".
+   * Whether calls are sent on lanes (streams that many calls share) or on their own streams, unless the call's or
+   * method's `via` is set. Default "auto".
    */
   readonly via?: Via;
   /** Name of the peer for error messages, such as its URL without secret parts. Default: none. */

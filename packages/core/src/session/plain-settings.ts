@@ -37,8 +37,8 @@ export function plainSettings(
 }
 
 /**
- * Maximum size of a greeting (the session data that a client sends first) without its credentials and metadata, in
- * bytes.
+ * Maximum size in bytes of a greeting without its credentials and metadata. A greeting is the session data that a
+ * client sends first.
  */
 const GREETING_OVERHEAD = 512;
 

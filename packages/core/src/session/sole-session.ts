@@ -75,7 +75,7 @@ const NO_PREFIX = new Uint8Array(0);
 export class SoleSession<Transport extends TransportSession> extends LaneSession<Transport> {
   private readonly stream: SoleStream;
   private readonly keepAlive: KeepAliveOptions | false;
-  /** Timer that ends the session if the peer does not send its first frame in time. */
+  /** Timer that ends the session if the peer does not send its first frame within `limits.maxHandshakeMs`. */
   private handshake: ReturnType<typeof setTimeout> | undefined = undefined;
   private beat: KeepAlive | undefined = undefined;
 

@@ -55,7 +55,7 @@ export class StreamSession<Transport extends TransportSession>
   peerCalls: number = Number.POSITIVE_INFINITY;
   protected ended = false;
   readonly schemas: SchemaHandshake = new SchemaHandshake();
-  /** The lane on which the peer has announced that it is closing the session. */
+  /** The lane (shared stream) on which the peer has announced that it is closing the session; undefined before. */
   #leavingOn: PeerLane | undefined = undefined;
   readonly onForeign: SessionParts["onForeign"];
   readonly explain: SessionParts["explain"];
@@ -165,7 +165,7 @@ export class StreamSession<Transport extends TransportSession>
     return this.ownStreams.openForNotify();
   }
 
-  /** Sends a goaway frame, if a lane for it exists. */
+  /** Sends a goaway frame, which announces the end of the session, on the lane on which the peer has sent one. */
   goaway(stage: number): void {
     this.#leavingOn?.goaway(stage);
   }
