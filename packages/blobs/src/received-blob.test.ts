@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import type { CallOptions, TypedCaller } from "@quicrpc/core";
 import { ReceivedBlob } from "./received-blob.js";
 
-/** A blob whose sender gives these chunks. */
+/** Creates a received blob whose sender sends these chunks. */
 function received(chunks: () => AsyncIterable<Uint8Array>, length: number | null = null): ReceivedBlob {
   const start = (): unknown => Object.assign(chunks(), { trailers: new Map() });
   return new ReceivedBlob({ start } as unknown as TypedCaller, [0, length, "", ""], 1e9, false);

@@ -7,7 +7,7 @@ import { turnsDuring } from "../../core/test/turns.js";
 const CHUNK = 1000;
 const COUNTED = CHUNK + ITEM_BYTES;
 
-/** Ten chunks, each of its number, and whether their reader has left. */
+/** Creates a source of ten chunks, each filled with its number. Also reports whether its reader has stopped. */
 function source(): { content: AsyncGenerator<Uint8Array>; state: { given: number; left: boolean } } {
   const state = { given: 0, left: false };
   const content = (async function* () {

@@ -10,43 +10,48 @@ import { PageLifecycle } from "./page.js";
 import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
 import { FORBIDDEN } from "./unreached.js";
 
-/** Milliseconds for one attempt, and for all attempts until the first session is ready. */
+/** Default timeout in milliseconds for one attempt, and for all attempts until the first session is ready. */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** Options of a page's connection, for every transport. */
+/** Options of a page's connection for every transport. */
 export interface ReconnectingOptions extends Omit<ConnectionOptions, "isPermanent"> {
-  /** Milliseconds for each attempt, and for all attempts until the first session is ready. Default 10,000. */
+  /**
+   * Timeout in milliseconds for each attempt, and for all attempts until the first session is ready. Default 10,000.
+   */
   readonly timeoutMs?: number;
-  /** Stops connecting; has no effect once the first session is ready. Default: none. */
+  /** Aborts the attempts to connect. Has no effect once the first session is ready. Default: none. */
   readonly signal?: AbortSignal;
 }
 
-/** A connection of a page or worker, which reconnects. */
+/** A connection of a page or worker. It creates a new session whenever the current one is lost. */
 export interface BrowserConnection extends Connection<Session<BrowserTransport>> {
-  /** Transport of the current session, or of the last one; undefined before the first. */
+  /** Transport of the current session, or of the last one. Undefined before the first session. */
   readonly transport: TransportInUse | undefined;
 }
 
-/** Strategy for reaching the server: over one transport, or over the best of several. */
+/** Creates the sessions of a page's connection, over one transport or over the best of several. */
 export interface ConnectStrategy<R extends Reached = Reached> {
-  /** Transport of the latest session. */
+  /** Transport of the latest session. Undefined before the first session. */
   readonly inUse: TransportInUse | undefined;
   open(signal: AbortSignal, timeoutMs: number): Promise<R>;
-  /** Creates a session over a better transport than that of `session`, once it works again. */
+  /** Creates a session over a more preferred transport than that of `session`, once that transport works again. */
   improve?(
     run: RunTransport<R>,
     timeoutMs: number,
     session: Session<BrowserTransport>,
     signal: AbortSignal,
   ): Promise<Session<BrowserTransport>>;
-  /** Called when the network has changed, so that a failed transport may work now. */
+  /** Retries a failed transport at once, because the network has changed. */
   retryNow?(): void;
 }
 
-/** Creates a session over a reached transport. */
+/** Creates a session over a transport that has been opened. */
 export type RunTransport<R extends Reached = Reached> = (reached: R) => Awaitable<Session<BrowserTransport>>;
 
-/** Makes a connection with `strategy`, whose sessions `make` creates. Resolves when the first one is ready. */
+/**
+ * Creates a connection whose transports come from `strategy`. `make` creates a session over each transport. Resolves
+ * when the first session is ready.
+ */
 export async function reconnectingConnection<R extends Reached>(
   strategy: ConnectStrategy<R>,
   make: RunTransport<R>,
@@ -80,7 +85,10 @@ export async function reconnectingConnection<R extends Reached>(
   return Object.defineProperty(connection, "transport", { get: () => strategy.inUse }) as BrowserConnection;
 }
 
-/** Returns `url`, which may be relative to the page's. Throws `TypeError` for a scheme that is not in `schemes`. */
+/**
+ * Returns an absolute URL. `url` may be relative to the page's URL. Throws `TypeError` for a scheme that is not in
+ * `schemes`.
+ */
 export function pageUrl(url: string | URL, schemes = "https://"): URL {
   const target = new URL(url, globalThis.location?.href);
   // No transport takes a fragment.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { catchUp } from "./catch-up.js";
 
-/** Items as they are told, from the first `next` on. */
+/** Live items that the test adds. They are available from the first call of `next` on. */
 class Live implements AsyncIterableIterator<number> {
   listening = false;
   left = false;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { RpcError } from "@quicrpc/core";
 import { createOutbox } from "./outbox.js";
 
-/** Calls that a test answers, or fails. */
+/** Calls to which the test responds with a result or an error. */
 class Calls {
   readonly made: { items: readonly string[]; key: string; answer: () => void; fail: (error: unknown) => void }[] = [];
   private onMade: () => void = () => {};

@@ -2,7 +2,7 @@ import { isDebugged } from "./debug.js";
 
 /** An open server, connection, pool or session of this process. It keeps the process alive until it is closed. */
 export interface ActiveHandle {
-  /** Kind of the object. */
+  /** Kind of the open object. */
   readonly what: "server" | "connection" | "pool" | "session";
   /** URLs that the object listens on or is connected to. */
   readonly target: string;

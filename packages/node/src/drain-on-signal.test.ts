@@ -18,7 +18,7 @@ afterEach(() => {
   process.stderr.isTTY = tty;
 });
 
-/** A server whose drain ends when `drained` is called. */
+/** Creates a server whose drain ends when the test calls `drained`. */
 function begun(options: DrainOnSignalOptions) {
   const order: string[] = [];
   let drained = (): void => {};

@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Opens the rooms as a new process does; the one before need not have closed the file. */
+/** Opens the topics as a new process does. The previous process may not have closed the file. */
 function start(limits: Partial<TopicLimits> = {}): Rooms {
   const topics = fileTopics({ file, limits });
   opened.push(topics);
@@ -120,7 +120,9 @@ it("what cannot be written is not kept", async () => {
   expect(kept).toEqual(["one"]);
 });
 
-/** A journal, what is kept of it, and how many entries of that are taken, as the log of a process has them. */
+/**
+ * Creates a journal, the messages stored in it, and a counter of the messages read, as the log of a process has them.
+ */
 function journalled(count: number): { add: (bytes: number) => void; kept: Map<number, LogEntry>; taken: () => number } {
   let taken = 0;
   class Kept extends Map<number, LogEntry> {

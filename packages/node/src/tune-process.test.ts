@@ -2,13 +2,13 @@ import { expect, it } from "vitest";
 import { MinorCollections } from "./tune-process.js";
 
 interface Simulated {
-  /** Plans a collection at a time, and returns how many are planned. */
+  /** Plans a collection at a time, and returns the number of planned collections. */
   readonly planAt: (time: number) => number;
-  /** Runs what is planned, and returns when that is over. */
+  /** Runs the planned collections, and returns the time at which they have ended. */
   readonly run: () => number;
 }
 
-/** Collections that take so many milliseconds each, with a clock of the test's. */
+/** Simulates collections that take these numbers of milliseconds, with a virtual clock. */
 function simulated(took: readonly number[]): Simulated {
   let now = 0;
   let count = 0;

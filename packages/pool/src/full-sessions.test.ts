@@ -7,7 +7,7 @@ import { hash } from "./rendezvous.js";
 import { createPool } from "./pool.js";
 import { meanwhile, pass, startVirtualTime } from "../../core/test/virtual-time.js";
 
-/** Tests of connections with more calls than the peer takes at once. */
+/** Tests of connections with more calls than the peer processes at once. */
 
 const service = { name: "test.v1.Full", id: 79 };
 const number = uncheckedCodec<number>();
@@ -20,7 +20,7 @@ const hang = defineMethod(service, "unary", "hang", { id: 4, input: number, outp
 const CALL_MS = 100;
 
 let open: { close(options: { closeCode: number }): unknown }[];
-/** Inputs in the order in which handlers began. */
+/** Inputs of calls, in the order in which their handlers started. */
 let begun: number[];
 let running: number;
 let mostRunning: number;
@@ -55,7 +55,7 @@ async function work(input: number): Promise<number> {
   return input;
 }
 
-/** A session to a new server with these limits. */
+/** Creates a session with a new server that has these limits. */
 function session(limits: Partial<Limits> = {}, options: SessionOptions = {}): Session {
   const [ours, theirs] = createMemoryPair();
   const router = createRouter(
@@ -81,7 +81,7 @@ function connected(limits?: Partial<Limits>, ours: Partial<Limits> = {}, options
 
 const numbers = (length: number): number[] => Array.from({ length }, (_, index) => index);
 
-/** Lets time pass until all calls have an answer, which must be soon enough; fails with the first error. */
+/** Advances the virtual time until all calls have a response. Fails with the first error, or if that takes too long. */
 async function answers<T>(calls: readonly Promise<T>[], withinMs: number): Promise<readonly T[]> {
   const since = Date.now();
   const all = await meanwhile(Promise.all(calls));

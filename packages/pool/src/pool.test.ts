@@ -18,12 +18,12 @@ const methods = {
   chat: defineMethod(service, "duplex", "chat", { id: 5, input: text, output: text }),
 };
 
-/** Rejects when nobody waits for the call any more. */
+/** Returns a promise that rejects when the signal fires. */
 function gone(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }
 
-/** Servers by name, each up or down. */
+/** Servers by name, each either running or stopped. */
 class World {
   readonly sessions: Map<string, Session[]> = new Map();
   readonly down: Set<string> = new Set();
@@ -53,7 +53,7 @@ class World {
     return createSession(ours);
   };
 
-  /** The only target where `fail` fails. */
+  /** Name of the only server on which the method `fail` fails. */
   sick: string | undefined;
 
   kill(target: string): void {
@@ -94,7 +94,7 @@ async function where(calls: number): Promise<string[]> {
 const statuses = (): Record<string, string> =>
   Object.fromEntries(pool.targets.map(({ target, status }) => [target, status]));
 
-/** The first of a list that has one. */
+/** Returns the first element of a list, which must not be empty. */
 function firstOf<T>(list: readonly T[]): T {
   for (const each of list) return each;
   throw new Error("the list is empty");
@@ -386,7 +386,7 @@ describe("discovery", () => {
 
 describe("outliers", () => {
   const fail = (code: Code): Promise<unknown> => pool.unary(methods.fail, code).catch(() => {});
-  /** Calls until the sick one has failed so often. */
+  /** Makes calls until the failing server has failed `count` times. */
   async function failures(count: number, code: Code = "internal"): Promise<void> {
     let left = count;
     while (left > 0) {
@@ -473,7 +473,7 @@ describe("outliers", () => {
 });
 
 describe("health", () => {
-  /** Tells what the test says, of every session. */
+  /** A health check whose reports the test chooses, for all sessions. */
   class Told {
     readonly tell: ((able: boolean) => void)[] = [];
     fail: (() => void) | undefined;

@@ -17,13 +17,13 @@ const named = (name: string, weight = 1): Weighted => ({ target: `quic://${name}
 const spec = ({ target, weight }: Weighted): Required<TargetSpec> => ({ target, weight, priority: 0 });
 const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 2, maxLength: 40 });
 
-/** The target of each key. */
+/** Returns the selected target of each key. */
 function placed(targets: readonly Weighted[], keys: readonly string[]): string[] {
   const balance = hash(({ input }) => input as string);
   return keys.map((key) => balance(targets, method as AnyMethod, key, undefined).target);
 }
 
-/** The targets that a client dials first. */
+/** Returns the targets that a client dials first. */
 function chosen(client: string, size: number, targets: readonly Weighted[]): Set<string> {
   const places = new Subset({ client, size }).ranks(targets.map(spec));
   return new Set([...places].flatMap(([target, place]) => (place === 0 ? [target] : [])));

@@ -9,7 +9,7 @@ const method = defineMethod({ name: "test.v1.Keys", id: 1 }, "unary", "get", { i
 const key = methodKey(undefined, method);
 const hash = (input: unknown): string => hashKey(withInput(key, input));
 
-/** Inputs that a schema of zod may ask for and JSON cannot say, nested. */
+/** Generates nested inputs with values that a zod schema may require and JSON cannot represent. */
 const input = fc.letrec((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },

@@ -23,7 +23,7 @@ describe("createQueries", () => {
   let server: Session;
   let client: QueryClient;
   let noted: number[];
-  /** Settles when the handler of `never` sees that its caller is gone. */
+  /** Resolves when the handler of `never` notices that its caller has cancelled the call. */
   let cancelled: Promise<RpcError>;
 
   beforeEach(() => {

@@ -13,12 +13,12 @@ const methods = {
   follow: defineMethod(service, "server_stream", "follow", { id: 2, output: item, cursor: { field: "id" } }),
 };
 
-/** A server that can be killed and started again, and a connection to it. */
+/** A server that the test can kill and start again, with a connection to it. */
 class Restarts {
-  /** Cursors that callers of `follow` came with. */
+  /** Cursors with which callers have called `follow`. */
   readonly cursors: (string | undefined)[] = [];
   readonly connection: Connection;
-  /** Ids that the running server sends; then its streams stay open, or end. */
+  /** Ids that the running server sends before its streams stay open or end. */
   ids: readonly number[] = [];
   isEnding = false;
   error: RpcError | undefined;

@@ -6,9 +6,9 @@ import { packFields } from "./native.js";
 
 /** Options of `Endpoint.bind`. */
 export interface BindOptions {
-  /** An IP address or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" if IPv6 is unavailable. */
+  /** IP address to bind, or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" if IPv6 is unavailable. */
   host?: string;
-  /** UDP port. Default 0: any free port. */
+  /** UDP port to bind. Default 0: any free port. */
   port?: number;
   /**
    * How the native engine and the event loop wake each other; see docs/engine.md. Default "auto", or the value of the

@@ -117,7 +117,10 @@ test("names of a prototype are names", () => {
   expect(Object.keys(value)).toEqual(["__proto__"]);
 });
 
-/** Definitions that each name the next twice: as a text, or tried one after the other, they would have no end. */
+/**
+ * Creates definitions that each refer to the next one twice. Without a limit, printing or comparing them would take
+ * forever.
+ */
 function doubling(last: object, twice: (next: object) => object): Record<string, unknown> {
   const count = 40;
   const $defs = Object.fromEntries(

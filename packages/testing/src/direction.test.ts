@@ -6,7 +6,7 @@ import { randomNumbers } from "./random.js";
 
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
-/** Times at which 1000 packets arrive, one of which is sent each millisecond. */
+/** Returns the times at which 1000 packets arrive. One packet is sent every millisecond. */
 function arrivals(partial: Partial<Conditions>, seed = 1, rate = UNLIMITED): (readonly number[])[] {
   const direction = new LinkDirection(randomNumbers(seed));
   const conditions = completeConditions(partial);

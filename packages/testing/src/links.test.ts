@@ -102,7 +102,7 @@ describe("a link for TCP", () => {
   });
 });
 
-/** False: not within a quarter of a second. */
+/** Returns true once the socket can be written again, or false after 250 ms. */
 async function drained(socket: Socket): Promise<boolean> {
   return Promise.race([
     once(socket, "drain").then(() => true),

@@ -49,7 +49,7 @@ function session(): Session {
   return pair.client;
 }
 
-/** Runs calls against the server, and again against their recording. Returns what both have seen. */
+/** Makes calls to the server, and then to a recording of these calls. Returns the results of both runs. */
 async function twice<Seen>(run: (caller: Caller) => Promise<Seen>): Promise<readonly [Seen, Seen]> {
   const recorder = recordCalls();
   const seen = await run(interceptCaller(session(), [recorder.interceptor]));
@@ -61,7 +61,7 @@ const failure = (error: unknown): unknown => {
   return { code, message, details, metadata: [...metadata], method };
 };
 
-/** The items of a stream, and what it failed with. */
+/** Reads a stream to its end. Returns its items, and the error with which it failed. */
 async function all(items: AsyncIterable<unknown>): Promise<unknown[]> {
   const got: unknown[] = [];
   try {
@@ -72,7 +72,7 @@ async function all(items: AsyncIterable<unknown>): Promise<unknown[]> {
   return got;
 }
 
-/** Sends each message when the one before has been answered. */
+/** Sends each message after the response to the previous message. */
 async function dialogue(caller: Caller, messages: readonly unknown[]): Promise<unknown[]> {
   const { readable, writable } = caller.start(methods.chat, undefined);
   const [writer, reader] = [writable.getWriter(), readable[Symbol.asyncIterator]()];

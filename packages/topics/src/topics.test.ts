@@ -341,7 +341,7 @@ describe("topics with history", () => {
   });
 });
 
-/** A bus whose other processes are the test. */
+/** A message bus on which the test acts as the other processes. */
 class TestBus implements TopicBus {
   readonly published: [string, Uint8Array][] = [];
   readonly receivers: Map<string, TopicReceiver> = new Map();

@@ -24,7 +24,7 @@ describe("the sessions of a connection with a fallback", () => {
     vi.useRealTimers();
   });
 
-  /** A strategy whose preferred URL fails with this code, and its first session, which is over the fallback. */
+  /** Creates a strategy whose preferred URL fails with this code, and its first session, which uses the fallback. */
   async function fallenBack(code: string, options: Partial<FallbackOptions> = {}) {
     const preferred = vi.fn<StrategyOptions["preferred"]>().mockRejectedValue(failure(code));
     const dial = async (): Promise<Session> => session();

@@ -12,7 +12,7 @@ describe("dials to one host", () => {
     vi.useRealTimers();
   });
 
-  /** Begins dials that end when they are told. */
+  /** Starts dials that the test ends. */
   function dials(queue: DialQueue, count: number, signal?: AbortSignal) {
     const started: { succeed: () => void; fail: (error: unknown) => void }[] = [];
     const results = Array.from({ length: count }, () =>

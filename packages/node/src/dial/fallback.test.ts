@@ -12,7 +12,7 @@ function failure(code: string): TransportError {
   return new TransportError({ code, url: "quic://api.example:4433", message: `cannot connect: ${code}` });
 }
 
-/** One way to the server, whose dials succeed and fail when they are told. */
+/** Creates a function that dials the server. The test makes its dials succeed and fail. */
 function way() {
   const closed: Session[] = [];
   const dials: { signal: AbortSignal; succeed: () => Session; fail: (error: Error) => void }[] = [];

@@ -36,16 +36,16 @@ const methods = {
 
 const [A, B, C] = ["quic://a:1", "quic://b:1", "quic://c:1"] as const;
 
-/** Milliseconds that it takes to make a session. */
+/** Milliseconds that creating a session takes. */
 const DIAL_MS = 5;
 
-/** One server of several that serve the same log. */
+/** One of several servers that serve the same log. */
 class Host {
   readonly sessions: Session[] = [];
   readonly load: ServerLoad = new ServerLoad();
-  /** Refuses new sessions. */
+  /** True if the server refuses new sessions. */
   down = false;
-  /** Drains each new session at once, with these options. */
+  /** Options with which each new session is drained at once. Undefined: new sessions are not drained. */
   leaving: SessionDrainOptions | undefined = undefined;
 
   get latest(): Session {
@@ -55,7 +55,7 @@ class Host {
 
 class Fleet {
   readonly hosts: ReadonlyMap<string, Host> = new Map([A, B, C].map((address) => [address, new Host()]));
-  /** Addresses in the order in which they were dialled. */
+  /** Dialled addresses, in order. */
   readonly dialled: string[] = [];
   readonly told: string[] = [];
   readonly log: LiveLog = new LiveLog();
@@ -77,7 +77,7 @@ class Fleet {
     return connection;
   }
 
-  /** Every server ends. */
+  /** Ends all servers. */
   end(): void {
     for (const { sessions, load } of this.hosts.values()) {
       load.end();
@@ -123,7 +123,7 @@ afterEach(async () => {
   if (timers > 0 || open > 0) throw new Error(`${timers} timers and ${open} handlers are left`);
 });
 
-/** Takes so many items, and holds them to follow one another. */
+/** Takes `count` items and expects them to be consecutive. */
 async function take(items: AsyncIterator<Entry>, first: number, count: number): Promise<void> {
   for (let id = first; id < first + count; id++) {
     expect((await meanwhile(items.next())).value).toEqual({ id, before: id - 1 });
@@ -370,7 +370,7 @@ it("a stage that is not known is passed over", async () => {
 
 const address = fc.constantFrom(A, B, C);
 
-/** One event: of a server, or of time. */
+/** Generates one event: a change of a server, or time that passes. */
 const happening = fc.oneof(
   fc.record({ kind: fc.constant("drain" as const), at: address, to: fc.option(address, { nil: undefined }) }),
   fc.record({ kind: fc.constant("kill" as const), at: address }),

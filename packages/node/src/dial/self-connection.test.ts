@@ -5,7 +5,7 @@ import { freePort } from "../../../../scripts/free-port.mjs";
 import { dialTcp, dialTls } from "./sockets.js";
 import { dialWebSocket } from "./web-socket.js";
 
-/** The system's choice of the client's port: that of the server, which nothing listens at. */
+/** Returns connect options that give the client the port of the server, on which no server listens. */
 const localEnd = ({ port }: { readonly port?: number | undefined }): object => ({
   localPort: port,
   localAddress: "127.0.0.1",

@@ -6,28 +6,32 @@ import { NO_SOURCE, Places, sourceIn } from "./places.js";
 
 /** Default maximum number of concurrent sessions of a listener. */
 const MAX_SESSIONS = 10_000;
-/** Default maximum number of concurrent connections and sessions that are not admitted yet. */
+/** Default maximum number of concurrent connections and sessions that the server has not admitted yet. */
 const MAX_HANDSHAKES = 1_000;
-/** Share of `maxHandshakes` that one address may use. */
+/** Maximum share of `maxHandshakes` that one address may use. */
 const ADDRESS_SHARE = 1 / 4;
-/** Number of connections that may wait for each place of `maxHandshakes`, in total and for each address. */
+/**
+ * Number of connections that may wait for each of the `maxHandshakes` places. Applies to all addresses together and to
+ * each address.
+ */
 const WAITING_PER_PLACE = 8;
 /**
- * Share of `maxSessions` that one address may use. It is large, because a proxy or NAT has one address for many
- * clients.
+ * Maximum share of `maxSessions` that one address may use. It is large, because many clients may have the address of
+ * one proxy or NAT.
  */
 const SESSIONS_SHARE = 3 / 4;
 
 /**
- * Milliseconds without a request after which an HTTP connection may be closed to make room. The client of a connection that is
- * closed earlier is likely to be sending its next request. Node's own servers close connections after the same time.
+ * Minimum time in milliseconds since the last request after which the server may close an idle HTTP connection to make
+ * room for another. A client whose connection was active more recently is likely to be sending its next request. Node's
+ * HTTP servers use the same time.
  */
 const MIN_IDLE_MS = 5_000;
 
 /** Limits of a `ConnectionLimiter`. */
 export interface ConnectionLimits {
   readonly maxSessions: number;
-  /** Maximum number of sessions of one address, if no other address has any. */
+  /** Maximum number of sessions from one address while no other address has sessions. */
   readonly maxSessionsPerAddress: number;
   readonly maxHandshakes: number;
   readonly maxHandshakesPerAddress: number;
@@ -35,7 +39,7 @@ export interface ConnectionLimits {
   readonly maxCloseMs: number;
 }
 
-/** Returns the limits of a listener. The defaults are the QUIC engine's. */
+/** Returns the connection limits of a listener. Defaults are the same as in the QUIC engine. */
 export function connectionLimits(transport: ListenTransportOptions | undefined, limits: Limits): ConnectionLimits {
   const { maxSessions = MAX_SESSIONS, maxHandshakes = MAX_HANDSHAKES } = transport ?? {};
   const share = transport?.maxHandshakesPerAddress ?? Math.ceil(maxHandshakes * ADDRESS_SHARE);
@@ -50,14 +54,14 @@ export function connectionLimits(transport: ListenTransportOptions | undefined, 
   };
 }
 
-/** A connection that needs a place. */
+/** A new connection that the limiter has not accepted yet. */
 interface ArrivingConnection {
-  /** Undefined for a peer on this machine that has no address. */
+  /** Address of the peer. Undefined for a peer on this machine without an address, as with Unix sockets. */
   readonly address: string | undefined;
-  /** Closes the connection after its time is over. */
+  /** Called when the connection was not admitted in time. Closes the connection. */
   readonly close: () => void;
   readonly onPlace: (pending: PendingConnection) => void;
-  /** Called if the connection gets no place. */
+  /** Called instead of `onPlace` if the limiter refuses the connection. */
   readonly refuse: () => void;
 }
 
@@ -65,25 +69,31 @@ interface WaitingConnection extends ArrivingConnection {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
-/** The position of a connection among idle ones: all, and those of its source. */
+/**
+ * Position of a connection in two lists of idle connections: the list of all connections and the list of its source
+ * address.
+ */
 interface IdlePlace {
   readonly link: Link<PendingConnection>;
-  /** Undefined for a connection without an address. */
+  /** Idle connections of the same source. Undefined for a connection without an address. */
   readonly ofSource: LinkedSet<PendingConnection> | undefined;
   readonly linkOfSource: Link<PendingConnection> | undefined;
 }
 
 /**
- * Limits the connections and sessions of a listener. A connection is pending, for a limited time and within its address's
- * share, until its peer is authenticated and has sent its greeting. From then until it ends, it counts as a session, or
- * carries sessions. Connections without a place wait for one, and their addresses take turns.
+ * Limits the connections and sessions of a listener, in total and for each address. A connection is pending until its
+ * peer is authenticated and has sent its greeting, which must happen within a time limit. From then until it ends, it
+ * counts as a session, or it carries several sessions. Connections that exceed the limit wait, and addresses take
+ * turns.
  */
 export class ConnectionLimiter {
   readonly limits: ConnectionLimits;
   private readonly sessions: Places;
   private readonly pending: Places;
   private readonly waiting: FairQueue<WaitingConnection> = new FairQueue();
-  /** Connections that hold a session's place and have no request in progress. The first has been idle longest. */
+  /**
+   * Connections that count as sessions but have no HTTP request in progress, in the order in which they became idle.
+   */
   private readonly idle: LinkedSet<PendingConnection> = new LinkedSet();
 
   constructor(limits: ConnectionLimits) {
@@ -93,9 +103,10 @@ export class ConnectionLimiter {
   }
 
   /**
-   * Returns a pending connection, or undefined if there is no room. Calls `close` when its time is over.
+   * Counts a new pending connection and returns it, or returns undefined if there is no room. Calls `close` if it is
+   * not admitted in time.
    * @param address undefined for a peer on this machine without an address
-   * @param within milliseconds in which it must be admitted
+   * @param within time limit for the admission, in milliseconds
    */
   reserve(
     address: string | undefined,
@@ -108,11 +119,14 @@ export class ConnectionLimiter {
   }
 
   /**
-   * Calls `onPlace` with a pending connection, at once or when there is room. Calls `refuse` instead if `maxSessions` is
-   * reached, if the address has its share of waiting connections, if there was no room within `maxHandshakeMs`, or if all
-   * connections together exceed `maxSessions` plus `maxHandshakes` and this is the newest one of the address with the most
-   * waiting connections.
-   * @returns a function that ends the wait
+   * Accepts, queues or refuses a new connection. Calls `onPlace` with a pending connection at once, or later when there
+   * is room. Calls `refuse` instead if
+   * - `maxSessions` is reached,
+   * - too many connections of the same address wait already,
+   * - there was no room within `maxHandshakeMs`, or
+   * - all connections together exceed `maxSessions` plus `maxHandshakes`, and this connection is the newest of the
+   * address with the most waiting connections.
+   * @returns a function that stops waiting
    */
   arrive(connection: ArrivingConnection): () => void {
     const { maxSessions, maxHandshakes } = this.limits;
@@ -127,7 +141,7 @@ export class ConnectionLimiter {
     return cancelWait;
   }
 
-  /** Returns true if the source may have one more waiting connection. */
+  /** Returns true if the limits permit another waiting connection of this source. */
   private mayWait(source: string): boolean {
     if (source === NO_SOURCE) return true;
     const { maxHandshakes, maxHandshakesPerAddress } = this.limits;
@@ -155,7 +169,7 @@ export class ConnectionLimiter {
     newest.refuse();
   }
 
-  /** Gives places to waiting connections, as far as there is room. */
+  /** Accepts waiting connections while there is room. */
   private enterWaiting(): void {
     while (this.waiting.length > 0 && this.pending.inUse < this.limits.maxHandshakes) {
       const next = this.waiting.shift((source) => !this.isFull(source) && this.pending.hasRoom(source));
@@ -174,7 +188,10 @@ export class ConnectionLimiter {
     return !this.sessions.hasRoom(source) && this.idleFor(source) === undefined;
   }
 
-  /** Takes a place, and closes the connection that has been idle longest if there is no other. Returns false if there is none. */
+  /**
+   * Counts a new session of a source. If the limit is reached, closes the connection that has been idle longest.
+   * Returns false if no connection can be closed.
+   */
   takeSession(source: string): boolean {
     if (!this.sessions.hasRoom(source)) {
       const idle = this.idleFor(source);
@@ -185,7 +202,10 @@ export class ConnectionLimiter {
     return true;
   }
 
-  /** Notes that a connection has no request in progress. Returns the argument of `becameBusy`. */
+  /**
+   * Adds a connection without requests in progress to the lists of idle connections. Returns its positions, which
+   * `becameBusy` needs.
+   */
   becameIdle(connection: PendingConnection): IdlePlace {
     const ofSource = this.sessions.idleOf(connection.source);
     return { link: this.idle.add(connection), ofSource, linkOfSource: ofSource?.add(connection) };
@@ -197,9 +217,9 @@ export class ConnectionLimiter {
   }
 
   /**
-   * Returns the connection that has been idle longest of those whose end gives the source room: all of its own, and
-   * those of other sources while it has not used up its share. Looks at two connections only, because each connection
-   * and each refused request calls it.
+   * Returns the idle connection to close so that this source gets room: one of its own connections, or one of any other
+   * source if this source has not used up its share. Considers only the two connections that have been idle longest,
+   * because this runs for each connection and each refused request.
    */
   private idleFor(source: string): PendingConnection | undefined {
     const latest = performance.now() - MIN_IDLE_MS;
@@ -215,14 +235,14 @@ export class ConnectionLimiter {
     this.enterWaiting();
   }
 
-  /** Counts one more or one fewer pending connection. */
+  /** Adds `change` to the number of pending connections of a source. */
   count(source: string, change: 1 | -1): void {
     this.pending.count(source, change);
     if (change === -1) this.enterWaiting();
   }
 }
 
-/** A connection, or one session of a connection that carries several. */
+/** A connection, or one session of a connection that carries several, for as long as the limiter counts it. */
 export class PendingConnection {
   private readonly limiter: ConnectionLimiter;
   readonly source: string;
@@ -231,7 +251,7 @@ export class PendingConnection {
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
   private isPending = false;
   private isSession = false;
-  /** It was refused, and is closed after `maxCloseMs`. */
+  /** True if the connection was refused and will be closed after `maxCloseMs`. */
   private isClosing = false;
   private isOver = false;
   /** Number of pending connections and sessions that this connection carries. */
@@ -240,7 +260,7 @@ export class PendingConnection {
   /** Number of HTTP requests in progress. */
   private requests = 0;
   private idle: IdlePlace | undefined = undefined;
-  /** When the last request ended; meaningful while the connection is idle. */
+  /** Time at which the last HTTP request ended (`performance.now()`). Only valid while the connection is idle. */
   idleSince = 0;
   private onEnd: (() => void) | undefined = undefined;
 
@@ -251,19 +271,22 @@ export class PendingConnection {
     this.begin(within);
   }
 
-  /** Milliseconds left until it must be a session. */
+  /** Milliseconds in which the connection must still be admitted. */
   get remainingMs(): number {
     return Math.max(1, this.deadline - performance.now());
   }
 
-  /** Milliseconds for a session that this connection carries: at most the connection's own time, while the connection is pending. */
+  /**
+   * Time limit in milliseconds for the admission of a session on this connection. While the connection itself is
+   * pending, this is the connection's remaining time.
+   */
   get carriedMs(): number {
     return this.isPending ? this.remainingMs : this.limiter.limits.maxHandshakeMs;
   }
 
   /**
-   * Counts a session that this connection carries, which has its own deadline. Call the returned function when it ends.
-   * A connection that carries none is pending.
+   * Counts a session that this connection carries. The session has its own time limit. Call the returned function when
+   * the session ends. A connection without any session is pending again.
    */
   carry(): () => void {
     this.carried++;
@@ -275,28 +298,30 @@ export class PendingConnection {
     };
   }
 
-  /** Sets the reads to hold back until the session is accepted or refused. */
+  /** Sets the reads that are held back until the session is accepted or refused. */
   hold(reads: HeldReads): void {
     this.heldReads = reads;
   }
 
-  /** Lets `bytes` bytes through before that: the client's greeting. */
+  /**
+   * Lets the first `bytes` bytes through while reads are held back, so that the server can read the client's greeting.
+   */
   greet(bytes: number): void {
     this.heldReads?.pass(bytes);
   }
 
-  /** The session waits for `authenticate`, which has `remainingMs`. */
+  /** Stops the connection's timer: `authenticate` is about to decide, within `remainingMs`. */
   arrived(): void {
     clearTimeout(this.timer);
   }
 
-  /** Calls `listener` when the connection has ended. */
+  /** Calls `listener` when the connection has ended, or at once if it has already ended. */
   onGone(listener: () => void): void {
     if (this.isOver) listener();
     else this.onEnd = listener;
   }
 
-  /** Admits the session if there is room, and returns whether there is. Its peer must then send its greeting. */
+  /** Admits the session and starts the time limit for its greeting. Returns false if there is no room. */
   admit(): boolean {
     // Another listener reports the end of its connection.
     if (this.isOver) return true;
@@ -308,12 +333,12 @@ export class PendingConnection {
   }
 
   /**
-   * The peer has sent its greeting. Counts the connection as a session and returns true if there still is room;
-   * otherwise it must be closed.
+   * Counts the connection as a session, after its peer has sent its greeting. Returns false if there is no room; the
+   * caller must then close the session.
    */
   greeted(): boolean {
     if (this.isOver) return true;
-    // It counts from its first HTTP request on, if it was upgraded later.
+    // A connection that was upgraded counts as a session since its first HTTP request.
     if (!this.isSession && !this.limiter.takeSession(this.source)) {
       this.closeSoon();
       return false;
@@ -323,13 +348,19 @@ export class PendingConnection {
     return true;
   }
 
-  /** An HTTP request has begun, or the connection was upgraded. */
+  /**
+   * Notes that an HTTP request has begun or that the connection is upgraded to another protocol. The connection is not
+   * idle from then on.
+   */
   requestBegan(): void {
     this.requests++;
     this.busy();
   }
 
-  /** An HTTP request is over. While there is no other, the connection is closed if its place is needed. */
+  /**
+   * Notes that an HTTP request has ended. A connection without other requests is idle, and may be closed to make room
+   * for another.
+   */
   requestEnded(): void {
     if (--this.requests > 0 || !this.isSession || this.isOver) return;
     this.idleSince = performance.now();
@@ -347,14 +378,16 @@ export class PendingConnection {
     this.idle = undefined;
   }
 
-  /** Refuses the session, and leaves the peer some time to receive the reason. */
+  /** Refuses the session. Closes the connection after `maxCloseMs`, so that the peer can receive the reason. */
   refuse(): void {
     if (this.isOver) return;
     this.closeSoon();
     this.releaseHeld();
   }
 
-  /** Ends the pending state: the connection is a session, or carries sessions. */
+  /**
+   * Ends the pending state of the connection and its time limit. The connection then is a session, or carries sessions.
+   */
   settled(): void {
     clearTimeout(this.timer);
     this.isClosing = false;
@@ -363,7 +396,7 @@ export class PendingConnection {
     this.limiter.count(this.source, -1);
   }
 
-  /** The connection has ended. */
+  /** Releases the connection's place after the connection has ended. */
   ended(): void {
     if (this.isOver) return;
     this.settled();
@@ -386,8 +419,8 @@ export class PendingConnection {
   }
 
   /**
-   * Closes the connection after `maxCloseMs`, however often it is refused again until then. A connection that carries
-   * sessions stays open for them.
+   * Closes the connection after `maxCloseMs`. Repeated calls do not extend the time. Does nothing if the connection
+   * carries sessions.
    */
   private closeSoon(): void {
     if (this.isClosing || this.carried > 0) return;

@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import { WaitingBytes } from "./waiting-bytes.js";
 
-/** Connections by name, whose first letter is the source, and the names of the closed ones. */
+/**
+ * Creates connections by name. The first letter of a name is its source. `closed` contains the names of the closed
+ * connections.
+ */
 function connectionsOf(held: WaitingBytes): { receive: (name: string, bytes: number) => void; closed: string[] } {
   const closed: string[] = [];
   const connections = new Map<string, ReturnType<WaitingBytes["add"]>>();

@@ -10,7 +10,7 @@ import { nodeStreamTransport, soleReader } from "./node-stream.js";
 
 const open = closedAfterEach();
 
-/** Both ends of a connection. */
+/** Returns both sides of a connection. */
 async function connected(kind: "tcp" | "tls"): Promise<{ dialled: Socket; accepted: Socket }> {
   const { cert, key } = await devCertificate();
   const server = kind === "tcp" ? createServer() : createTlsServer({ cert, key });
@@ -27,14 +27,17 @@ async function connected(kind: "tcp" | "tls"): Promise<{ dialled: Socket; accept
   return { dialled, accepted };
 }
 
-/** A reader's way with one chunk. */
+/** How the reader handles one chunk. */
 interface Step {
   readonly borrows: boolean;
-  /** It pauses, takes back what is beyond so many bytes, and goes on after some turns. */
+  /**
+   * If set, the reader pauses, puts back all bytes after the first `take`, and resumes after some turns of the event
+   * loop.
+   */
   readonly pause?: { readonly take: number; readonly turns: number };
 }
 
-/** Reads all that comes on a socket by such steps, the last of which holds for the rest. */
+/** Reads all bytes from a socket in these steps. The last step is repeated. */
 function readBy(
   steps: readonly Step[],
   socket: Socket,
@@ -79,7 +82,10 @@ function readBy(
   return { chunks, copies, ended };
 }
 
-/** Writes until the reader has read nothing for 200 turns of the event loop, or 64 MiB; returns the bytes it has read. */
+/**
+ * Writes until the reader has received nothing for 200 turns of the event loop, or until 64 MiB. Returns the number of
+ * bytes received.
+ */
 async function bytesUntilStalled(reader: Socket, writer: Socket): Promise<number> {
   const chunk = Buffer.alloc(256 * 1024);
   let before = -1;
@@ -201,7 +207,7 @@ describe.each(["tcp", "tls"] as const)("what a socket receives: %s", (kind) => {
 });
 
 describe("what a session sends over TLS", () => {
-  /** Notes how many bytes the stream hands to TLS at once. */
+  /** Records the number of bytes of each write from the stream to TLS. */
   function lengthsOf(socket: Socket): number[] {
     const lengths: number[] = [];
     const write = socket._write.bind(socket);

@@ -5,13 +5,13 @@ import * as ws from "ws";
 import { FrameError, WebSocketFrameReader, headBytes, Opcode, putFrame } from "./frames.js";
 import { applyMask } from "./mask.js";
 
-/** The halves of the ws package. */
+/** Receiver and sender of the package `ws`. */
 const { Receiver, Sender } = ws as unknown as {
   Receiver: new (options: object) => Writable;
   Sender: { frame(payload: Uint8Array, options: object): Buffer[] };
 };
 
-/** A frame as `putFrame` writes it. */
+/** Returns a frame as `putFrame` writes it. */
 function frameOf(opcode: number, payload: Uint8Array, key?: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(headBytes(payload.length, key !== undefined) + payload.length);
   putFrame(bytes, opcode, payload, key);
@@ -20,7 +20,7 @@ function frameOf(opcode: number, payload: Uint8Array, key?: Uint8Array): Uint8Ar
 
 const LIMIT = 1000;
 
-/** Reads chunks, and returns what came of them: the bytes of messages, and everything else, each with the bytes ahead of it. */
+/** Reads chunks. Returns the bytes of all messages, and each other event with the number of message bytes before it. */
 function readAll(
   chunks: readonly Uint8Array[],
   masked: boolean,
@@ -46,7 +46,7 @@ function readAll(
   return { bytes: Buffer.concat(pieces).toString("hex"), events };
 }
 
-/** Cuts bytes at some places. */
+/** Cuts bytes into chunks at these positions. */
 function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const ends = [...places.map((place) => place % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
   return ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end));

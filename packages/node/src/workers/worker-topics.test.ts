@@ -8,7 +8,7 @@ import { WorkerBus } from "./worker-bus.js";
 
 afterEach(() => void vi.unstubAllGlobals());
 
-/** Has this process be a worker of its own: its channel leads to the relay. */
+/** Makes this process a worker of itself: messages on its IPC channel go to the relay. */
 function beWorker(): void {
   const channel = new EventEmitter();
   const receive = (message: object): void => void channel.emit("message", message);

@@ -7,7 +7,7 @@ class Value extends Observed {
   }
 }
 
-/** Frames that wait to be drawn. */
+/** Animation frames that the test has not run yet. */
 let frames: (() => void)[] = [];
 vi.stubGlobal("requestAnimationFrame", (draw: () => void) => frames.push(draw));
 const draw = (): void => {
