@@ -1,4 +1,5 @@
-// For the packages of this repository only: exempt from semantic versioning, any release may change or remove these names.
+// Only for packages of this repository. These names are exempt from semantic versioning: any release may change or
+// remove them.
 export type { BlobHost, OffersBlobs } from "./blob-calls.js";
 export { quotaOf } from "./blob-quota.js";
 export { type BlobOffers, type Offer, Offered, type BlobReading } from "./offers.js";

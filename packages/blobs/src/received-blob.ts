@@ -137,7 +137,7 @@ export class ReceivedBlob {
     ...options
   }: ReadBlobOptions & { readonly maxBytes?: number } = {}): Promise<UnsharedBytes> {
     if (this.length !== undefined && this.length > maxBytes) throw tooLarge(this.length, maxBytes);
-    // One growing buffer, because a sender may send a byte at a time.
+    // Uses one growing buffer, because a sender may send one byte at a time.
     let all = new Uint8Array(0);
     let size = 0;
     for await (const chunk of this.#read(options)) {

@@ -57,7 +57,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     if (from < this.first || from > this.end) throw this.discarded(from);
     const hash = this.hash.copy();
     const paced = new PacedHash(hash);
-    // A copy: pieces that are dropped during the hashing must be hashed here too.
+    // Uses a copy, because pieces that are removed during the hashing must be hashed here too.
     const before = this.retained.filter(({ at }) => at < from);
     for (const { at, bytes } of before) await paced.update(bytes.subarray(0, from - at));
     return { chunks: this.read(from), at: from, hash };

@@ -38,8 +38,8 @@ export class TransferRetries {
     this.onMade();
     const error = RpcError.from(thrown);
     const { resumption } = this.caller;
-    // A call that is refused at the first attempt has lost nothing. After a loss, a refusal only means that the next attempt
-    // could not begin.
+    // If the first attempt is refused, no session was lost. After a lost session, a refusal only means that the next
+    // attempt could not start.
     const isLoss = error.code === "unavailable" && (!error.refused || this.hasAttempted || isEndOfSession(error));
     this.hasAttempted = true;
     this.lostAt ??= Date.now();

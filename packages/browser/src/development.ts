@@ -1,4 +1,5 @@
-// The entry of development builds: as `index.ts`, with options checked by name. Bundlers find it by the condition "development".
+// Entry of development builds: same as `index.ts`, but checks option names. Bundlers select it by the condition
+// "development".
 import { checkOptions, ADVANCED_SESSION_OPTIONS, CONNECTION_OPTIONS, type OptionNames } from "@quicrpc/core/internal";
 import type { Session } from "@quicrpc/core";
 import { connect as connectUnchecked, type ConnectOptions } from "./connect.js";

@@ -26,7 +26,7 @@ export async function openHttp(
   const client = await provider.dial(base, { credentials, limits });
   onAbort(signal, () => client.close());
   signal.throwIfAborted();
-  // The page's policy names the URL of a request that it forbids.
+  // The page's Content Security Policy reports the URL of the request that it forbids.
   await ifAllowed(new URL(PING, base), async () => client.ping?.());
   return client;
 }

@@ -118,7 +118,7 @@ export class PageFallback implements ConnectStrategy {
     void this.#noteAnswer(session);
     while (answered === true) {
       await this.#fallback.pause(WATCH_MS, signal);
-      // Timers of a page that is hidden run late, and would find its sessions silent.
+      // Timers of a hidden page run late, so the page would consider its sessions silent.
       if (globalThis.document?.visibilityState === "hidden") continue;
       answered = await pingAnswered(session, "it was asked whether it still works");
     }

@@ -59,7 +59,7 @@ export class PageLifecycle {
         this.#onBack();
         connection.connect();
       },
-      // An event of the document. A page that is about to be frozen would see an answer after the time for it is over.
+      // An event of the document. A page that is about to be frozen would see a response only after its timeout.
       visibilitychange: () => {
         if (globalThis.document.visibilityState !== "visible") return;
         check();
@@ -85,7 +85,7 @@ export class PageLifecycle {
         resolve();
       };
     });
-    // Without waiting: after this turn the page's code no longer runs.
+    // Does not wait, because the page's code no longer runs after this turn of the event loop.
     connection.session?.transport.close({ closeCode: 0, reason: "the page was left" });
   }
 

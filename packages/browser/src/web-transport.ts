@@ -18,7 +18,8 @@ export const webTransportProvider: PageTransportProvider = {
     };
     const transport: WebTransport & { readonly protocol?: string } = new WebTransport(url, options);
     await whenTransportReady(transport, signal);
-    // Browsers that cannot name protocols have no such member, and for a server that cannot it is empty.
+    // Browsers that do not support subprotocols do not have this member. For a server that does not support them, it is
+    // empty.
     const { protocol = "" } = transport;
     if (protocol === "" || protocol === PROTOCOL) return transport;
     transport.close();

@@ -1,4 +1,4 @@
-// The entry for generated code, for methods written by hand, and for tools.
+// Entry for generated code, for methods written by hand, and for tools.
 export { onceCalls } from "./once-key.js";
 export { resumableCalls } from "./resumable-calls.js";
 export { durableRouter } from "./durable-router.js";

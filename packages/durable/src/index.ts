@@ -1,4 +1,4 @@
-// Calls that take effect once, an outbox, and streams of history with what follows it.
+// Support for `once` calls, an outbox, and `catchUp` for streams that continue after stored items.
 
 export { catchUp } from "./catch-up.js";
 export { createOnceKey } from "./once-key.js";

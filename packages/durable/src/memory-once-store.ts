@@ -171,7 +171,7 @@ export class MemoryOnceStore implements OnceStore {
 
   /** Marks an entry as ended: its handler has settled, or its lease has expired. */
   private markEnded(id: string, entry: Entry): void {
-    // It may have counted as ended before, when its lease had expired.
+    // The entry may have been marked as ended before, when its lease had expired.
     this.markRunning(id, entry);
     entry.holder.ended.add(id);
     entry.endedBytes = entry.bytes;

@@ -106,7 +106,7 @@ export class OnceService {
       }
       await sleep(delay, context.signal);
       state = await this.queryStore("find", () => this.store.find(call.id), context);
-      // Nothing ran under the earlier claim, and it was released: this call may run.
+      // No handler ran under the earlier claim, which was released, so this call may run.
       if (state.state === "absent") return this.serve(method, handler, input, context);
     }
     return this.known(state, call, fingerprint, method, context);

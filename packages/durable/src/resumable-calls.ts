@@ -236,7 +236,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
       datagramsForCalls: () => undefined,
     };
     this.call.start(attemptHost, this.input, this.remaining());
-    // The call may fail before it has its stream, which would report its end.
+    // The call may fail before its stream exists, which would otherwise report its end.
     if (this.stream === undefined) this.fail(new RpcError("cancelled", "the call is over"));
   }
 
@@ -284,7 +284,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     const { resumption } = this.caller;
     const { idempotent } = this.method;
     this.lostAt ??= Date.now();
-    // The callee does not have the call, so it is unknown whether it ran.
+    // The callee does not know the call, so it is unknown whether the call ran.
     const mayRepeat =
       endedByPeer && !this.hasReceived && (error.refused ? this.epoch === 0 : idempotent && this.epoch > 0);
     if (mayRepeat) this.startAfresh();

@@ -53,7 +53,7 @@ export class ResumableCalls {
     const { maxSuspendedCalls } = settings.limits;
     if (maxSuspendedCalls === 0) return undefined;
     const name = call.principal === "" ? settings.budget : call.principal;
-    // The oldest call of the client with the most calls makes room.
+    // Ends the oldest call of the client with the most calls, to make room.
     if (this.#waiting.size >= maxSuspendedCalls) oldest(this.#largest())?.cancel("resource_exhausted");
     const group = this.#groups.get(name) ?? this.#newGroup(name, settings);
     group.calls.add(call);

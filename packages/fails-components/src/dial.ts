@@ -23,7 +23,8 @@ export async function dialFails(url: URL, options: TransportDialOptions): Promis
       containReads(stream);
       stream.once("response", (headers) => (status = headers[":status"]));
     });
-    // The package takes any certificate that an authority has signed, whatever its name and hash.
+    // The package accepts any certificate that an authority has signed, and ignores its name and the certificate
+    // hashes.
     socketOf(connection).on("secureConnect", function check(this: TLSSocket) {
       try {
         requirePinned(this, options);

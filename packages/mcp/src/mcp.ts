@@ -45,7 +45,7 @@ function serveTools(info: ToolServerInfo, { router, limits, prefix, onError }: E
     const { request } = exchange;
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
     const message = exchange.json();
-    // A batch would be answered by as many messages as fit a request.
+    // A batch is refused, because its response could contain as many messages as fit into a request.
     if (!isObject(message))
       throw new RpcError("invalid_argument", "the body must be one JSON-RPC message, not a batch");
     const session = request.headers.get(SESSION_FIELD);
@@ -56,7 +56,7 @@ function serveTools(info: ToolServerInfo, { router, limits, prefix, onError }: E
       signal: request.signal,
       maxBytes: limits.maxFrameBytes,
     };
-    // Each request has a server of its own, so that nothing is kept between two.
+    // Each request has its own server, so that no state is kept between requests.
     const handler = createMcpHandler(() => createToolServer(info, tools, calls), {
       maxSubscriptions: 0,
       onerror: (error) => onError(error, { method: "mcp" }),

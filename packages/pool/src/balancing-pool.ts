@@ -254,7 +254,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     tier: number,
     before: TargetSessions<S> | undefined,
   ): TargetSessions<S> {
-    // In a subset, a target in use that has lost its place to another is not kept.
+    // A target in use that is no longer among the preferred ones of the subset is not kept.
     const keeps = before !== undefined && (this.subset === undefined || before.idle || tier <= this.dialled);
     const sessions = keeps ? before : new TargetSessions(target, this.targetOptions);
     return Object.assign(sessions, { priority, weight, tier });
@@ -320,7 +320,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
       this.set({ status: "draining" });
       this.failWaiting(() => closedError(undefined));
     }
-    // Read before the wait: targets that leave meanwhile add to it, and are counted below.
+    // Read before waiting, because targets that are removed meanwhile add to this number and are counted below.
     const { unacknowledged: before } = this;
     const { unacknowledged } = await totalOf([...this.known, ...this.leaving].map(end));
     if (this.state.status === "draining") this.watched.set({ status: "closed" }, true);

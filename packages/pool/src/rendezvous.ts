@@ -40,7 +40,8 @@ export function hash(
     for (const target of targets) {
       let targetHash = hashes.get(target);
       if (targetHash === undefined) hashes.set(target, (targetHash = hashOf(target.target)));
-      // An exponential variable of rate `weight`: the least of several is each one's as often as its weight says.
+      // An exponential random number with the rate `weight`: each target has the smallest number with a probability
+      // proportional to its weight.
       const score = -Math.log(1 - preference(holder, targetHash)) / target.weight;
       if (score < lowest) [best, lowest] = [target, score];
     }

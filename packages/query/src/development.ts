@@ -1,4 +1,5 @@
-// The entry of development builds: as `index.ts`, with options checked by name. Bundlers find it by the condition "development".
+// Entry of development builds: same as `index.ts`, but checks option names. Bundlers select it by the condition
+// "development".
 import { checked } from "@quicrpc/core/internal";
 import * as plain from "./index.js";
 

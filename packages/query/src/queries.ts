@@ -56,7 +56,7 @@ export function createQueries<const Methods extends Record<string, AnyMethod>>(
   { scope }: CreateQueriesOptions = {},
 ): Queries<Methods> {
   let isOver = false;
-  // A session or a connection. Streams of any other caller are opened again without end.
+  // The caller may be a session or a connection. Streams of any other caller are opened again without limit.
   void (caller as Partial<Session>).closed?.then(() => (isOver = true));
   const queries = Object.entries(methods).map(([name, method]) => [
     name,

@@ -1,8 +1,8 @@
 import type { RpcError } from "@quicrpc/core";
 import type { DataTag, InfiniteData, QueryKey } from "@tanstack/query-core";
 
-// A program may have several copies of TanStack's core, one for each framework's package: these types name none of its classes and symbols
-// but for the tags of keys, so that options fit all copies.
+// A program may contain several copies of TanStack's core, one for each framework's package. So that options fit all
+// copies, these types refer to none of its classes and symbols, except for the tags of keys.
 
 /** Options of TanStack Query for a call whose output is `Data`. The functions of all frameworks accept them. */
 export interface CallQueryOptions<Data> extends FailsWithRpcError {

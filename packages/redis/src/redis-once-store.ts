@@ -64,7 +64,7 @@ export class RedisOnceStore implements OnceStore {
     try {
       return await this.client.evalSha(sha1, scriptArgs);
     } catch (error) {
-      // A server that was started anew, or another of a cluster, does not have the script.
+      // A server that was restarted, or another server of a cluster, does not have the script.
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
       return this.client.eval(text, scriptArgs);
     }

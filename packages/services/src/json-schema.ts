@@ -1,4 +1,4 @@
-// Reads JSON Schemas in the form of reflection (`MethodDetails`), from a server that may send anything.
+// Reads JSON Schemas in the form of reflection (`MethodDetails`). The server that sends them is not trusted.
 
 /** A JSON Schema in the form that `MethodDetails` contains. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

@@ -49,7 +49,7 @@ class UdpLink implements Link {
 
   async open(): Promise<void> {
     this.clientSocket.on("message", (packet, client) => {
-      // Nothing can be sent to port 0: `send` would throw for the answer.
+      // Nothing can be sent to port 0: `send` would throw when the response is sent.
       if (client.port === 0) return;
       const { host, port } = this.target;
       this.pass(this.up, this.state.upBytesPerSecond, packet, (bytes) =>
@@ -97,7 +97,8 @@ class UdpLink implements Link {
       this.serverSockets.delete(oldest[0]);
     }
     const socket = createSocket(socketType(this.target.host));
-    // A server that is gone: ICMP says so to this socket, and the client receives nothing, as behind a router.
+    // The server does not run: the system reports this to this socket (ICMP), but the client receives nothing, as
+    // behind a router.
     socket.on("error", () => {});
     socket.on("message", (packet) => {
       const { downBytesPerSecond } = this.state;

@@ -43,7 +43,7 @@ const logged = new WeakMap<Uint8Array, LoggedItem>();
  * Throws the codec's error if the message does not match its schema.
  */
 export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, position?: string): Delivery {
-  // Without a limit: waiting messages are limited by their memory, not by how many values they contain.
+  // No limit, because waiting messages are limited by their memory, and not by the number of values in them.
   const budget: DecodeBudget = new MemoryBudget(Number.MAX_SAFE_INTEGER, "");
   const decoded = decodeWithin(budget, codec, bytes, 0, bytes.length) as TopicItem;
   const heldBytes = budget.decodedBytes + DELIVERY_BYTES;

@@ -90,7 +90,8 @@ export class MemoryLog implements TopicLog {
       const entry = this.entries.all.get(number);
       if (entry === undefined) throw new RpcError("unavailable", "history of the topic was dropped while it was read");
       const read = this.position(number);
-      // Read before the consumer continues, so that a message which is dropped meanwhile is reported as missing.
+      // The number is read before the consumer continues, so that a message that is removed meanwhile is reported as
+      // missing.
       number = next();
       yield { bytes: entry.bytes, position: read };
     }

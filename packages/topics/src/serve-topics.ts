@@ -178,7 +178,7 @@ class TopicFamily implements AnyTopic {
   async subscribed(parameters: object | undefined, context: CallContext): Promise<AsyncIterableIterator<unknown>> {
     await this.authorize("subscribe", parameters ?? {}, context);
     const subscription = await this.subscribe(parameters, context.resumeFrom);
-    // Tells the caller that it is subscribed, before there is a message.
+    // Tells the caller that it is subscribed, before the first message arrives.
     context.responseMetadata.set(LIVE, "1");
     context.sendResponseMetadata();
     return subscription;

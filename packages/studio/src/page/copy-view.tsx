@@ -49,7 +49,8 @@ export function CopyAs({ method, target, input, files, bytesFile, settings }: Co
       await navigator.clipboard.writeText(text);
       setCopied({ text, status: `copied as ${form}` });
     } catch (error) {
-      // A page over http:// has no clipboard, except on localhost: the text can be selected instead.
+      // The clipboard is not available to a page over http://, except on localhost. The user can select the text
+      // instead.
       const failure = text === "" ? (error instanceof Error ? error.message : String(error)) : "";
       setCopied({ text, status: failure === "" ? "The browser does not let this page copy: select it." : failure });
     }

@@ -50,7 +50,7 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
   const latest = useRef(props);
   latest.current = props;
 
-  // Before the first paint, so that a shortcut that focuses the editor finds it.
+  // Runs before the first paint, so that a shortcut that focuses the editor finds the editor.
   useLayoutEffect(() => {
     const editorView = new EditorView({
       parent: parent.current as HTMLDivElement,

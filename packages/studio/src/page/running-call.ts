@@ -170,7 +170,7 @@ export class RunningCall extends Observed {
     let turnStart = performance.now();
     for await (const item of items) {
       this.receive(item);
-      // Available items would otherwise leave no time for rendering and clicks.
+      // Without this pause, reading available items would leave no time for rendering and clicks.
       if (performance.now() - turnStart > TURN_MS) {
         await nextTurn();
         turnStart = performance.now();
