@@ -52,24 +52,24 @@ export class ClientRequest extends QuicStream {
     super.stopSending(code);
   }
 
-  /** @internal */
+  /** @internal Called by the engine with the head of the response. */
   receiveResponse(response: HttpResponse): void {
     this.#response.resolve(response);
   }
 
-  /** @internal */
+  /** @internal Called by the engine when the peer has ended its side of the stream. */
   override receiveEnd(isFreed: boolean, trailers: HeaderPairs | undefined): void {
     this.#trailers.resolve(trailers ?? []);
     super.receiveEnd(isFreed, trailers);
   }
 
-  /** @internal */
+  /** @internal Called by the engine when the peer has reset its sending side. */
   override receiveReset(isFreed: boolean, code: number): void {
     this.#fail(resetError(code));
     super.receiveReset(isFreed, code);
   }
 
-  /** @internal */
+  /** @internal Called by the engine when the session has ended before the stream. */
   override receiveClosed(error: QuicError | undefined): void {
     this.#fail(
       error ?? new QuicError({ source: "session", code: "ERR_QUIC_CLOSED", message: "the connection has closed" }),

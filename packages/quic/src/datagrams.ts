@@ -216,7 +216,7 @@ export class Datagrams {
     }
   }
 
-  /** @internal */
+  /** @internal Called with a received datagram. */
   receive(bytes: Uint8Array): void {
     if (this.#readable !== undefined && this.#reader === undefined) return;
     this.#incoming.push({ bytes, at: performance.now() });

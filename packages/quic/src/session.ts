@@ -64,9 +64,9 @@ export class QuicSession {
   #handshake: DeferredPromise<undefined> | undefined;
   #earlyDataAccepted: boolean | undefined;
   #datagrams: Datagrams | undefined;
-  /** @internal */
+  /** @internal Engine of the endpoint that the session belongs to. */
   readonly engine: Engine;
-  /** @internal */
+  /** @internal Handle of the session in the native engine. */
   readonly handle: number;
   #draining: DeferredPromise<undefined> | undefined;
   #handler: SessionHandler | undefined;
@@ -338,20 +338,20 @@ export class QuicSession {
     return this.#webApi;
   }
 
-  /** @internal */
+  /** @internal Called by the engine when the handshake of a session with early data is complete. */
   receiveReady(earlyDataAccepted: boolean): void {
     this.#earlyDataAccepted = earlyDataAccepted;
     this.#handshake?.resolve(undefined);
     this.#handler?.onReady?.(earlyDataAccepted);
   }
 
-  /** @internal */
+  /** @internal Called by the engine when the peer asks to finish the session. */
   receiveDraining(): void {
     this.#draining ??= new DeferredPromise();
     this.#draining.resolve(undefined);
   }
 
-  /** @internal */
+  /** @internal Called by the engine with a stream that the peer has opened. */
   receiveStream(stream: QuicStream, unidirectional: boolean): void {
     if (this.#handler !== undefined) offer(this.#handler, stream, unidirectional);
     else if ((this.#early ??= []).length < MAX_UNCLAIMED_STREAMS) this.#early.push({ stream, unidirectional });
@@ -363,7 +363,7 @@ export class QuicSession {
     }
   }
 
-  /** @internal */
+  /** @internal Called by the engine with a received datagram. */
   receiveDatagram(slab: ArrayBufferLike, offset: number, length: number): void {
     const bytes = new Uint8Array(slab, offset, length);
     if (this.#handler?.onDatagram === undefined) {
@@ -375,12 +375,12 @@ export class QuicSession {
     this.#handler.onDatagram(bytes);
   }
 
-  /** @internal */
+  /** @internal Called by the engine when datagrams can be sent again. */
   receiveDatagramDrain(): void {
     this.#datagrams?.receiveDrain();
   }
 
-  /** @internal */
+  /** @internal Called by the engine with the number of consecutive PINGs without an answer. */
   receiveSilence(unanswered: number): void {
     const waits = this.#ended === undefined ? this.#handler?.waits?.() : undefined;
     if (waits === false) this.engine.native.idle(this.handle);
@@ -405,7 +405,7 @@ export class QuicSession {
     });
   }
 
-  /** @internal */
+  /** @internal Called by the engine when the session has ended. */
   receiveLost(error: QuicError): void {
     if (this.#ended !== undefined) return;
     const { closeCode, reason = "" } = error;

@@ -270,7 +270,7 @@ export class QuicStream {
     this.#handle = -1;
   }
 
-  /** @internal */
+  /** @internal Called by the engine with received bytes. */
   receiveData(slab: ArrayBufferLike, offset: number, length: number): void {
     if (!this.#receiving) return;
     const chunk = new Uint8Array(slab, offset, length);
@@ -314,7 +314,7 @@ export class QuicStream {
     peek?.onOver();
   }
 
-  /** @internal */
+  /** @internal Called by the engine when the peer has ended its side of the stream. */
   receiveEnd(isFreed: boolean, trailers: HeaderPairs | undefined): void {
     if (isFreed) this.#forgetHandle();
     if (!this.#receiving) return;
@@ -324,7 +324,7 @@ export class QuicStream {
     this.#peekIsOver();
   }
 
-  /** @internal */
+  /** @internal Called by the engine when the peer has reset its sending side. */
   receiveReset(isFreed: boolean, code: number): void {
     if (isFreed) this.#forgetHandle();
     if (!this.#receiving) return;
@@ -340,23 +340,23 @@ export class QuicStream {
     this.#notify((handler) => handler.onStopSending(code));
   }
 
-  /** @internal */
+  /** @internal Called by the engine when the peer has acknowledged the whole message. */
   receiveSent(isFreed: boolean): void {
     if (isFreed) this.#forgetHandle();
     this.#notify((handler) => handler.onSent?.());
   }
 
-  /** @internal */
+  /** @internal Called by the engine when fewer bytes than the high-water mark are unsent. */
   receiveDrain(): void {
     this.#notify((handler) => handler.onDrain());
   }
 
-  /** @internal */
+  /** @internal Called by the engine when it has freed the stream. */
   receiveFreed(): void {
     this.#forgetHandle();
   }
 
-  /** @internal */
+  /** @internal Called by the engine when the session has ended before the stream. */
   receiveClosed(error: QuicError | undefined): void {
     this.#forgetHandle();
     if (this.#paused) this.#queued = undefined;
