@@ -635,7 +635,7 @@ function readEventSource(r: wire.Reader, p: number): EventSourceOption1 | EventS
   try {
     return readEventSourceOption1(r, p);
   } catch (error) {
-    wire.tryNext(error, allowed);
+    wire.tryNext(error, allowed, r.position - p);
   }
   return readEventSourceOption2(r, p);
 }

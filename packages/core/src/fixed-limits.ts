@@ -12,9 +12,3 @@ export const MAX_CURSOR_LENGTH = 1024;
  * time for which one message blocks the event loop.
  */
 export const MAX_DISTINCT_KEYS = 50_000;
-
-/**
- * Most values of a message that do not match an option of a union, counted for each option that is tried. It is not an
- * option for the same reason.
- */
-export const MAX_MISMATCHES = 250_000;

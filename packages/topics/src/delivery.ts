@@ -1,5 +1,5 @@
 import type { MessageCodec, PayloadWriter } from "@quicrpc/core/generated";
-import { type DecodeBudget, decodeWithin, FrameWriter, MemoryBudget } from "@quicrpc/core/internal";
+import { decodeWithin, FrameWriter, MemoryBudget } from "@quicrpc/core/internal";
 
 /** A message in the form that subscribers receive. */
 export interface TopicItem {
@@ -44,7 +44,7 @@ const logged = new WeakMap<Uint8Array, LoggedItem>();
  */
 export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, position?: string): Delivery {
   // No limit, because waiting messages are limited by their memory, and not by the number of values in them.
-  const budget: DecodeBudget = new MemoryBudget(Number.MAX_SAFE_INTEGER, "");
+  const budget = new MemoryBudget(Number.MAX_SAFE_INTEGER, "");
   const decoded = decodeWithin(budget, codec, bytes, 0, bytes.length) as TopicItem;
   const heldBytes = budget.decodedBytes + DELIVERY_BYTES;
   const item = position === undefined ? decoded : { ...decoded, position };

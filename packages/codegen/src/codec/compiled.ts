@@ -1,4 +1,4 @@
-import { constantOf, factOf, type NodeOf, type SchemaNode, takesAnyKey, unwrapped } from "../schema/node.js";
+import { constantOf, factOf, type NodeOf, optionsOf, type SchemaNode, takesAnyKey, unwrapped } from "../schema/node.js";
 import { isTellable } from "./kinds.js";
 
 /** Kinds of schemas that concern absence, defaults and fallbacks. */
@@ -109,14 +109,48 @@ function findOwnCode(node: SchemaNode): boolean {
     case "tuple":
       return node.rest === undefined && node.items.every((item) => present(item) === item && item.kind !== "undefined");
     case "discriminated":
-      return node.options.every(
-        ([value, option]) => option.kind === "object" && hasOwnCode(option) && typeof value === "string",
-      );
+      return taggedOptions(node) !== undefined;
     case "union":
+      if (taggedOptions(node) !== undefined) return true;
       return isTellable(node) && node.options.every((option) => present(option) === option && isCompiled(option));
     default:
       return false;
   }
+}
+
+/** The options of a union, and the key whose value identifies them. */
+interface TaggedOptions {
+  readonly key: string;
+  readonly options: ReturnType<typeof optionsOf>;
+}
+
+/**
+ * Returns the options of a union of objects that are identified by a text, with a discriminator or without one: then no
+ * more than one option can match. Returns undefined for other unions.
+ */
+export function taggedOptions(node: NodeOf<"discriminated" | "union">): TaggedOptions | undefined {
+  if (node.kind === "discriminated") return tagged(node.key, optionsOf(node));
+  const objects = node.options.filter((option) => option.kind === "object");
+  const [first] = objects;
+  if (first === undefined || objects.length < node.options.length) return undefined;
+  for (const key of Object.keys(first.fields)) {
+    const options = objects.map((option) => ({ values: literalsOf(option.fields[key]), node: option }));
+    const found = tagged(key, options);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function tagged(key: string, options: TaggedOptions["options"]): TaggedOptions | undefined {
+  const values = options.flatMap((option) => option.values);
+  const areTexts = values.every((value) => typeof value === "string") && new Set(values).size === values.length;
+  const areCoded = options.every(({ values, node }) => values.length > 0 && node.kind === "object" && hasOwnCode(node));
+  return areTexts && areCoded ? { key, options } : undefined;
+}
+
+/** Returns the values of a field that is always there; none if they are unknown. */
+function literalsOf(field: SchemaNode | undefined): unknown[] {
+  return field?.kind === "literal" ? [...field.values] : [];
 }
 
 /** Returns true for an object whose compiled code also reads and writes undeclared fields. */

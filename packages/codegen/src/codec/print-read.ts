@@ -121,15 +121,19 @@ function bodyOf(node: SchemaNode, type: TypeNode, printer: CodecPrinter): string
         `return [${node.items.map((_, index) => `item${index + 1}`).join(", ")}];`,
       ];
     case "discriminated":
-      return taggedBody(node, callOf("wire.readTag", ["r", "p", quoted(node.key), ...printer.levelsOfAny]), (option) =>
-        callOf(printer.reader(printer.codecOf(option)), ["r", "p", ...printer.levels(option)]),
+    case "union": {
+      const tag = (key: string): string => callOf("wire.readTag", ["r", "p", quoted(key), ...printer.levelsOfAny]);
+      const call = (option: SchemaNode): string =>
+        callOf(printer.reader(printer.codecOf(option)), ["r", "p", ...printer.levels(option)]);
+      return (
+        taggedBody(node, tag, call) ??
+        optionsBody(node as NodeOf<"union">, "read", (option) => {
+          const refused = refuseMisfit(option, "option", printer.patternName);
+          if (refused.length === 0) return [`return ${readExpression(option, "p", printer)};`];
+          return [readStatement(option, "const option", "p", printer), ...refused, "return option;"];
+        })
       );
-    case "union":
-      return optionsBody(node, "read", (option) => {
-        const refused = refuseMisfit(option, "option", printer.patternName);
-        if (refused.length === 0) return [`return ${readExpression(option, "p", printer)};`];
-        return [readStatement(option, "const option", "p", printer), ...refused, "return option;"];
-      });
+    }
     default:
       return [];
   }

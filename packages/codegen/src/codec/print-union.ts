@@ -1,7 +1,8 @@
 import { block, when } from "../print/syntax.js";
 import { quoted } from "../print/text.js";
-import { type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
+import type { NodeOf, SchemaNode } from "../schema/node.js";
 import { MISFIT } from "./conditions.js";
+import { taggedOptions } from "./compiled.js";
 import { isTried, kindsOf, type Side, type ValueKind } from "./kinds.js";
 import { isWhole } from "./whole.js";
 
@@ -16,6 +17,7 @@ interface CodedOption {
 
 /** Returns the options of a union for which code is generated: those that values of at least one kind can reach. */
 export function codedOptions(node: NodeOf<"union">, side: Side): CodedOption[] {
+  if (taggedOptions(node) !== undefined) return node.options.map((option) => ({ option, kinds: [], isTried: false }));
   const decided = new Set<ValueKind>();
   return node.options.flatMap((option, index) => {
     const kinds = (kindsOf(option, side) ?? []).filter((kind) => !decided.has(kind));
@@ -38,7 +40,7 @@ export function optionsBody(node: NodeOf<"union">, side: Side, bodyOf: (option: 
   const options = codedOptions(node, side).map((coded) => ({ ...coded, body: bodyOf(coded.option) }));
   const isAny = ({ kinds }: { readonly kinds: readonly unknown[] }): boolean => kinds.length === all.length;
   const last = options.at(-1);
-  const failed = isRead ? "wire.tryNext(error, allowed);" : "wire.tryNext(error);";
+  const failed = isRead ? "wire.tryNext(error, allowed, r.position - p);" : "wire.tryNext(error);";
   return [
     ...(options.every(isAny) ? [] : [isRead ? "const kind = wire.kindAt(r, p);" : "const kind = wire.kindOf(value);"]),
     ...(isRead && options.some(({ isTried: is }) => is) ? ["const allowed = wire.allowance.values;"] : []),
@@ -61,15 +63,22 @@ export function optionsBody(node: NodeOf<"union">, side: Side, bodyOf: (option: 
 }
 
 /**
- * Returns the body of the writer or reader of a discriminated union.
+ * Returns the body of the writer or reader of a union whose options are identified by a text. Returns undefined for other
+ * unions.
  *
- * @param tag expression for the value of the discriminator
+ * @param tag returns the expression for the value of a key
  * @param call returns the expression that writes or reads a value of an option
  */
-export function taggedBody(node: NodeOf<"discriminated">, tag: string, call: (option: SchemaNode) => string): string[] {
-  const cases = optionsOf(node).flatMap(({ values, node: option }) => [
+export function taggedBody(
+  node: NodeOf<"discriminated" | "union">,
+  tag: (key: string) => string,
+  call: (option: SchemaNode) => string,
+): string[] | undefined {
+  const tagged = taggedOptions(node);
+  if (tagged === undefined) return undefined;
+  const cases = tagged.options.flatMap(({ values, node: option }) => [
     ...values.map((value) => `case ${quoted(String(value))}:`),
     `  return ${call(option)};`,
   ]);
-  return [block(`switch (${tag})`, [...cases, "default:", `  ${MISFIT}`])];
+  return [block(`switch (${tag(tagged.key)})`, [...cases, "default:", `  ${MISFIT}`])];
 }

@@ -78,15 +78,18 @@ function bodyOf(node: SchemaNode, printer: CodecPrinter): string[] {
         "return p;",
       ];
     case "discriminated":
-      return taggedBody(node, property("value", node.key), (option) =>
-        callOf(printer.writer(printer.codecOf(option)), ["b", "p", "value", ...printer.levels(option)]),
+    case "union": {
+      const call = (option: SchemaNode): string =>
+        callOf(printer.writer(printer.codecOf(option)), ["b", "p", "value", ...printer.levels(option)]);
+      return (
+        taggedBody(node, (key) => property("value", key), call) ??
+        optionsBody(node as NodeOf<"union">, "write", (option) => [
+          `const option = value as ${printer.layout(printer.typeOf(option, "input"))};`,
+          ...refuseMisfit(option, "option", printer.patternName),
+          `return ${writeExpression(option, "option", "p", printer)};`,
+        ])
       );
-    case "union":
-      return optionsBody(node, "write", (option) => [
-        `const option = value as ${printer.layout(printer.typeOf(option, "input"))};`,
-        ...refuseMisfit(option, "option", printer.patternName),
-        `return ${writeExpression(option, "option", "p", printer)};`,
-      ]);
+    }
     default:
       return [];
   }

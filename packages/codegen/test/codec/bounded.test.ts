@@ -1,6 +1,6 @@
 import { type MessageCodec, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
-import { decodeWithin, MemoryBudget } from "@quicrpc/core/internal";
+import { decodeWithin } from "@quicrpc/core/internal";
 import { jsonCodecOf } from "@quicrpc/http";
 import fc from "fast-check";
 import { Packr } from "msgpackr";
@@ -26,9 +26,10 @@ interface Taken {
   readonly held: number;
 }
 
-/** Decodes a message within a budget of `most` bytes. */
-function takeWithin(most: number, codec: MessageCodec<unknown>, bytes: Uint8Array): Taken {
-  const budget = new MemoryBudget(most, "most");
+/** Decodes a message within a budget that has room for `room` bytes; its time is limited by `max`. */
+function takeWithin(room: number, codec: MessageCodec<unknown>, bytes: Uint8Array, max = Infinity): Taken {
+  const refusal = (): RpcError => new RpcError("resource_exhausted", "no room");
+  const budget = { max, room, decodedBytes: 0, refusal };
   const value = decodeWithin(budget, codec, bytes, 0, bytes.length);
   return { value, held: budget.decodedBytes };
 }
@@ -181,24 +182,76 @@ describe("text of template literals with several parts of any length", () => {
   });
 });
 
-test("values that do not match an option of a union are counted, and a message with many is refused", async () => {
-  const option = (kind: number): string => `z.object({ a: z.int(), kind: z.literal("k${kind}") })`;
-  const options = Array.from({ length: 40 }, (_, i) => option(i)).join(", ");
-  const [sample] = await compileSamples(workspace, "options.service.ts", [
-    plainSample(`z.array(z.union([${options}]))`),
-  ]);
-  if (sample === undefined) throw new Error("no sample");
-  const rows = (count: number): unknown[] => times(() => ({ a: 1, kind: "k39" })).slice(0, count);
-  const take = (value: unknown): Taken => takeWithin(2 ** 25, sample.codec, pack(value));
-  const few = rows(2_000);
-  expect(take(few).value).toEqual(few);
-  const refused = { code: "resource_exhausted", message: expect.stringContaining("mismatches of union options") };
-  expect(refusal(() => take(rows(COUNT)))).toMatchObject(refused);
-  // Its shape looks for the reason, and stops too.
-  expect(refusal(() => take([...rows(5_000), { a: 1, kind: "none" }]))).toMatchObject(refused);
-  expect(refusal(() => take([...rows(500), { a: 1, kind: "none" }])).code).toBe("invalid_argument");
-  // Outside of a message nothing is counted.
-  expect(encode(sample.codec, rows(10_000))).toEqual(pack(rows(10_000)));
+describe("the time that a message takes to validate", () => {
+  /** With the default of `maxSessionBytes`. */
+  const MOST = 2 ** 25;
+  const optionsOf = (count: number, option: (i: number) => string): string =>
+    `z.union([${Array.from({ length: count }, (_, i) => option(i)).join(", ")}])`;
+  const rows = (count: number, row: (i: number) => unknown): unknown[] =>
+    Array.from({ length: count }, (_, i) => row(i));
+  const byKey = `z.array(${optionsOf(40, (i) => `z.object({ k${i}: z.int() })`)})`;
+  const byLiteral = `z.array(${optionsOf(10, (i) => `z.object({ a: z.int(), kind: z.literal("k${i}") })`)})`;
+  const lists = optionsOf(10, (i) => `z.object({ list: z.array(z.int()), k${i}: z.int() })`);
+  const row = "z.object({ id: z.int(), name: z.string(), email: z.email(), url: z.url() })";
+  const recursive = "z.array(Nested)";
+  const declarations = `
+    export const Nested: z.ZodType = z.intersection(
+      z.object({ get a() { return Nested.optional(); } }), z.object({ b: z.int() }));`;
+  const person = (id: number): unknown => ({
+    id,
+    name: `name ${id}`,
+    email: `p${id}@example.com`,
+    url: "https://a.bc",
+  });
+  let nested: unknown = { b: 1 };
+  for (let i = 0; i < 30; i++) nested = { a: nested, b: 1 };
+
+  const cases: readonly (readonly [source: string, taken: unknown, refused: unknown])[] = [
+    [byKey, rows(3_000, () => ({ k39: 1 })), rows(5_000, () => ({ k39: 1 }))],
+    [byLiteral, rows(50_000, (i) => ({ a: 1, kind: `k${i % 10}` })), undefined],
+    [lists, { list: rows(10_000, () => 1), k9: 1 }, { list: rows(300_000, () => 1), k9: 1 }],
+    [`z.array(${row})`, rows(50_000, person), undefined],
+    ["z.array(z.url())", rows(100_000, () => "http://a.b"), rows(150_000, () => "http://a.b")],
+    ["z.array(z.cidrv6())", rows(100_000, () => "::1/1"), rows(150_000, () => "::1/1")],
+    ["z.array(z.base64())", rows(150_000, () => "aaaa"), rows(250_000, () => "aaaa")],
+    ["z.array(z.string().transform((text) => text))", rows(300_000, () => "a"), rows(400_000, () => "a")],
+    ["z.array(z.int().refine(() => true))", rows(200_000, () => 1), rows(300_000, () => 1)],
+    [recursive, rows(1_000, () => nested), rows(5_000, () => nested)],
+  ];
+  const samples = compileSamples(
+    workspace,
+    "steps.service.ts",
+    cases.map(([source]) => plainSample(source)),
+    true,
+    declarations,
+  );
+
+  test.each(cases.map((each, i) => [...each, i] as const))("is limited in %s", async (_source, taken, refused, i) => {
+    const codec = (await samples)[i]?.codec ?? expect.unreachable();
+    expect(takeWithin(MOST, codec, pack(taken), MOST).value).toEqual(taken);
+    if (refused === undefined) return;
+    const bytes = pack(refused);
+    const tooLong = { code: "resource_exhausted", message: expect.stringContaining("takes too long to validate") };
+    expect(refusal(() => takeWithin(MOST, codec, bytes, MOST))).toMatchObject(tooLong);
+    // Without the limit, and outside of messages, it is taken.
+    expect(() => takeWithin(MOST, codec, bytes)).not.toThrow();
+    expect(() => codec.decode(bytes, 0, bytes.length)).not.toThrow();
+  });
+
+  test("includes that of finding out why it does not match", async () => {
+    const codec = (await samples)[0]?.codec ?? expect.unreachable();
+    const withLast = (count: number): Uint8Array => pack([...rows(count, () => ({ k39: 1 })), { none: 1 }]);
+    expect(refusal(() => takeWithin(MOST, codec, withLast(2_500), MOST)).code).toBe("resource_exhausted");
+    expect(refusal(() => takeWithin(MOST, codec, withLast(500), MOST)).code).toBe("invalid_argument");
+  });
+
+  test("is that of one option in a union whose options have different texts", async () => {
+    const codec = (await samples)[1]?.codec ?? expect.unreachable();
+    const bytes = pack([...rows(20_000, () => ({ a: 1, kind: "k9" })), { a: "", kind: "k9" }]);
+    expect(refusal(() => takeWithin(MOST, codec, bytes, MOST)).details).toMatchObject([
+      { path: [20_000], code: "invalid_union" },
+    ]);
+  });
 });
 
 test("an enum of many values takes each of them, and nothing else", async () => {

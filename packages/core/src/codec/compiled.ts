@@ -2,9 +2,9 @@
 import { isMisfit, misfit } from "../msgpack/misfit.js";
 import {
   allowance,
-  countMismatch,
+  countSteps,
+  mapLength,
   type Reader,
-  readMapHeader,
   readString,
   readWhole,
   skip,
@@ -68,12 +68,20 @@ const KINDS: readonly string[] = /* @__PURE__ */ (
  * @param error the error that the option threw; rethrown unless it is the mismatch error
  * @param allowed value of `allowance.values` before the failed option was read; restored because its values are
  * discarded
+ * @param bytes number of bytes that the option has read
  */
-export function tryNext(error: unknown, allowed: number = allowance.values): void {
+export function tryNext(error: unknown, allowed: number = allowance.values, bytes: number = 0): void {
   if (!isMisfit(error) || allowance.values < 0) throw error;
-  countMismatch();
+  if (allowed === Number.POSITIVE_INFINITY) return;
+  // Most of the time is that of the exception.
+  countSteps(1 + (allowed - allowance.values) / VALUES_OF_STEP + bytes / BYTES_OF_STEP);
   allowance.values = allowed;
 }
+
+/** Values that an option reads in one step. */
+const VALUES_OF_STEP = 12;
+/** Bytes that an option reads in one step, in addition to their values. */
+const BYTES_OF_STEP = 128;
 
 /** Returns true if `value` is one of the literals in `values`. */
 export function isOneOf<T>(value: unknown, values: ReadonlySet<T>): value is T {
@@ -93,8 +101,12 @@ export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, 
 
 /** Returns the text under `key` in the MessagePack map at `p`; generated code selects an option of a union by it. */
 export function readTag(r: Reader, p: number, key: string, depth?: number): unknown {
-  for (let left = readMapHeader(r, p); left > 0; left--) {
-    if (readString(r, r.position) === key) return readString(r, r.position);
+  for (let left = mapLength(r, p); left > 0; left--) {
+    if (readString(r, r.position) === key) {
+      // The bytes before it are read again.
+      countSteps((r.position - p) / BYTES_OF_STEP);
+      return readString(r, r.position);
+    }
     skip(r, r.position, depth);
   }
   return misfit();

@@ -1,5 +1,5 @@
 import { misfit } from "../msgpack/misfit.js";
-import { allowance, type Reader, readString, skip } from "../msgpack/reader.js";
+import { type Reader, readString, skip } from "../msgpack/reader.js";
 import { writeString } from "../msgpack/write.js";
 
 interface Key {
@@ -64,11 +64,8 @@ export class Keys {
   /** Skips the value of an undeclared key. */
   #passOver(r: Reader, depth: number | undefined): void {
     if (this.#isStrict) misfit();
-    const allowed = allowance.values;
     skip(r, r.position, depth === undefined ? undefined : depth - 1);
     if (r.position > r.end) misfit();
-    // The value is not kept, so it does not count toward the limit.
-    allowance.values = allowed;
   }
 }
 

@@ -1,4 +1,4 @@
-import { allowance, count } from "../msgpack/reader.js";
+import { allowance, count, countSteps } from "../msgpack/reader.js";
 import { WireMap } from "../msgpack/value.js";
 import { add, type Mode, run, type Shape, type ShapePayload } from "./shape.js";
 
@@ -17,6 +17,8 @@ const OUTCOME_VALUES = 8;
  * Number of values that parsing a small value again counts toward the message's decode limit. Its result is not cached.
  */
 const SMALL_VALUES = 2;
+/** Values of outcomes that take as long as one step of validation. */
+const VALUES_OF_STEP = 6;
 /** Maximum number of items or properties of a small value. */
 const FEW = 8;
 
@@ -71,6 +73,7 @@ export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapeP
 
 function charge(values: number): void {
   count(values);
+  countSteps(values / VALUES_OF_STEP);
   counted += values;
 }
 

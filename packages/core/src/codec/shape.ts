@@ -1,4 +1,5 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
+import { countSteps } from "../msgpack/reader.js";
 import { classOf, safeNumber } from "../msgpack/value.js";
 import { keep } from "../msgpack/write-value.js";
 import type { Form } from "./form.js";
@@ -110,7 +111,11 @@ export interface ShapeIssue {
 /** Fields of a zod issue other than code and path, such as `expected`, `minimum` and `input`. */
 export type Facts = Readonly<Record<string, unknown>>;
 
+/** Steps of validation that a shape is charged for each value. */
+const RUN_STEPS = 1 / 8;
+
 export function run(shape: Shape, value: unknown, mode: Mode): ShapePayload {
+  countSteps(RUN_STEPS);
   return shape.run({ value, issues: [] }, mode);
 }
 

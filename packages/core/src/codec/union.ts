@@ -1,4 +1,5 @@
-import { countMismatch } from "../msgpack/reader.js";
+import { countSteps } from "../msgpack/reader.js";
+import { isName, WireMap } from "../msgpack/value.js";
 import { asObject } from "./object.js";
 import { remembering } from "./memo.js";
 import { invalidKey, isPlainObject } from "./record.js";
@@ -55,6 +56,7 @@ function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode
   const results: ShapePayload[] = [];
   const refused: Shape[] = [];
   for (const option of options) {
+    countSteps(1 / 16);
     if (isOther(option, value, mode)) continue;
     const result = run(option, value, mode);
     if (result.issues.length === 0) {
@@ -63,7 +65,7 @@ function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode
       if (mode.isSent === true && refused.some((each) => fits(each, result.value))) result.value = whole(value);
       return result;
     }
-    countMismatch();
+    countSteps(result.issues.length / 4);
     results.push(result);
     refused.push(option);
   }
@@ -71,16 +73,17 @@ function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode
 }
 
 /**
- * Returns true if the value obviously has another type than `option`, so that running the option would find nothing
- * else.
+ * Returns true if the value obviously does not match `option`, by its type or by a literal, so that running the option
+ * would find nothing else.
  */
-function isOther({ form: { kind } }: Shape, value: unknown, mode: Mode): boolean {
+function isOther({ form }: Shape, value: unknown, mode: Mode): boolean {
   if (typeof value !== "object" || value === null) return false;
-  switch (kind) {
+  switch (form.kind) {
     case "array":
     case "tuple":
       return !Array.isArray(value);
     case "object":
+      return Array.isArray(value) || hasOtherText(form.fields, value);
     case "record":
       return Array.isArray(value);
     case "string":
@@ -92,10 +95,40 @@ function isOther({ form: { kind } }: Shape, value: unknown, mode: Mode): boolean
     case "bigint":
     case "literal":
       // In sources other than MessagePack, these types may be represented as objects.
-      return mode[kind] === undefined || mode.isWire === true;
+      return mode[form.kind] === undefined || mode.isWire === true;
     default:
       return false;
   }
+}
+
+/** Returns true if a property of `value` is a text, and its field is a literal with other texts. */
+function hasOtherText(fields: Fields, value: object): boolean {
+  return textsOf(fields).some(([key, texts]) => {
+    const given = propertyOf(value, key);
+    return typeof given === "string" && !texts.includes(given);
+  });
+}
+
+type Fields = Readonly<Record<string, Shape>>;
+type Texts = readonly (readonly [key: string, texts: readonly unknown[]])[];
+
+const knownTexts = new WeakMap<Fields, Texts>();
+
+/** Returns the fields that are literals, all of whose values are texts. */
+function textsOf(fields: Fields): Texts {
+  let texts = knownTexts.get(fields);
+  if (texts === undefined) {
+    texts = Object.entries(fields).flatMap(([key, { form }]) =>
+      form.kind === "literal" && form.values.every((each) => typeof each === "string") ? [[key, form.values]] : [],
+    );
+    knownTexts.set(fields, texts);
+  }
+  return texts;
+}
+
+function propertyOf(value: object, key: string): unknown {
+  if (!(value instanceof WireMap)) return (value as Readonly<Record<string, unknown>>)[key];
+  return value.entries.findLast(([name]) => isName(name) && String(name) === key)?.[1];
 }
 
 /** Creates the run-time schema of a union in which the value of the property `key` selects the option. */

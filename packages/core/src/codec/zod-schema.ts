@@ -1,6 +1,7 @@
 // Parts of a schema that are not compiled run in zod itself. Its internals are reached through `_zod`, which zod keeps
 // stable for libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
+import { countSteps } from "../msgpack/reader.js";
 import { plain } from "../msgpack/value.js";
 import { costlyForCheck, costlyText } from "./costly-texts.js";
 import type { PlainJson, Refused } from "./form.js";
@@ -56,10 +57,23 @@ interface ZodCheck {
     readonly def: {
       readonly when?: (payload: ZodPayload) => boolean;
       readonly abort?: boolean;
+      readonly format?: string;
     };
     check(payload: ZodPayload): unknown;
   };
 }
+
+/** Steps of validation that each check by zod is charged. */
+const CHECK_STEPS = 1 / 4;
+/** Steps that formats are charged in addition, for which zod calls a parser of the platform. */
+const FORMAT_STEPS: ReadonlyMap<string | undefined, number> = new Map([
+  ["url", 1],
+  ["ipv6", 1],
+  ["cidrv6", 1],
+  ["jwt", 1],
+  ["base64", 1 / 2],
+  ["base64url", 1 / 2],
+]);
 
 /** Kinds of zod schemas without inner schemas: they accept or refuse a value as a whole. */
 const LEAVES: ReadonlySet<string> = new Set(["custom", "transform", "string", "number", "bigint", "boolean", "date"]);
@@ -100,6 +114,7 @@ export function external(schema: unknown, input?: Shape | PlainJson, takes?: Pla
       if (mode.isWire === true && given !== undefined) value = restored(given, payload.value);
       const costly = costlyText(schema, value);
       if (costly !== undefined) return adopt(payload, [costly]);
+      countSteps(CHECK_STEPS);
       const result = parsed(value);
       if (mode.isSent !== true) payload.value = result.value;
       else if (given !== undefined && !isLeaf) payload.value = sentOf(value);
@@ -178,6 +193,7 @@ function runChecks(payload: ShapePayload, checks: readonly ZodCheck[]): ShapePay
     if (when === undefined ? aborted : isExplicitlyAborted(payload) || !when(payload as ZodPayload)) continue;
     const from = payload.issues.length;
     const added: ZodPayload = { value: payload.value, issues: [] };
+    countSteps(CHECK_STEPS + (FORMAT_STEPS.get(check.def.format) ?? 0));
     const costly = costlyForCheck(each, payload.value);
     if (costly !== undefined) added.issues.push({ ...costly, continue: check.def.abort !== true });
     else settled((check.check(added) ?? added) as ZodPayload);

@@ -5,7 +5,8 @@ import { pack, unpack } from "./pack.js";
 import { allowance } from "./reader.js";
 import { type DecodeBudget, decodeWithin } from "./decode-within.js";
 
-const budgetOf = (room: number): DecodeBudget => ({
+const budgetOf = (room: number): Required<DecodeBudget> => ({
+  max: room,
   room,
   decodedBytes: 0,
   refusal: (what) => new RpcError("resource_exhausted", `${room}: ${what}`),

@@ -1,6 +1,6 @@
 import { MAX_DISTINCT_KEYS } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
-import { allowance, count, exceed } from "./reader.js";
+import { allowance, count, countSteps } from "./reader.js";
 import { RpcError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
 
@@ -16,14 +16,15 @@ const MANY = 1024;
 const KEY_VALUES = 4;
 
 let uncounted = 0;
-let distinct: Set<number | string> | undefined;
+/** Each key, with the key that followed it the last time. */
+let followers: Map<number | string, number | string> | undefined;
+let lastKey: number | string = "";
 
-/** Resets the counts of keys and mismatches, before and after a message is decoded. */
-function resetCounts(): void {
-  allowance.mismatches = 0;
-  allowance.excess = "";
+/** Forgets the keys of a message. `maxBytes` is that of the budget of the next one; infinite if there is none. */
+function resetCounts(maxBytes: number): void {
+  allowance.steps = maxBytes / STEP_BYTES;
   uncounted = 0;
-  distinct = undefined;
+  followers = undefined;
 }
 
 /**
@@ -37,10 +38,15 @@ export function countKey(key: number | string): void {
 }
 
 function countDistinct(key: number | string): void {
-  distinct ??= new Set();
-  distinct.add(key);
-  if (distinct.size > MANY) count(KEY_VALUES);
-  if (distinct.size > MAX_DISTINCT_KEYS) exceed(`${MAX_DISTINCT_KEYS} distinct keys`);
+  followers ??= new Map();
+  if (followers.get(lastKey) !== key) {
+    followers.set(lastKey, key);
+    // V8 may need a new hidden class.
+    countSteps(1);
+  }
+  lastKey = key;
+  if (followers.size > MANY) count(KEY_VALUES);
+  if (followers.size > MAX_DISTINCT_KEYS) countSteps(Number.POSITIVE_INFINITY);
 }
 
 /**
@@ -48,14 +54,16 @@ function countDistinct(key: number | string): void {
  * object.
  */
 const VALUE_BYTES = 32;
+/** Bytes of a budget that permit one step of validation: with the default of 32 MiB, validation takes about 0.13 s at most. */
+const STEP_BYTES = 256;
 
 /** The members of a memory budget that `decodeWithin` uses. */
-export type DecodeBudget = Pick<MemoryBudget, "room" | "refusal" | "decodedBytes">;
+export type DecodeBudget = Pick<MemoryBudget, "max" | "room" | "refusal"> & Partial<Pick<MemoryBudget, "decodedBytes">>;
 
 /**
  * Decodes the message in `bytes[start, end)` and sets `budget.decodedBytes` to the memory that it uses. Rethrows the
- * codec's errors. Throws `RpcError` `resource_exhausted` if the message has more values than the budget allows, more
- * than `MAX_DISTINCT_KEYS` distinct keys, or more than `MAX_MISMATCHES` values that do not match an option of a union.
+ * codec's errors. Throws `RpcError` `resource_exhausted` if the message has more values than the budget allows, takes
+ * more steps of validation than its maximum allows, or has more than `MAX_DISTINCT_KEYS` distinct keys.
  *
  * @param isRequest true if no handler has seen the message: the property `refused` of the `RpcError` is then true
  */
@@ -71,7 +79,7 @@ export function decodeWithin(
   const outer = allowance.values;
   const most = Math.min(budget.room / VALUE_BYTES, outer, Number.MAX_SAFE_INTEGER);
   allowance.values = most;
-  if (outer === Number.POSITIVE_INFINITY) resetCounts();
+  if (outer === Number.POSITIVE_INFINITY) resetCounts(budget.max);
   try {
     const value = codec.decode(bytes, start, end);
     // The codec may have caught the error that stopped it, and returned a value.
@@ -79,13 +87,11 @@ export function decodeWithin(
     budget.decodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
     return value;
   } catch (error) {
-    const { excess } = allowance;
-    if (excess !== "")
-      throw new RpcError("resource_exhausted", `the message has more than ${excess}: send it in parts`);
+    if (allowance.steps < 0) throw new RpcError("resource_exhausted", "the message takes too long to validate");
     // A negative count means that the limit was exceeded, whichever error the codec then threw.
     throw allowance.values < 0 ? budget.refusal("a message of so many values", isRequest) : error;
   } finally {
     allowance.values += outer - most;
-    if (outer === Number.POSITIVE_INFINITY) resetCounts();
+    if (outer === Number.POSITIVE_INFINITY) resetCounts(outer);
   }
 }

@@ -1,4 +1,4 @@
-import { MAX_DEPTH, MAX_MISMATCHES } from "../fixed-limits.js";
+import { MAX_DEPTH } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
 import { readUtf8 } from "./text.js";
 
@@ -82,13 +82,11 @@ function readText(r: Reader, start: number, length: number): string {
 interface Allowance {
   /** Number of values that may still be read; `count` reduces it. Infinity if no message is being decoded. */
   values: number;
-  /** Number of values so far that did not match an option of a union. */
-  mismatches: number;
-  /** Description of the exceeded limit, such as "4096 distinct keys"; empty if none was exceeded. */
-  excess: string;
+  /** Number of steps of validation that are left: see `countSteps`. Infinity if no message is being decoded. */
+  steps: number;
 }
 
-export const allowance: Allowance = { values: Number.POSITIVE_INFINITY, mismatches: 0, excess: "" };
+export const allowance: Allowance = { values: Number.POSITIVE_INFINITY, steps: Number.POSITIVE_INFINITY };
 
 /**
  * Number of values that binary data counts as, in addition to itself, toward a message's decode limit: its object takes
@@ -119,22 +117,27 @@ export function tableValues(size: number): number {
  * Reads the header of an array and returns the number of elements, which never exceeds the number of remaining bytes.
  */
 export function readArrayHeader(r: Reader, p: number): number {
+  return counted(arrayLength(r, p), 1);
+}
+
+function arrayLength(r: Reader, p: number): number {
   const byte = r.bytes[p] as number;
-  if (byte >> 4 === 9) {
-    r.position = p + 1;
-    return counted(byte & 15, 1);
-  }
-  return counted(readLongHeader(r, p, byte - 0xdc), 1);
+  if (byte >> 4 !== 9) return readLongHeader(r, p, byte - 0xdc);
+  r.position = p + 1;
+  return byte & 15;
 }
 
 /** Reads the header of a map and returns the number of entries, which never exceeds the number of remaining bytes. */
 export function readMapHeader(r: Reader, p: number): number {
+  return counted(mapLength(r, p), 2);
+}
+
+/** The same, without charging them. */
+export function mapLength(r: Reader, p: number): number {
   const byte = r.bytes[p] as number;
-  if (byte >> 4 === 8) {
-    r.position = p + 1;
-    return counted(byte & 15, 2);
-  }
-  return counted(readLongHeader(r, p, byte - 0xde), 2);
+  if (byte >> 4 !== 8) return readLongHeader(r, p, byte - 0xde);
+  r.position = p + 1;
+  return byte & 15;
 }
 
 /** Reads the header of an array that becomes a Set, and returns the number of elements. */
@@ -195,15 +198,13 @@ export function count(values: number): void {
   if ((allowance.values -= values) < 0) misfit();
 }
 
-/** Counts a value that does not match an option of a union. Has no effect if no message is being decoded. */
-export function countMismatch(): void {
-  if (allowance.values === Number.POSITIVE_INFINITY) return;
-  if (++allowance.mismatches > MAX_MISMATCHES) exceed(`${MAX_MISMATCHES} mismatches of union options`);
-}
-
-/** Stops the decoding of the message, which is refused because it has more than `what`. Throws the mismatch error. */
-export function exceed(what: string): never {
-  allowance.excess = what;
+/**
+ * Charges work that takes longer than reading the bytes of the message: a step takes about a microsecond. Throws a
+ * misfit if the allowance is exceeded.
+ */
+export function countSteps(steps: number): void {
+  if ((allowance.steps -= steps) >= 0) return;
+  // Stops every reader of the message.
   allowance.values = -1;
   misfit();
 }
@@ -218,11 +219,11 @@ function readLongHeader(r: Reader, p: number, form: number): number {
  */
 const MAX_SKIPPED = MAX_DEPTH / 2;
 
-/** Skips the value at `p`. Throws the mismatch error if it is nested deeper than `depth` levels. */
+/** Skips the value at `p`, which is not charged. Throws the mismatch error if it is nested deeper than `depth` levels. */
 export function skip(r: Reader, p: number, depth: number = MAX_SKIPPED): void {
   const byte = p < r.end ? (r.bytes[p] as number) : misfit();
-  if (isMap(byte)) skipItems(r, readMapHeader(r, p) * 2, depth - 1);
-  else if (isArray(byte)) skipItems(r, readArrayHeader(r, p), depth - 1);
+  if (isMap(byte)) skipItems(r, mapLength(r, p) * 2, depth - 1);
+  else if (isArray(byte)) skipItems(r, arrayLength(r, p), depth - 1);
   else r.position = p + scalarSize(r, p, byte);
 }
 

@@ -59,12 +59,12 @@ export class HttpClient implements ForeignClient {
     this.base = origin + pathname.replace(/\/?$/, "/");
     this.peer = publicUrl(url);
     this.limits = { ...CALLER_LIMITS, ...options.limits };
-    const { maxSessionBytes } = this.limits;
+    const { maxSessionBytes: max } = this.limits;
     this.#budget = {
-      room: maxSessionBytes,
-      decodedBytes: 0,
+      max,
+      room: max,
       refusal(what) {
-        const text = `${what} holds too much memory: limits.maxSessionBytes is ${maxSessionBytes}`;
+        const text = `${what} holds too much memory: limits.maxSessionBytes is ${max}`;
         return new RpcError("resource_exhausted", text);
       },
     };
