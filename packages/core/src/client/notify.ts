@@ -29,7 +29,13 @@ export const datagramCalls: Calling<"notify"> = {
 class Notification extends PendingCall {
   /** Created when `answer` is read before the notification was sent. */
   private later: Deferred<void> | undefined = undefined;
-  private result: Promise<void> = SENT;
+  private result: Promise<void>;
+
+  // As in `Call`.
+  constructor(method: AnyMethod) {
+    super(method);
+    this.result = SENT;
+  }
 
   get answer(): Promise<void> {
     if (this.over) return this.result;

@@ -1,6 +1,7 @@
 import type { Carrier } from "../call/carrier.js";
 import { codecIn, decodePayload } from "../call/messages/payload.js";
 import { rejectionAtCaller } from "../callers-line.js";
+import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Frame } from "../wire/frame.js";
 import { Call } from "./call.js";
@@ -24,8 +25,15 @@ function keepResolve(resolve: (answer: unknown) => void): void {
 
 /** A call with a single response: unary or client-streaming. */
 export class AnsweredCall extends Call {
-  readonly answer: Promise<unknown> = new Promise(keepResolve);
-  private readonly resolve: (answer: unknown) => void = kept;
+  readonly answer: Promise<unknown>;
+  private readonly resolve: (answer: unknown) => void;
+
+  // As in `Call`.
+  constructor(method: AnyMethod) {
+    super(method);
+    this.answer = new Promise(keepResolve);
+    this.resolve = kept;
+  }
 
   onResponse(frame: Frame): void {
     const { method, host, carrier } = this;

@@ -1,5 +1,5 @@
 import { decodeWithin } from "../msgpack/decode-within.js";
-import { type MessageCodec, fullName } from "../contract/descriptor.js";
+import { type AnyMethod, fullName, type MessageCodec } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
 import { requirePositions } from "../call/items/positions.js";
 import { RpcError, untracedError } from "../errors.js";
@@ -77,11 +77,18 @@ export function serve(request: ServerRequest): Promise<void> | undefined {
     refuse(request, context, error);
     return undefined;
   }
-  if (!(message instanceof Promise)) return run(request, context, message);
-  const begun = context;
+  return message instanceof Promise ? runLater(request, context, message) : run(request, context, message);
+}
+
+/** A separate function, because V8 allocates the variables that closures use in each call of a function. */
+function runLater(
+  request: ServerRequest,
+  context: IncomingContext<unknown>,
+  message: Promise<MessageBytes>,
+): Promise<void> {
   return message.then(
-    (arrived) => run(request, begun, arrived, true),
-    (error: unknown) => refuse(request, begun, error),
+    (arrived) => run(request, context, arrived, true),
+    (error: unknown) => refuse(request, context, error),
   );
 }
 
@@ -164,6 +171,8 @@ export async function permit<Context>(
   }
 }
 
+type NotificationSettings = Pick<ServedCallSettings, "admission" | "budget" | "onError" | "client">;
+
 /**
  * Runs the handler of a notification. Errors are passed to `onError`, because the sender gets no response.
  *
@@ -173,24 +182,31 @@ export function runNotification<Context>(
   { method, handler }: BoundMethod<Context>,
   input: unknown,
   context: IncomingContext<Context>,
-  { admission, budget, onError, client }: Pick<ServedCallSettings, "admission" | "budget" | "onError" | "client">,
+  settings: NotificationSettings,
   bytes: number,
 ): void {
-  const failed = (error: unknown): void => onError(error, { method: fullName(method) });
   try {
     const result = handler(input, context);
-    if (!isPromiseLike(result)) return;
-    budget.charge(bytes);
-    admission.begin(client);
-    const end = (): void => {
-      budget.release(bytes);
-      admission.end(client);
-    };
-    result.then(end, (error: unknown) => {
-      end();
-      failed(error);
-    });
+    if (isPromiseLike(result)) awaitNotification(method, result, settings, bytes);
   } catch (error) {
-    failed(error);
+    settings.onError(error, { method: fullName(method) });
   }
+}
+
+function awaitNotification(
+  method: AnyMethod,
+  result: PromiseLike<unknown>,
+  { admission, budget, onError, client }: NotificationSettings,
+  bytes: number,
+): void {
+  budget.charge(bytes);
+  admission.begin(client);
+  const end = (): void => {
+    budget.release(bytes);
+    admission.end(client);
+  };
+  result.then(end, (error: unknown) => {
+    end();
+    onError(error, { method: fullName(method) });
+  });
 }
