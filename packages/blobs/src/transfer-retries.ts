@@ -50,7 +50,7 @@ export class TransferRetries {
         this.onMade();
         reject(failure);
       };
-      const stop = scheduleAttempt(this.failures++, resolve, { options, timeoutMs: options.timeoutMs, giveUp: cancel });
+      const stop = scheduleAttempt(this.failures++, resolve, { options, timeoutMs: options.timeoutMs, cancel });
       this.unsuspend = resumption.suspend(cancel);
     });
   }

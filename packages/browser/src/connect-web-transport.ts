@@ -11,7 +11,7 @@ import {
   reconnectingConnection,
   type ReconnectingOptions,
   pageUrl,
-  type ConnectStrategy,
+  type PageConnectStrategy,
 } from "./reconnecting.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";
 import { ForbiddenError, ifAllowed, usualVia } from "./policy.js";
@@ -56,7 +56,7 @@ export async function connectWebTransport(
   const named = { peer: publicUrl(target), ...usualVia(), ...options };
   const run = options.session ?? (async (transport) => createClientSession(transport, await withCredentials(named)));
   let inUse: TransportInUse | undefined;
-  const strategy: ConnectStrategy<BrowserTransport> = {
+  const strategy: PageConnectStrategy<BrowserTransport> = {
     get inUse() {
       return inUse;
     },

@@ -113,10 +113,10 @@ export async function dial<Context = unknown>(
   const settings = flatOptions(options);
   const reach = candidatesFor(url, settings);
   const sessionOptions = await withCredentials(settings);
-  const { made } = await openFirst({ ...reach, timeoutMs, signal });
-  if (carriesCalls(made)) return createCallerSession(made);
-  const session = await sessionOn(made, (reached) =>
-    createSession(reached, { peer: reach.url, ...usualVia(), ...sessionOptions }),
+  const { value: reached } = await openFirst({ ...reach, timeoutMs, signal });
+  if (carriesCalls(reached)) return createCallerSession(reached);
+  const session = await sessionOn(reached, (transport) =>
+    createSession(transport, { peer: reach.url, ...usualVia(), ...sessionOptions }),
   );
   await settings.proof?.proven(session, signal);
   return session;

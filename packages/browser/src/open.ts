@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { type Loss, type Opened, race } from "@quicrpc/core/internal";
+import { type FailedAttempt, type Opened, race } from "@quicrpc/core/internal";
 import { ForbiddenError } from "./policy.js";
 import { FORBIDDEN, unreached } from "./unreached.js";
 import type { TransportKind } from "./transport.js";
@@ -65,10 +65,10 @@ export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T, s
     }
   });
   try {
-    const { made, index, losses } = await race({ ways: openers, afterMs, signal: attempt.signal });
-    const reasons = losses.map((loss, index) => explain(candidates[index] as Candidate<T>, loss));
-    const lateCount = worked ? 0 : losses.reduce((last, { late }, index) => (late ? index + 1 : last), 0);
-    return { made, index, reason: index === 0 ? undefined : reasons.join("; "), late: lateCount };
+    const { value, index, failures: failedAttempts } = await race({ openers, afterMs, signal: attempt.signal });
+    const reasons = failedAttempts.map((failed, index) => explain(candidates[index] as Candidate<T>, failed));
+    const lateCount = worked ? 0 : failedAttempts.reduce((last, { late }, index) => (late ? index + 1 : last), 0);
+    return { value, index, reason: index === 0 ? undefined : reasons.join("; "), lateCount };
   } catch {
     attempt.signal.throwIfAborted();
     const forbidden = causes.every((cause) => cause instanceof ForbiddenError);
@@ -78,8 +78,8 @@ export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T, s
     signal.removeEventListener("abort", abortAttempt);
   }
 
-  function explain(candidate: Candidate<T>, loss: Loss): string {
-    if (!loss.late) return failureOf(candidate, loss.error);
+  function explain(candidate: Candidate<T>, failed: FailedAttempt): string {
+    if (!failed.late) return failureOf(candidate, failed.error);
     const known = worked ? ", though it did before" : ": UDP may be blocked";
     return `${candidate.name} did not answer within ${afterMs} ms${candidate.kind === "webtransport" ? known : ""}`;
   }

@@ -1,6 +1,6 @@
 import { type Backoff, Fallback, NOTHING_BETTER } from "@quicrpc/core/internal";
 import type { Session } from "@quicrpc/core";
-import type { ConnectStrategy, RunTransport } from "./reconnecting.js";
+import type { PageConnectStrategy, RunTransport } from "./reconnecting.js";
 import { type Candidate, type OpenOptions, openFirst } from "./open.js";
 import type { Memory } from "./memory.js";
 import { pingAnswered, NO_ANSWER } from "./page.js";
@@ -33,7 +33,7 @@ export interface PageFallbackOptions extends Pick<OpenOptions<Reached>, "url" | 
  * transport once a session over it has answered. Closes a session over the first transport that carries no data, and
  * uses the fallback for the next session.
  */
-export class PageFallback implements ConnectStrategy {
+export class PageFallback implements PageConnectStrategy {
   inUse: TransportInUse | undefined = undefined;
   readonly #options: PageFallbackOptions;
   readonly #fallback: Fallback<string>;
@@ -58,11 +58,15 @@ export class PageFallback implements ConnectStrategy {
     const usable = options.candidates.filter(({ isRefused }) => isRefused !== true);
     // The others are the last. They are tried for their errors.
     const refused = options.candidates.slice(usable.length);
-    const { made, index, reasons } = await this.#fallback.open(usable, (tried) =>
+    const {
+      value: reached,
+      index,
+      reasons,
+    } = await this.#fallback.open(usable, (tried) =>
       openFirst({ ...options, candidates: tried.concat(refused), worked, timeoutMs, signal }),
     );
     this.#use(index, reasons);
-    return made;
+    return reached;
   }
 
   async improve(
@@ -79,21 +83,25 @@ export class PageFallback implements ConnectStrategy {
       .filter(({ kind }) => kind !== "webtransport" || globalThis.WebTransport !== undefined);
     if (better.length === 0) throw NOTHING_BETTER;
     const candidates = better.map((candidate) => answeringSession(candidate, run));
-    const { made, index, reason } = await fallback.retry(
+    const {
+      value: betterSession,
+      index,
+      reason,
+    } = await fallback.retry(
       () => openFirst({ ...options, candidates, timeoutMs, signal }),
       signal,
       (error) => this.#report({ reason: `tried again: ${reasonOf(error as Error, options.url)}` }),
       (ms) => this.#report({ retryAt: ms === undefined ? undefined : Date.now() + ms }),
     );
     this.#use(options.candidates.indexOf(better[index] as Candidate<Reached>), reason === undefined ? [] : [reason]);
-    if (this.#index === 0) void this.#noteAnswer(made);
-    return made;
+    if (this.#index === 0) void this.#noteAnswer(betterSession);
+    return betterSession;
   }
 
   retryNow(): void {
     // Those of the network before.
     this.#losses = 0;
-    this.#fallback.hurry();
+    this.#fallback.retryNow();
   }
 
   #use(index: number, reasons: readonly string[]): void {

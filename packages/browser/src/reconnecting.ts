@@ -30,7 +30,7 @@ export interface BrowserConnection extends Connection<Session<BrowserTransport>>
 }
 
 /** Creates the sessions of a page's connection, over one transport or over the best of several. */
-export interface ConnectStrategy<R extends Reached = Reached> {
+export interface PageConnectStrategy<R extends Reached = Reached> {
   /** Transport of the latest session. Undefined before the first session. */
   readonly inUse: TransportInUse | undefined;
   open(signal: AbortSignal, timeoutMs: number): Promise<R>;
@@ -53,7 +53,7 @@ export type RunTransport<R extends Reached = Reached> = (reached: R) => Awaitabl
  * when the first session is ready.
  */
 export async function reconnectingConnection<R extends Reached>(
-  strategy: ConnectStrategy<R>,
+  strategy: PageConnectStrategy<R>,
   make: RunTransport<R>,
   {
     timeoutMs = DEFAULT_TIMEOUT_MS,

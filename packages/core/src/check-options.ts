@@ -15,8 +15,8 @@ export function checkOptions<Options extends object>(
   options: Options,
   names: OptionNames<Options>,
 ): void {
-  const given: unknown = options;
-  if (typeof given !== "object" || given === null) throw new TypeError(`${where} takes its options as an object`);
+  const value: unknown = options;
+  if (typeof value !== "object" || value === null) throw new TypeError(`${where} takes its options as an object`);
   checkNames(where, "", options, names, names);
   const { routers } = options as { readonly routers?: unknown };
   if (routers === undefined) return;
@@ -34,40 +34,41 @@ export function checkOptions<Options extends object>(
  * Returns `call` with a check of the options in its argument number `at`, counted from 0. For the entries of
  * development builds, whose functions are otherwise the same as in production.
  */
-export function checked<Call extends (...given: never[]) => unknown, const At extends number>(
+export function withOptionCheck<Call extends (...args: never[]) => unknown, const At extends number>(
   where: string,
   call: Call,
   at: At,
   names: OptionNames<NonNullable<Parameters<Call>[At]>>,
 ): Call {
-  const withCheck = (...given: Parameters<Call>): unknown => {
-    if (given[at] !== undefined) checkOptions(where, given[at] as NonNullable<Parameters<Call>[At]>, names);
-    return call(...(given as never[]));
+  const withCheck = (...args: Parameters<Call>): unknown => {
+    if (args[at] !== undefined) checkOptions(where, args[at] as NonNullable<Parameters<Call>[At]>, names);
+    return call(...(args as never[]));
   };
   return withCheck as Call;
 }
 
-/** Checks the names in `given` and in nested options. `path` is the path of `given`, with a dot at the end. */
-function checkNames(where: string, path: string, given: object, names: object, all: object): void {
-  for (const name of Object.keys(given)) {
-    const value: unknown = given[name as keyof typeof given];
+/** Checks the names in `options` and in nested options. `path` is the path of `options`, with a dot at the end. */
+function checkNames(where: string, path: string, options: object, names: object, all: object): void {
+  for (const name of Object.keys(options)) {
+    const value: unknown = options[name as keyof typeof options];
     if (value === undefined) continue;
     if (!Object.hasOwn(names, name)) {
-      const meant = meantBy(path, name, names, all);
+      const suggestion = meantBy(path, name, names, all);
       throw new TypeError(
-        `${where} has no option ${path}${name}${meant === undefined ? "" : `: did you mean ${meant}?`}`,
+        `${where} has no option ${path}${name}${suggestion === undefined ? "" : `: did you mean ${suggestion}?`}`,
       );
     }
-    const wanted = wantedInstead(name, value);
-    if (wanted !== undefined) {
+    const expected = wantedInstead(name, value);
+    if (expected !== undefined) {
       const kind = typeof value === "object" ? "an object" : `a ${typeof value}`;
-      const shown = typeof value === "number" || value === null ? String(value) : kind;
-      throw new TypeError(`${where}: ${path}${name} is ${wanted}, not ${shown}`);
+      const shownValue = typeof value === "number" || value === null ? String(value) : kind;
+      throw new TypeError(`${where}: ${path}${name} is ${expected}, not ${shownValue}`);
     }
-    const own: unknown = names[name as keyof typeof names];
-    if (typeof own !== "object" || own === null) continue;
-    for (const one of Array.isArray(value) ? (value as unknown[]) : [value as unknown]) {
-      if (typeof one === "object" && one !== null) checkNames(where, `${path}${name}.`, one, own, all);
+    const nestedNames: unknown = names[name as keyof typeof names];
+    if (typeof nestedNames !== "object" || nestedNames === null) continue;
+    for (const element of Array.isArray(value) ? (value as unknown[]) : [value as unknown]) {
+      if (typeof element === "object" && element !== null)
+        checkNames(where, `${path}${name}.`, element, nestedNames, all);
     }
   }
 }
@@ -76,8 +77,8 @@ function checkNames(where: string, path: string, given: object, names: object, a
 function meantBy(path: string, name: string, names: object, all: object): string | undefined {
   const same = elsewhere(name, all, 0);
   if (same?.endsWith(`.${name}`) === true) return same;
-  const near = nearest(name, Object.keys(names));
-  return near === undefined ? (same ?? elsewhere(name, all)) : path + near;
+  const similar = nearest(name, Object.keys(names));
+  return similar === undefined ? (same ?? elsewhere(name, all)) : path + similar;
 }
 
 /** Returns what the option `name` must be, by the rules for names, if `value` is something else. */
@@ -97,12 +98,12 @@ function elsewhere(name: string, all: object, edits?: number): string | undefine
   let level: readonly (readonly [path: string, names: object])[] = [["", all]];
   while (level.length > 0) {
     for (const [path, names] of level) {
-      const near = nearest(name, Object.keys(names), edits);
-      if (near !== undefined) return path + near;
+      const similar = nearest(name, Object.keys(names), edits);
+      if (similar !== undefined) return path + similar;
     }
     level = level.flatMap(([path, names]) =>
-      Object.entries(names).flatMap(([parent, own]: [string, unknown]) =>
-        typeof own === "object" && own !== null ? [[`${path}${parent}.`, own] as const] : [],
+      Object.entries(names).flatMap(([parent, nestedNames]: [string, unknown]) =>
+        typeof nestedNames === "object" && nestedNames !== null ? [[`${path}${parent}.`, nestedNames] as const] : [],
       ),
     );
   }

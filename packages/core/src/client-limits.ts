@@ -40,18 +40,18 @@ export const CLIENT_LIMITS: ClientLimits = {
 };
 
 /**
- * Returns `given` with defaults for missing limits. Caps `maxErrorMessageBytes` and `maxMetadataBytes` at a quarter of
+ * Returns `overrides` with defaults for missing limits. Caps `maxErrorMessageBytes` and `maxMetadataBytes` at a quarter of
  * `maxFrameBytes`, because an error message, metadata and trailers may have to fit into one frame.
  */
-export function completeClientLimits(given?: Partial<ClientLimits>): ClientLimits {
+export function completeClientLimits(overrides?: Partial<ClientLimits>): ClientLimits {
   // All sessions with default limits share one object.
-  if (given === undefined) return CLIENT_LIMITS;
-  const limits = { ...CLIENT_LIMITS, ...given };
+  if (overrides === undefined) return CLIENT_LIMITS;
+  const limits = { ...CLIENT_LIMITS, ...overrides };
   const quarter = Math.floor(limits.maxFrameBytes / 4);
   return {
     ...limits,
     // An explicit limit is kept; the default grows with `maxFrameBytes`.
-    maxSessionBytes: given.maxSessionBytes ?? Math.max(limits.maxSessionBytes, limits.maxFrameBytes * 8),
+    maxSessionBytes: overrides.maxSessionBytes ?? Math.max(limits.maxSessionBytes, limits.maxFrameBytes * 8),
     maxErrorMessageBytes: Math.min(limits.maxErrorMessageBytes, quarter),
     maxMetadataBytes: Math.min(limits.maxMetadataBytes, quarter),
   };

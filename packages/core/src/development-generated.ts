@@ -1,6 +1,6 @@
 // `generated.ts` with a check of option names: the entry of development builds and of Node, like `development.ts`.
 import type { CallOptions } from "./call/options.js";
-import { checked, checkOptions, type OptionNames } from "./check-options.js";
+import { withOptionCheck, checkOptions, type OptionNames } from "./check-options.js";
 import { failedCall } from "./client/calling.js";
 import { RpcError } from "./errors.js";
 import * as plain from "./generated.js";
@@ -8,7 +8,7 @@ import * as plain from "./generated.js";
 // A declaration below replaces the export of the same name.
 export * from "./generated.js";
 
-export const zodCodec: typeof plain.zodCodec = checked("zodCodec()", plain.zodCodec, 1, { maxNodes: true });
+export const zodCodec: typeof plain.zodCodec = withOptionCheck("zodCodec()", plain.zodCodec, 1, { maxNodes: true });
 const CALL: OptionNames<CallOptions> = {
   attempt: true,
   compress: true,
@@ -43,13 +43,13 @@ function refuseOptions(method: plain.AnyMethod, input: unknown, options: object 
 }
 
 /** Returns `make` as a function whose descriptors check call options. */
-function withCheckedCalls<Make extends (...given: never[]) => object>(make: Make): Make {
-  const withCheck = (...given: Parameters<Make>): unknown => ({ ...make(...given), refuseOptions });
+function withCheckedCalls<Make extends (...args: never[]) => object>(make: Make): Make {
+  const withCheck = (...args: Parameters<Make>): unknown => ({ ...make(...args), refuseOptions });
   return withCheck as unknown as Make;
 }
 
 export const describeMethod: typeof plain.describeMethod = withCheckedCalls(plain.describeMethod);
-export const defineMethod: typeof plain.defineMethod = checked(
+export const defineMethod: typeof plain.defineMethod = withOptionCheck(
   "defineMethod()",
   withCheckedCalls(plain.defineMethod),
   3,

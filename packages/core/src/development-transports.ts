@@ -1,5 +1,5 @@
 // `transports.ts` with a check of option names: the entry of development builds and of Node, like `development.ts`.
-import { checked, type OptionNames } from "./check-options.js";
+import { withOptionCheck, type OptionNames } from "./check-options.js";
 import type { ByteStreamOptions } from "./transport/byte-stream.js";
 import * as plain from "./transports.js";
 
@@ -13,25 +13,25 @@ const BYTE_STREAM: OptionNames<ByteStreamOptions> = {
   onGreeted: true,
 };
 
-export const byteStreamTransport: typeof plain.byteStreamTransport = checked(
+export const byteStreamTransport: typeof plain.byteStreamTransport = withOptionCheck(
   "byteStreamTransport()",
   plain.byteStreamTransport,
   2,
   BYTE_STREAM,
 );
-export const messagePortTransport: typeof plain.messagePortTransport = checked(
+export const messagePortTransport: typeof plain.messagePortTransport = withOptionCheck(
   "messagePortTransport()",
   plain.messagePortTransport,
   2,
   BYTE_STREAM,
 );
-export const webSocketTransport: typeof plain.webSocketTransport = checked(
+export const webSocketTransport: typeof plain.webSocketTransport = withOptionCheck(
   "webSocketTransport()",
   plain.webSocketTransport,
   2,
   BYTE_STREAM,
 );
-export const webStreamTransport: typeof plain.webStreamTransport = checked(
+export const webStreamTransport: typeof plain.webStreamTransport = withOptionCheck(
   "webStreamTransport()",
   plain.webStreamTransport,
   2,

@@ -1,6 +1,6 @@
 // `index.ts` with a check of option names: the entry of development builds and of Node. Bundlers select it by the
 // condition "development".
-import { checked } from "./check-options.js";
+import { withOptionCheck } from "./check-options.js";
 import { CONNECTION_OPTIONS, SESSION_OPTIONS } from "./connection/option-names.js";
 import * as plain from "./index.js";
 
@@ -17,25 +17,25 @@ const CLIENT_SESSION = {
   via: true,
 } as const;
 
-export const createSession: typeof plain.createSession = checked(
+export const createSession: typeof plain.createSession = withOptionCheck(
   "createSession()",
   plain.createSession,
   1,
   SESSION_OPTIONS,
 );
-export const createClientSession: typeof plain.createClientSession = checked(
+export const createClientSession: typeof plain.createClientSession = withOptionCheck(
   "createClientSession()",
   plain.createClientSession,
   1,
   CLIENT_SESSION,
 );
-export const createStreamSession: typeof plain.createStreamSession = checked(
+export const createStreamSession: typeof plain.createStreamSession = withOptionCheck(
   "createStreamSession()",
   plain.createStreamSession,
   1,
   STREAM_SESSION,
 );
-export const createConnection: typeof plain.createConnection = checked(
+export const createConnection: typeof plain.createConnection = withOptionCheck(
   "createConnection()",
   plain.createConnection,
   1,
@@ -44,7 +44,7 @@ export const createConnection: typeof plain.createConnection = checked(
     improve: true,
   },
 );
-export const retry: typeof plain.retry = checked("retry()", plain.retry, 0, {
+export const retry: typeof plain.retry = withOptionCheck("retry()", plain.retry, 0, {
   codes: true,
   factor: true,
   initialDelayMs: true,
@@ -54,18 +54,23 @@ export const retry: typeof plain.retry = checked("retry()", plain.retry, 0, {
   random: true,
   tokenRatio: true,
 });
-export const concurrencyLimit: typeof plain.concurrencyLimit = checked(
+export const concurrencyLimit: typeof plain.concurrencyLimit = withOptionCheck(
   "concurrencyLimit()",
   plain.concurrencyLimit,
   0,
   { maxCalls: true, maxQueued: true },
 );
-export const authentication: typeof plain.authentication = checked("authentication()", plain.authentication, 0, {
-  identity: true,
-  isPublic: true,
-  verify: true,
-});
-export const authorize: typeof plain.authorize = checked("authorize()", plain.authorize, 0, {
+export const authentication: typeof plain.authentication = withOptionCheck(
+  "authentication()",
+  plain.authentication,
+  0,
+  {
+    identity: true,
+    isPublic: true,
+    verify: true,
+  },
+);
+export const authorize: typeof plain.authorize = withOptionCheck("authorize()", plain.authorize, 0, {
   permissionOf: true,
   scopesOf: true,
 });

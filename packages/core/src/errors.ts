@@ -133,10 +133,10 @@ export function untracedError(
 
 /** Records the method, and if known the peer, of the call of this side that failed with the error. Values that are already set are kept. */
 export function callFailure(error: RpcError, method: string, peer?: string): RpcError {
-  const noted = error as { -readonly [Name in "fromCall" | "method" | "peer"]: RpcError[Name] };
-  noted.fromCall = true;
-  noted.method ??= method;
-  if (peer !== undefined) noted.peer ??= peer;
+  const writable = error as { -readonly [Name in "fromCall" | "method" | "peer"]: RpcError[Name] };
+  writable.fromCall = true;
+  writable.method ??= method;
+  if (peer !== undefined) writable.peer ??= peer;
   return error;
 }
 

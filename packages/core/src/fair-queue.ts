@@ -1,9 +1,9 @@
-import { type Link, LinkedSet } from "./linked-set.js";
+import { type ListLink, LinkedSet } from "./linked-set.js";
 
 /** An entry of a `FairQueue`. */
 export interface Queued<T, S = string> {
   readonly source: S;
-  readonly link: Link<T>;
+  readonly link: ListLink<T>;
 }
 
 /** The entries of one source. */
@@ -64,12 +64,12 @@ export class FairQueue<T, S = string> {
   /** Removes and returns the last entry of the source with the most entries. */
   pop(): T | undefined {
     let longest: [S, SourceQueue<T>] | undefined;
-    for (const each of this.#queues) if (each[1].length > (longest?.[1].length ?? 0)) longest = each;
+    for (const entry of this.#queues) if (entry[1].length > (longest?.[1].length ?? 0)) longest = entry;
     const last = longest?.[1].entries.last;
     return longest && last && this.#take(...longest, last);
   }
 
-  #take(source: S, queue: SourceQueue<T>, link: Link<T>): T {
+  #take(source: S, queue: SourceQueue<T>, link: ListLink<T>): T {
     queue.entries.remove(link);
     queue.length--;
     this.#length--;
@@ -82,11 +82,11 @@ export class FairQueue<T, S = string> {
  * Returns true if one of several users of shared places may take another one. The more places the others have, the
  * fewer it may have, so that a few users cannot take all of them.
  *
- * @param own places that it has
- * @param taken places that all users have
- * @param places number of places
+ * @param ownCount places that it has
+ * @param total places that all users have
+ * @param capacity number of places
  * @param share places that it may have if the others have none
  */
-export function hasShare(own: number, taken: number, places: number, share: number): boolean {
-  return own < Math.ceil(share * (1 - (taken - own) / places));
+export function hasShare(ownCount: number, total: number, capacity: number, share: number): boolean {
+  return ownCount < Math.ceil(share * (1 - (total - ownCount) / capacity));
 }

@@ -3,12 +3,12 @@
  * console), and neither the call nor the process fails.
  */
 export function guarded<Arguments extends unknown[]>(
-  hook: (...given: Arguments) => unknown,
+  hook: (...args: Arguments) => unknown,
   report: (thrown: unknown) => void = logHook,
-): (...given: Arguments) => void {
-  return (...given) => {
+): (...args: Arguments) => void {
+  return (...args) => {
     try {
-      const result = hook(...given);
+      const result = hook(...args);
       if (result instanceof Promise) result.catch(report);
     } catch (thrown) {
       report(thrown);

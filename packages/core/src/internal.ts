@@ -8,12 +8,12 @@ export { Received } from "./call/messages/payload.js";
 export { measuredOutput } from "./interceptors/call-timings.js";
 export { BLOB, type BlobCode, type BlobField, type BlobRules } from "./contract/blob-code.js";
 export { fromBase64, toBase64 } from "./call/messages/plain-json.js";
-export { checked, checkOptions, type OptionNames } from "./check-options.js";
+export { withOptionCheck, checkOptions, type OptionNames } from "./check-options.js";
 export { flatOptions } from "./flat-options.js";
 export { refusedOption, SESSION_NEEDS } from "./refused-option.js";
 export { type Backoff, backoffDelay, DEFAULT_BACKOFF, scheduleAttempt } from "./call/backoff.js";
 export type { ConnectionOptions } from "./connection/connection.js";
-export { type Loss, race } from "./connection/race.js";
+export { type FailedAttempt, race } from "./connection/race.js";
 export { Fallback, type FallbackMemory, NOTHING_BETTER, type Opened, type Skipped } from "./connection/fallback.js";
 export { SessionLink, type SessionLinkOptions } from "./connection/link.js";
 export { CONNECTION_OPTIONS, ADVANCED_SESSION_OPTIONS, SESSION_OPTIONS } from "./connection/option-names.js";
@@ -24,7 +24,7 @@ export type { MethodMeta } from "./contract/meta.js";
 export type { Schema } from "./contract/service.js";
 export { requirePositions } from "./call/items/positions.js";
 export { declaredError } from "./contract/method-errors.js";
-export { failureOf as callFailureOf, atEnd, followAnswer, type PendingCall } from "./client/pending-call.js";
+export { callFailureOf, atEnd, followAnswer, type PendingCall } from "./client/pending-call.js";
 export type { Calling, CallingHost } from "./client/calling.js";
 export type { ClientLimits } from "./client-limits.js";
 export { AnsweredCall } from "./client/unary.js";
@@ -61,7 +61,7 @@ export { cutText, FrameWriter } from "./wire/writer.js";
 export { completeLimits } from "./limits.js";
 export { CALLER_LIMITS, type CallerLimits } from "./caller-limits.js";
 export { FairQueue, hasShare } from "./fair-queue.js";
-export { type Link, LinkedSet } from "./linked-set.js";
+export { type ListLink, LinkedSet } from "./linked-set.js";
 export { ITEM_BYTES, MemoryBudget } from "./memory-budget.js";
 export {
   Admission,
@@ -86,7 +86,13 @@ export {
 export { packDetails, Reply, type ReplySettings } from "./server/reply.js";
 export { ServedCall, type ServedCallSettings } from "./server/served-call.js";
 export { type DispatchSettings, type ErrorHook, listed } from "./server/dispatch.js";
-export { permit, type RequestHead, serve, type ServerRequest, runNotification } from "./server/serve.js";
+export {
+  permit,
+  type RequestHead,
+  serveRequest as serve,
+  type ServerRequest,
+  runNotification,
+} from "./server/serve.js";
 export { errorHook } from "./server/log-error.js";
 export { asError, callFailure, forwardedFrom, untracedError } from "./errors.js";
 export {

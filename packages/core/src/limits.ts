@@ -124,12 +124,12 @@ export const DEFAULT_LIMITS: Limits = {
 const completed: WeakSet<Partial<Limits>> = /* @__PURE__ */ new WeakSet();
 
 /** Fills in defaults; some grow if related limits are larger. Complete limits are returned unchanged, so that sessions share one object. */
-export function completeLimits(given?: Partial<Limits>): Limits {
+export function completeLimits(overrides?: Partial<Limits>): Limits {
   // The same object for all sessions.
-  if (given === undefined) return DEFAULT_LIMITS;
-  if (completed.has(given)) return given as Limits;
-  const limits = { ...DEFAULT_LIMITS, ...given, ...completeClientLimits(given) };
-  const maxServerBytes = given.maxServerBytes ?? Math.max(limits.maxServerBytes, limits.maxSessionBytes * 3);
+  if (overrides === undefined) return DEFAULT_LIMITS;
+  if (completed.has(overrides)) return overrides as Limits;
+  const limits = { ...DEFAULT_LIMITS, ...overrides, ...completeClientLimits(overrides) };
+  const maxServerBytes = overrides.maxServerBytes ?? Math.max(limits.maxServerBytes, limits.maxSessionBytes * 3);
   const complete = { ...limits, maxServerBytes };
   completed.add(complete);
   return complete;

@@ -1,8 +1,8 @@
 /** The position of a value in a `LinkedSet`. */
-export class Link<Value> {
+export class ListLink<Value> {
   readonly value: Value;
-  previous: Link<Value> | undefined = undefined;
-  next: Link<Value> | undefined = undefined;
+  previous: ListLink<Value> | undefined = undefined;
+  next: ListLink<Value> | undefined = undefined;
   isIn = true;
 
   constructor(value: Value) {
@@ -15,21 +15,21 @@ export class Link<Value> {
  * of additions, and each copy refers to the next: once the garbage collector has promoted one copy, all later copies
  * and their former contents stay alive until the next full collection. A removed link refers to no other.
  */
-export class LinkedSet<Value> implements Iterable<Link<Value>> {
-  #first: Link<Value> | undefined = undefined;
-  #last: Link<Value> | undefined = undefined;
+export class LinkedSet<Value> implements Iterable<ListLink<Value>> {
+  #first: ListLink<Value> | undefined = undefined;
+  #last: ListLink<Value> | undefined = undefined;
 
-  get first(): Link<Value> | undefined {
+  get first(): ListLink<Value> | undefined {
     return this.#first;
   }
 
-  get last(): Link<Value> | undefined {
+  get last(): ListLink<Value> | undefined {
     return this.#last;
   }
 
   /** Adds a value and returns its link, the argument of `remove`. */
-  add(value: Value): Link<Value> {
-    const link = new Link(value);
+  add(value: Value): ListLink<Value> {
+    const link = new ListLink(value);
     const last = this.#last;
     link.previous = last;
     if (last === undefined) this.#first = link;
@@ -39,7 +39,7 @@ export class LinkedSet<Value> implements Iterable<Link<Value>> {
   }
 
   /** Removes a value by its link, if it is still in the set. */
-  remove(link: Link<Value>): void {
+  remove(link: ListLink<Value>): void {
     if (!link.isIn) return;
     const { previous, next } = link;
     if (previous === undefined) this.#first = next;
@@ -52,7 +52,7 @@ export class LinkedSet<Value> implements Iterable<Link<Value>> {
   }
 
   /** During iteration, the current link may be removed, but no other. */
-  *[Symbol.iterator](): Iterator<Link<Value>> {
+  *[Symbol.iterator](): Iterator<ListLink<Value>> {
     let link = this.#first;
     while (link !== undefined) {
       const { next } = link;

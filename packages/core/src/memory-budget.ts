@@ -24,8 +24,8 @@ export interface ServerBudget {
   /** Bytes that may still be charged, or negative. */
   readonly room: number;
   readonly setting: string;
-  /** Called when the maximum is exceeded. Returns true if `asking` may hold the bytes that it asks for. */
-  makeRoomFor(asking: MemoryBudget): boolean;
+  /** Called when the maximum is exceeded. Returns true if `requester` may hold the bytes that it asks for. */
+  makeRoomFor(requester: MemoryBudget): boolean;
 }
 
 /**
@@ -55,8 +55,8 @@ export class MemoryBudget {
   /** Bytes that may still be charged. */
   get room(): number {
     const { server } = this;
-    const own = this.max - this.held;
-    return server === undefined ? own : Math.min(own, server.room);
+    const ownRoom = this.max - this.held;
+    return server === undefined ? ownRoom : Math.min(ownRoom, server.room);
   }
 
   /** Charges bytes. Returns false if that exceeds the maximum; the bytes are charged nevertheless, until they are released. */
@@ -88,7 +88,7 @@ export class MemoryBudget {
   /** Corrects the charges of measured parts. */
   measure(): void {
     if (this.#measured === undefined) return;
-    for (const each of this.#measured) each.measure();
+    for (const part of this.#measured) part.measure();
   }
 
   /**
@@ -96,10 +96,10 @@ export class MemoryBudget {
    *
    * @param bytes bytes that exceed it, if they are not charged
    */
-  refusal(what: string, refused: boolean = false, bytes: number = 0): RpcError {
+  refusal(subject: string, refused: boolean = false, bytes: number = 0): RpcError {
     const { server } = this;
     const { setting, max, held } = server !== undefined && server.held + bytes > server.max ? server : this;
-    const text = `${what} holds too much memory: ${setting} is ${max}, and ${held} are held`;
+    const text = `${subject} holds too much memory: ${setting} is ${max}, and ${held} are held`;
     return new RpcError("resource_exhausted", text, { refused });
   }
 

@@ -32,8 +32,8 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
   /** Throws `TypeError` for invalid keys and values, as `append` does. */
   constructor(init?: MetadataInit) {
     if (init === undefined) return;
-    const given = Symbol.iterator in init ? init : Object.entries(init);
-    for (const [key, values] of given) {
+    const entries = Symbol.iterator in init ? init : Object.entries(init);
+    for (const [key, values] of entries) {
       for (const value of Array.isArray(values) ? (values as MetadataValue[]) : [values as MetadataValue]) {
         this.append(key, value);
       }
@@ -64,16 +64,16 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
 
   /** Returns the first value of `key`. */
   get<Key extends string>(key: Key): ValueOf<Key> | undefined {
-    const wanted = key.toLowerCase();
-    for (const [present, value] of this.#present()) if (present === wanted) return value as ValueOf<Key>;
+    const lowerKey = key.toLowerCase();
+    for (const [present, value] of this.#present()) if (present === lowerKey) return value as ValueOf<Key>;
     return undefined;
   }
 
   /** Returns all values of `key`, in order. */
   getAll<Key extends string>(key: Key): ValueOf<Key>[] {
-    const wanted = key.toLowerCase();
+    const lowerKey = key.toLowerCase();
     const values: ValueOf<Key>[] = [];
-    for (const [present, value] of this.#present()) if (present === wanted) values.push(value as ValueOf<Key>);
+    for (const [present, value] of this.#present()) if (present === lowerKey) values.push(value as ValueOf<Key>);
     return values;
   }
 

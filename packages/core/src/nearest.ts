@@ -29,8 +29,8 @@ export function nearest(
   const alias = Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
   if (alias !== undefined && names.includes(alias)) return alias;
   // A missing unit is the most frequent mistake.
-  const wanted = [name, `${name}Ms`, `${name}Bytes`].map((one) => one.toLowerCase());
-  const same = names.find((known) => wanted.includes(known.toLowerCase()));
+  const variants = [name, `${name}Ms`, `${name}Bytes`].map((variant) => variant.toLowerCase());
+  const same = names.find((known) => variants.includes(known.toLowerCase()));
   if (same !== undefined) return same;
   let [best, fewest]: [string | undefined, number] = [undefined, edits];
   for (const known of names) {
@@ -42,19 +42,19 @@ export function nearest(
 }
 
 /**
- * Returns how many letters must be added, removed, replaced or swapped with a neighbour. If it exceeds `most`, the
+ * Returns how many letters must be added, removed, replaced or swapped with a neighbour. If it exceeds `max`, the
  * result is any larger number.
  */
-function distance(one: string, other: string, most: number): number {
-  if (Math.abs(one.length - other.length) > most) return most + 1;
+function distance(name: string, other: string, max: number): number {
+  if (Math.abs(name.length - other.length) > max) return max + 1;
   let before: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= one.length; i++) {
+  for (let i = 1; i <= name.length; i++) {
     const row = [i];
     for (let j = 1; j <= other.length; j++) {
-      const changed = (last[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      const changed = (last[j - 1] as number) + (name[i - 1] === other[j - 1] ? 0 : 1);
       let edits = Math.min(changed, (last[j] as number) + 1, (row[j - 1] as number) + 1);
-      if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]) {
+      if (i > 1 && j > 1 && name[i - 1] === other[j - 2] && name[i - 2] === other[j - 1]) {
         edits = Math.min(edits, (before[j - 2] as number) + 1);
       }
       row.push(edits);

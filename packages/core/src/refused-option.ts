@@ -32,10 +32,10 @@ export function refusedOption(
   options: object,
   needs: readonly OptionNeed[],
 ): string | undefined {
-  const given = options as Readonly<Record<string, unknown>>;
+  const values = options as Readonly<Record<string, unknown>>;
   const able = capabilities as Readonly<Record<string, unknown>>;
   // Without iterators, because each dial comes through here.
-  const refused = needs.find((need) => isGiven(given[need[0]]) && able[need[1]] !== true);
+  const refused = needs.find((need) => isGiven(values[need[0]]) && able[need[1]] !== true);
   if (refused === undefined) return undefined;
   const [option, , lack, instead = "leave it out, or connect by another transport"] = refused;
   return `the option ${option} cannot travel to ${url} by ${name}, which ${lack}: ${instead}`;

@@ -101,7 +101,7 @@ export class AttemptCall extends Call implements Pipe {
         pieceCursor(frame, this.host.limits.maxMetadataBytes, this.carrier?.channel.compression),
       );
     } catch (error) {
-      this.giveUp(
+      this.cancel(
         new RpcError(
           "internal",
           `protocol error: a piece of a resumable call cannot be read: ${asError(error).message}`,
@@ -112,7 +112,7 @@ export class AttemptCall extends Call implements Pipe {
   }
 
   onResponse(): void {
-    this.giveUp(
+    this.cancel(
       new RpcError(
         "internal",
         "protocol error: the callee sent a response where a resumable call sends pieces of its stream",

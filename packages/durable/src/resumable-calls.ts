@@ -156,7 +156,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     this.running = attempt;
     this.host = host;
     if (this.isOver) {
-      attempt.giveUp(new RpcError("cancelled", "the call is over"));
+      attempt.cancel(new RpcError("cancelled", "the call is over"));
       return;
     }
     // A callee that resumes the call sends its position first.
@@ -309,7 +309,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
         ? {
             options: this.options,
             timeoutMs: this.remaining().timeoutMs,
-            giveUp: (reason: RpcError) => this.fail(reason),
+            cancel: (reason: RpcError) => this.fail(reason),
           }
         : undefined;
     const stop = scheduleAttempt(
@@ -337,7 +337,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     const { running } = this;
     this.isOver = true;
     this.running = undefined;
-    running?.giveUp(error);
+    running?.cancel(error);
     if (this.stream === undefined) this.call.end(failureOf(error, this.method, this.peer));
     else this.stream.fail(error);
     this.finish();

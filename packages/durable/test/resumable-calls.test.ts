@@ -519,7 +519,7 @@ it("resumptions that are cancelled while they are decided about count as calls i
     const attempt = new Intruder(session, { token, epoch });
     attempts.push(attempt);
     await pass(0);
-    attempt.attempt?.giveUp(new RpcError("cancelled", "not wanted"));
+    attempt.attempt?.cancel(new RpcError("cancelled", "not wanted"));
     await pass(0);
   }
   expect(guard.deciding).toBe(10);
@@ -535,7 +535,7 @@ it("resumptions that are cancelled while they are decided about count as calls i
   await pass(0);
   expect(again.over).toBeUndefined();
   expect(begun.over).toMatchObject({ code: "aborted" });
-  again.attempt?.giveUp(new RpcError("cancelled", "not wanted"));
+  again.attempt?.cancel(new RpcError("cancelled", "not wanted"));
   await items.return?.();
 });
 

@@ -116,7 +116,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     const connect = (): void => this.startTargets();
     await whenReady(
       this.states(),
-      { connect, ready, refusal: () => this.refusal, why: () => this.lastError() },
+      { connect, ready, refusal: () => this.refusal, closeError: () => this.lastError() },
       options,
     );
   }

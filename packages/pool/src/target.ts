@@ -137,7 +137,7 @@ export class TargetSessions<S extends Session> implements PoolTarget<S> {
 
   /** Retries at once where an attempt is waiting for its time. */
   hurry(): void {
-    for (const { link } of this.slots) link.hurry();
+    for (const { link } of this.slots) link.retryNow();
   }
 
   close(options?: CloseOptions): Promise<Unacknowledged> {

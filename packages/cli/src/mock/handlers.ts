@@ -13,7 +13,7 @@ import { durableRouter } from "@quicrpc/durable/generated";
 import { createTopics } from "@quicrpc/topics";
 import { createTopicRouter, type ServedTopic, type ServedTopics, serveTopics } from "@quicrpc/topics/generated";
 import type { ProjectService } from "../project-services.js";
-import { countFrom, isStream } from "./items.js";
+import { countFrom, isStreamPayload } from "./items.js";
 import { MockedMethod, type MockOptions } from "./mocked-method.js";
 import { MockError } from "./schema.js";
 
@@ -58,7 +58,7 @@ function mockHandler(declared: MethodSchema, method: AnyMethod, options: MockOpt
   const output = declared.type === "rpc" ? declared.output : undefined;
   const name = `${method.service.name}/${method.name}`;
   const mock = new MockedMethod(name, declared.input, output, method.blobs?.fields, options);
-  const takesStream = isStream(declared.input);
+  const takesStream = isStreamPayload(declared.input);
   const { cursor } = method;
   if (method.kind !== "server_stream" && method.kind !== "duplex") {
     return async (input, { signal }) => {

@@ -35,7 +35,7 @@ export function withBlobs(message: unknown, fields: BlobFields["input"], random:
 }
 
 /** Returns true if an input or output is a stream of items or of bytes. */
-export function isStream(payload: Payload | undefined): boolean {
+export function isStreamPayload(payload: Payload | undefined): boolean {
   return isStreamSchema(payload) || isBytesSchema(payload);
 }
 
@@ -58,7 +58,7 @@ export function inputsOf(
   const item = itemsOf(payload);
   if (item === undefined) return () => undefined;
   const random = randomNumbers(seedOf(seed, method));
-  if (!isStream(payload)) return () => withBlobs(item(random), blobs, random);
+  if (!isStreamPayload(payload)) return () => withBlobs(item(random), blobs, random);
   return () => Array.from({ length: countFrom(random) }, () => item(random));
 }
 

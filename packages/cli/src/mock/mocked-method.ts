@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError } from "@quicrpc/core";
 import { type BlobFields, isStreamSchema, type ItemCursor, type Payload } from "@quicrpc/core/generated";
 import { randomNumbers } from "@quicrpc/testing";
-import { isStream, itemsOf, type Random, seedOf, withBlobs } from "./items.js";
+import { isStreamPayload, itemsOf, type Random, seedOf, withBlobs } from "./items.js";
 
 /** Options for the responses of `quicrpc mock`. */
 export interface MockOptions {
@@ -35,7 +35,7 @@ export class MockedMethod {
   ) {
     this.name = name;
     this.output = output;
-    this.isStreamed = isStream(input);
+    this.isStreamed = isStreamPayload(input);
     this.blobs = blobs;
     this.options = options;
     this.make = itemsOf(output);

@@ -22,8 +22,8 @@ export const DEFAULT_BACKOFF: Backoff = { initialMs: 100, maxMs: 30_000, factor:
  * @param failures number of consecutive failed attempts before this one, from 0
  */
 export function backoffDelay(failures: number, { initialMs, maxMs, factor }: Backoff): number {
-  const most = Math.min(maxMs, initialMs * factor ** failures);
-  return most * (0.5 + Math.random() / 2);
+  const ceilingMs = Math.min(maxMs, initialMs * factor ** failures);
+  return ceilingMs * (0.5 + Math.random() / 2);
 }
 
 /** Maximum delay between two attempts of a call, in milliseconds. */
@@ -33,7 +33,7 @@ const MAX_ATTEMPT_DELAY_MS = 5000;
 interface GivingUp {
   readonly options: CallOptions;
   readonly timeoutMs?: number | undefined;
-  readonly giveUp: (error: RpcError) => void;
+  readonly cancel: (error: RpcError) => void;
 }
 
 /**
@@ -52,9 +52,9 @@ export function scheduleAttempt(failures: number, attempt: () => void, end?: Giv
       end.options,
       end.timeoutMs,
       {
-        giveUp(error) {
+        cancel(error) {
           expiries.remove(expiry);
-          end.giveUp(error);
+          end.cancel(error);
         },
       },
       expiries,

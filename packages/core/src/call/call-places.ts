@@ -44,11 +44,11 @@ export class CallPlaces {
   #probe: Expiry | undefined = undefined;
   #probeMs = PROBE_MS;
 
-  /** @param most the limit of concurrent calls that the peer has announced; undefined if the peer announces none */
-  constructor(session: CallsInProgress, most: number | undefined) {
+  /** @param maxCalls the limit of concurrent calls that the peer has announced; undefined if the peer announces none */
+  constructor(session: CallsInProgress, maxCalls: number | undefined) {
     this.#session = session;
-    this.#limit = most ?? CAUTIOUS_CALLS;
-    this.#most = most ?? Number.POSITIVE_INFINITY;
+    this.#limit = maxCalls ?? CAUTIOUS_CALLS;
+    this.#most = maxCalls ?? Number.POSITIVE_INFINITY;
   }
 
   /**
@@ -110,7 +110,7 @@ export class CallPlaces {
     this.#resume(0);
   }
 
-  #resume(places: number): void {
+  #resume(count: number): void {
     this.#endProbe();
     if (this.#onFree === undefined || this.#isResuming) return;
     this.#isResuming = true;
@@ -119,7 +119,7 @@ export class CallPlaces {
       this.#endProbe();
       const onFree = this.#onFree;
       this.#onFree = undefined;
-      this.#counted = places;
+      this.#counted = count;
       onFree?.();
     };
     // Calls that end in the same turn of the event loop free their places together. Over HTTP/1.1, `fetch` reuses a

@@ -122,10 +122,10 @@ export interface IncomingCall {
   /**
    * Called when the caller has cancelled the call or has disconnected.
    *
-   * @param lost true if nothing more can be sent to the caller
+   * @param carrierLost true if nothing more can be sent to the caller
    * @param withSession true if the whole session has ended
    */
-  onCancel(code: Code, lost: boolean, withSession: boolean): void;
+  onCancel(code: Code, carrierLost: boolean, withSession: boolean): void;
   onCredit(bytes: number): void;
   onItem(frame: Frame): void;
   /** Called when a received item is too large. The call fails with `error`. */

@@ -134,14 +134,14 @@ export const reminders: Expiries = /* @__PURE__ */ new Expiries(false);
  * Resolves when the first of `events` resolves, or after `timeoutMs` milliseconds (`Infinity` for no limit). Rejects if
  * an event rejects first.
  */
-export async function atMost(timeoutMs: number, ...events: readonly Promise<unknown>[]): Promise<void> {
-  let late: Expiry | undefined;
+export async function settledWithin(timeoutMs: number, ...events: readonly Promise<unknown>[]): Promise<void> {
+  let timeout: Expiry | undefined;
   const expired = new Promise<void>((resolve) => {
-    if (timeoutMs !== Infinity) late = expiries.add(timeoutMs, resolve);
+    if (timeoutMs !== Infinity) timeout = expiries.add(timeoutMs, resolve);
   });
   try {
     await Promise.race([...events, expired]);
   } finally {
-    if (late !== undefined) expiries.remove(late);
+    if (timeout !== undefined) expiries.remove(timeout);
   }
 }

@@ -54,13 +54,13 @@ export function errorOf(fault: Fault, method: AnyMethod, explain: ExplainFault):
     }
   }
   const isPlain = unread === undefined && code !== "unimplemented" && code !== "internal";
-  const given = isPlain ? {} : explain({ ...fault, details: unread }, method);
-  const isLater = given instanceof Promise;
-  const { message = fault.message, details = read, hint }: Explanation = isLater ? {} : given;
+  const explained = isPlain ? {} : explain({ ...fault, details: unread }, method);
+  const isLater = explained instanceof Promise;
+  const { message = fault.message, details = read, hint }: Explanation = isLater ? {} : explained;
   const { refused, trailers } = head ?? {};
   const error = untracedError(code, message, { reason, details, metadata: decodeMetadata(trailers), refused, hint });
   if (isLater) {
-    const completed = given.then((explanation) => Object.assign(error, explanation));
+    const completed = explained.then((explanation) => Object.assign(error, explanation));
     explainLater(error, completed);
   }
   return head?.leaving === true ? noteEndOfSession(error) : error;

@@ -80,7 +80,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
   }
 
   onReset(code: number): void {
-    this.giveUp(codeFromNumber(code));
+    this.cancelCall(codeFromNumber(code));
     this.channel.reset(code);
   }
 
@@ -89,11 +89,11 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
   }
 
   onFailed(): void {
-    this.giveUp("internal");
+    this.cancelCall("internal");
   }
 
   onClosed(): void {
-    this.giveUp("cancelled", true);
+    this.cancelCall("cancelled", true);
   }
 
   /** Handles a frame after the request. Only items and their end are allowed. */
@@ -104,7 +104,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
     else throw new ProtocolError(`frame type ${frame.type} after a call's request`);
   }
 
-  private giveUp(code: Code, withSession = false): void {
+  private cancelCall(code: Code, withSession = false): void {
     const { call } = this;
     this.call = undefined;
     this.end();

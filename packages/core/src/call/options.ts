@@ -113,11 +113,11 @@ export function timeoutOf(options: CallOptions | undefined, limits: Pick<Limits,
   if (options === undefined) return undefined;
   const { timeoutMs = Infinity, deadline = Infinity, parent } = options;
   const end = Math.min(Number(deadline), parent?.deadline ?? Infinity);
-  const left = end === Infinity ? timeoutMs : Math.min(timeoutMs, end - Date.now());
-  if (left === Infinity) return undefined;
-  if (Number.isNaN(left)) throw new RpcError("invalid_argument", "timeoutMs or deadline is not a number");
-  if (left <= 0) throw new RpcError("deadline_exceeded", "the deadline has passed", { refused: true });
-  return Math.min(Math.ceil(left), limits.maxTimeoutMs);
+  const remainingMs = end === Infinity ? timeoutMs : Math.min(timeoutMs, end - Date.now());
+  if (remainingMs === Infinity) return undefined;
+  if (Number.isNaN(remainingMs)) throw new RpcError("invalid_argument", "timeoutMs or deadline is not a number");
+  if (remainingMs <= 0) throw new RpcError("deadline_exceeded", "the deadline has passed", { refused: true });
+  return Math.min(Math.ceil(remainingMs), limits.maxTimeoutMs);
 }
 
 /** Throws `RpcError` if a signal of the call has already fired: its own or that of the parent call. */

@@ -12,10 +12,10 @@ const waiting: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const callbacks = waiting.get(signal) ?? listen(signal);
   // A new function for each registration, because the set would contain the same callback only once.
-  const own = (): void => callback();
-  callbacks.add(own);
+  const ownListener = (): void => callback();
+  callbacks.add(ownListener);
   return () => {
-    callbacks.delete(own);
+    callbacks.delete(ownListener);
     if (callbacks.size > 0 || waiting.get(signal) !== callbacks) return;
     waiting.delete(signal);
     signal.removeEventListener("abort", fire);
@@ -40,7 +40,7 @@ function fire(this: AbortSignal): void {
 
 /** A call or stream that ends when its signal fires or its timeout expires. */
 interface Watched {
-  giveUp(error: RpcError): void;
+  cancel(error: RpcError): void;
 }
 
 /** Scheduler of timeouts. `Timer` is the type of its handles. */
@@ -77,15 +77,15 @@ function watching<Timer>(
 ): () => void {
   const end = (error: RpcError): void => {
     unwatch();
-    watched.giveUp(error);
+    watched.cancel(error);
   };
   const onTime = (): void => end(untracedError("deadline_exceeded", `no answer within ${timeoutMs} ms`));
   const timer = timeoutMs === undefined ? undefined : timers.add(timeoutMs, onTime);
-  const forget = signal && onAbort(signal, () => end(cancelled(signal)));
+  const stopWatching = signal && onAbort(signal, () => end(cancelled(signal)));
   const forgetParent = parent && onAbort(parent, () => end(parentEnded(parent)));
   const unwatch = (): void => {
     if (timer !== undefined) timers.remove(timer);
-    forget?.();
+    stopWatching?.();
     forgetParent?.();
   };
   return unwatch;
@@ -94,20 +94,20 @@ function watching<Timer>(
 /** Resolves after `delayMs` milliseconds. Rejects with `RpcError` if `signal` fires first. */
 export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const fail = (): void => reject(RpcError.from(signal?.reason, "cancelled"));
+    const onAborted = (): void => reject(RpcError.from(signal?.reason, "cancelled"));
     if (signal?.aborted === true) {
-      fail();
+      onAborted();
       return;
     }
     const expiry = expiries.add(delayMs, () => {
-      forget?.();
+      stopWatching?.();
       resolve();
     });
-    const forget =
+    const stopWatching =
       signal &&
       onAbort(signal, () => {
         expiries.remove(expiry);
-        fail();
+        onAborted();
       });
   });
 }

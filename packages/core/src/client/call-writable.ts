@@ -15,7 +15,7 @@ export interface WrittenCall {
   relay?: WritableStreamDefaultWriter<unknown> | undefined;
   /** Called when `items` or `relay` is set, or when the call ends before that. */
   onStarted?: (() => void) | undefined;
-  giveUp(error: RpcError): void;
+  cancel(error: RpcError): void;
 }
 
 /**
@@ -47,11 +47,11 @@ export function callWritable(call: WrittenCall): WritableStream<unknown> {
       // The `abort` method of the sink would be called only after a pending write. Runs in a microtask, because Node
       // does not allow a stream to fail while its abort signal is firing.
       const { signal } = controller;
-      const giveUp = (): void => {
-        if (call.relay === undefined) call.giveUp(RpcError.from(signal.reason, "cancelled"));
+      const cancelCall = (): void => {
+        if (call.relay === undefined) call.cancel(RpcError.from(signal.reason, "cancelled"));
         else call.relay.abort(signal.reason).catch(() => {});
       };
-      signal.addEventListener("abort", () => queueMicrotask(giveUp));
+      signal.addEventListener("abort", () => queueMicrotask(cancelCall));
     },
     write: (item) => (isStarted(call) ? send(item) : ready().then(() => send(item))),
     async close() {
@@ -64,11 +64,11 @@ export function callWritable(call: WrittenCall): WritableStream<unknown> {
 
 /**
  * Forwards the items written to `call` to another duplex call, which another caller makes in its place. Returns the
- * readable side of that call, or `answer` itself if it is not a duplex call.
+ * readable side of that call, or `response` itself if it is not a duplex call.
  */
-export function relayTo(call: WrittenCall, answer: unknown): unknown {
-  const { readable, writable } = answer as Partial<DuplexStream<unknown, unknown>>;
-  if (writable === undefined) return answer;
+export function relayTo(call: WrittenCall, response: unknown): unknown {
+  const { readable, writable } = response as Partial<DuplexStream<unknown, unknown>>;
+  if (writable === undefined) return response;
   call.relay = writable.getWriter();
   call.relay.closed.catch((error: unknown) => call.onOver?.(error as RpcError));
   call.onStarted?.();
@@ -94,5 +94,5 @@ function write(items: ItemTarget, item: unknown): Promise<void> | undefined {
 }
 
 async function writeRaw(items: ItemTarget, chunk: unknown, size: number): Promise<void> {
-  for (const piece of cut(chunk, size)) await write(items, piece);
+  for (const part of cut(chunk, size)) await write(items, part);
 }

@@ -11,7 +11,7 @@ import { type Head, type HeadFields, readHead, writeHead } from "../wire/head.js
 import { decodeMetadata, encodeMetadata } from "../wire/metadata.js";
 import type { CallingHost } from "./calling.js";
 import type { OutgoingItems } from "./client-stream.js";
-import { failureOf, PendingCall, type SentItems } from "./pending-call.js";
+import { callFailureOf, PendingCall, type SentItems } from "./pending-call.js";
 import * as FrameType from "../wire/frame-type.js";
 import { codecIn, encodePayload } from "../call/messages/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";
@@ -84,7 +84,7 @@ export abstract class Call extends PendingCall implements OutgoingCall {
    * Ends the call with `error` and tells the callee. Does nothing if the call has ended, because its id may already
    * belong to another call.
    */
-  giveUp(error: RpcError, code: Code = error.code): void {
+  cancel(error: RpcError, code: Code = error.code): void {
     if (this.over) return;
     const { carrier } = this;
     this.onError(error);
@@ -123,7 +123,7 @@ export abstract class Call extends PendingCall implements OutgoingCall {
   abstract onDone(frame: Frame): void;
 
   onError(error: RpcError): void {
-    this.end(failureOf(error, this.method, this.host?.peer));
+    this.end(callFailureOf(error, this.method, this.host?.peer));
   }
 
   /** Called when the call has been assigned to a lane or stream and has an id, before its request is sent. */
@@ -162,7 +162,7 @@ export abstract class Call extends PendingCall implements OutgoingCall {
    */
   protected onUnreadable(error: unknown): void {
     if (asError(error) instanceof ProtocolError) throw error;
-    this.giveUp(this.host.unreadable(this.method, error));
+    this.cancel(this.host.unreadable(this.method, error));
   }
 
   protected override settle(): void {
@@ -186,14 +186,14 @@ export abstract class Call extends PendingCall implements OutgoingCall {
  */
 export function requestHead(
   timeoutMs: number | undefined,
-  { metadata: given, from, resume }: CallOptions,
+  { metadata: metadataInit, from, resume }: CallOptions,
   limits: ClientLimits,
 ): HeadFields | undefined {
   if (from !== undefined) requireCursor(from);
   const isPlain = timeoutMs === undefined && from === undefined && resume === undefined;
-  if (given === undefined) return isPlain ? undefined : { timeoutMs, from, resume };
+  if (metadataInit === undefined) return isPlain ? undefined : { timeoutMs, from, resume };
   try {
-    const metadata = encodeMetadata(Metadata.from(given), limits.maxMetadataBytes);
+    const metadata = encodeMetadata(Metadata.from(metadataInit), limits.maxMetadataBytes);
     return isPlain && metadata === undefined ? undefined : { timeoutMs, metadata, from, resume };
   } catch (error) {
     throw RpcError.from(error, "invalid_argument");
@@ -204,7 +204,7 @@ export function requestHead(
  * Sends a request or notification, and returns the size of its frame in bytes. If it throws, nothing was sent, and the
  * call has been removed from its carrier.
  *
- * @param given the head for the options of the call
+ * @param fields the head for the options of the call
  * @param itemsFollow true if the caller streams its input: the request then has no payload and does not end the stream
  */
 export function sendRequest(
@@ -214,14 +214,14 @@ export function sendRequest(
   id: number,
   method: AnyMethod,
   options: CallOptions | undefined,
-  given: HeadFields | undefined,
+  fields: HeadFields | undefined,
   input: unknown,
   itemsFollow: boolean = false,
 ): number {
   const { channel, format } = carrier;
   const codec = carrier.single ? format?.name : undefined;
   const fingerprint = schemas.greet(method);
-  const head = codec === undefined && fingerprint === undefined ? given : { ...given, codec, fingerprint };
+  const head = codec === undefined && fingerprint === undefined ? fields : { ...fields, codec, fingerprint };
   const { out } = channel;
   let start: number | undefined;
   let bytes: number;

@@ -8,7 +8,7 @@ import type { RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
 import type { Departure } from "../wire/departure.js";
-import { failureOf, type PendingCall } from "./pending-call.js";
+import { callFailureOf, type PendingCall } from "./pending-call.js";
 
 /** The parts of a session that outgoing calls use. */
 export interface CallingHost {
@@ -42,7 +42,7 @@ export interface CallingHost {
 /** Returns the promise or stream of a call that fails with `error`. */
 export function failedCall(method: AnyMethod, input: unknown, error: RpcError): AnyAnswer {
   const call = (method.calling as Calling).create(method, undefined, input);
-  call.end(failureOf(error, method, undefined));
+  call.end(callFailureOf(error, method, undefined));
   return call.answer;
 }
 

@@ -2,7 +2,7 @@ import * as FrameType from "../wire/frame-type.js";
 import type { Carrier } from "../call/carrier.js";
 import { codecIn } from "../call/messages/payload.js";
 import { sendHead, sendMessage } from "../call/messages/send-message.js";
-import { type ItemTarget, bytePieceOf, SendFlow, sendItems, leave } from "../call/items/send-items.js";
+import { type ItemTarget, bytePieceOf, SendFlow, sendItems, leaveSource } from "../call/items/send-items.js";
 import type { MessageCodec } from "../contract/codec.js";
 import { RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
@@ -66,7 +66,7 @@ export class OutgoingItems implements ItemTarget {
     // The source has failed, or the loop that reads it stops it.
     this.onGivenUp = undefined;
     this.stop();
-    this.call.giveUp(RpcError.from(error, "unknown"), "cancelled");
+    this.call.cancel(RpcError.from(error, "unknown"), "cancelled");
   }
 
   /** Stops sending, because all items were sent, the callee stopped reading, or the call has ended. */
@@ -103,7 +103,7 @@ class ClientStreamCall extends AnsweredCall {
 
   protected override conclude(error: RpcError | undefined, result: unknown): void {
     super.conclude(error, result);
-    if (error !== undefined && this.source !== undefined) leave(this.source);
+    if (error !== undefined && this.source !== undefined) leaveSource(this.source);
   }
 }
 

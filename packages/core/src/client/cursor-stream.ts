@@ -23,10 +23,10 @@ export const cursorStreamCalls: Calling<"server_stream"> = around(serverStreamCa
 /** Server-streaming calls with cursors, for clients that are generated for HTTP only. */
 export const foreignCursorStreamCalls: Calling<"server_stream"> = around(foreignServerStreamCalls);
 
-/** Returns calling code that resumes a stream by consecutive calls of the kind `one`. */
-function around(one: Calling<"server_stream">): Calling<"server_stream"> {
+/** Returns calling code that resumes a stream by consecutive calls of the kind `calling`. */
+function around(calling: Calling<"server_stream">): Calling<"server_stream"> {
   return {
-    ...one,
+    ...calling,
     errors: CURSOR_ERRORS,
     around: (caller, method, input, options) =>
       cursorStream(caller as AttemptCaller, method, input, options as CallOptions | undefined),
@@ -48,12 +48,12 @@ function cursorStream(
   input: unknown,
   options: CallOptions = {},
 ): ItemStream<unknown> {
-  const since = Date.now();
+  const startedAt = Date.now();
   const positions = new Positions(method.cursor as ItemCursor, options.from);
   /** Cursors of the unread items, in the order of the items. */
   const cursors = new Fifo<Position>();
   /** Number of unread items that an earlier call has delivered. */
-  let left = 0;
+  let skipped = 0;
   let running: Running | undefined;
   let failures = 0;
   let lostAt: number | undefined;
@@ -64,29 +64,29 @@ function cursorStream(
   const queue = itemQueue<unknown>({
     onTaken(size, held) {
       queue.cursor = cursors.shift();
-      if (left > 0) left--;
-      else running?.source?.taken(size, held);
+      if (skipped > 0) skipped--;
+      else running?.source?.resumed(size, held);
     },
     onAbandoned() {
       stopWaiting?.();
-      leave();
+      leaveStream();
     },
   });
 
   const remainingMs = (): number | undefined =>
-    options.timeoutMs === undefined ? undefined : options.timeoutMs - (Date.now() - since);
+    options.timeoutMs === undefined ? undefined : options.timeoutMs - (Date.now() - startedAt);
 
   /** Disconnects the stream from its current call, and returns that call's items. */
   const detach = (): FedItems | undefined => {
     const attempt = running;
     running = undefined;
-    left = cursors.length;
+    skipped = cursors.length;
     attempt?.onOver?.();
     return attempt?.source;
   };
 
   /** Cancels the current call. */
-  const leave = (): void => detach()?.leave();
+  const leaveStream = (): void => detach()?.leaveOnce();
 
   const begin = (): void => {
     const attempt = newAttempt();
@@ -108,8 +108,8 @@ function cursorStream(
     queue.end(error && callFailure(error, fullName(method)));
   };
 
-  const fail = (error: RpcError): void => {
-    leave();
+  const failStream = (error: RpcError): void => {
+    leaveStream();
     end(error);
   };
 
@@ -124,13 +124,13 @@ function cursorStream(
       },
       onLeaving() {
         if (running !== attempt) return;
-        leave();
+        leaveStream();
         begin();
       },
       start(source) {
         attempt.source = source;
         // The call was abandoned while it was being started.
-        if (running !== attempt) source.leave();
+        if (running !== attempt) source.leaveOnce();
       },
       push(item, size, held) {
         if (running !== attempt) return;
@@ -138,26 +138,26 @@ function cursorStream(
         failures = 0;
         lostAt = undefined;
         try {
-          if (positions.repeats(item)) attempt.source?.taken(size, held);
+          if (positions.repeats(item)) attempt.source?.resumed(size, held);
           else {
             cursors.push(positions.pass(item));
             queue.push(item, size, held);
           }
         } catch (error) {
-          fail(RpcError.from(error, "internal"));
+          failStream(RpcError.from(error, "internal"));
         }
       },
       end(error) {
         if (running !== attempt) return;
         detach();
         if (error === undefined) end(undefined);
-        else lost(RpcError.from(error));
+        else onLost(RpcError.from(error));
       },
     };
     return attempt;
   };
 
-  const lost = (error: RpcError): void => {
+  const onLost = (error: RpcError): void => {
     const { resumption } = caller;
     const forMs = options.resumeForMs ?? resumption?.forMs ?? 0;
     lostAt ??= Date.now();
@@ -167,14 +167,14 @@ function cursorStream(
       return;
     }
     entered = true;
-    const unsuspend = resumption.suspend(fail);
+    const unsuspend = resumption.suspend(failStream);
     stopWaiting?.();
-    wait(unsuspend);
+    waitForSession(unsuspend);
   };
 
   /** Makes the next call after a backoff delay. */
-  const wait = (unsuspend: () => void): void => {
-    const stop = scheduleAttempt(failures++, begin, { options, timeoutMs: remainingMs(), giveUp: end });
+  const waitForSession = (unsuspend: () => void): void => {
+    const stop = scheduleAttempt(failures++, begin, { options, timeoutMs: remainingMs(), cancel: end });
     stopWaiting = () => {
       stopWaiting = undefined;
       stop();

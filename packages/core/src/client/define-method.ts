@@ -56,6 +56,6 @@ export function defineMethod<
   return describeMethod(service, calling as Calling<Kind>, name, options);
 }
 
-function isId(id: number, least: number, most: number): boolean {
-  return Number.isInteger(id) && id >= least && id <= most;
+function isId(id: number, min: number, max: number): boolean {
+  return Number.isInteger(id) && id >= min && id <= max;
 }

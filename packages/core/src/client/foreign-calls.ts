@@ -1,12 +1,12 @@
 import type { AnyAnswer } from "../call/base-caller.js";
-import { leave } from "../call/items/send-items.js";
+import { leaveSource } from "../call/items/send-items.js";
 import { type ItemQueue, itemQueue, type ItemStream } from "../call/items/item-stream.js";
 import { rejectionAtCaller } from "../callers-line.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError, untracedError } from "../errors.js";
 import { callWritable, relayTo, type WrittenCall } from "./call-writable.js";
 import type { Calling, CallingHost } from "./calling.js";
-import { failureOf, atEnd, PendingCall } from "./pending-call.js";
+import { callFailureOf, atEnd, PendingCall } from "./pending-call.js";
 
 // Call kinds for clients that are generated for a `ForeignClient` only, such as `httpTransport`. That client makes the
 // calls, so the bundle contains no code for sessions. Each kind is a separate object, so that a bundle contains only
@@ -42,7 +42,7 @@ abstract class FollowingCall extends PendingCall {
   start({ peer }: CallingHost): void {
     const hint = "generate it with quicrpc gen --target client";
     const error = new RpcError("unimplemented", "this client was generated for HTTP alone", { hint, refused: true });
-    this.end(failureOf(error, this.method, peer));
+    this.end(callFailureOf(error, this.method, peer));
   }
 }
 
@@ -70,7 +70,7 @@ class FollowingSource extends FollowingPromise {
 
   protected override conclude(error: RpcError | undefined, result: unknown): void {
     super.conclude(error, result);
-    if (error !== undefined && this.source !== undefined) leave(this.source);
+    if (error !== undefined && this.source !== undefined) leaveSource(this.source);
   }
 }
 
@@ -112,8 +112,8 @@ class FollowingDuplex extends FollowingItems implements WrittenCall {
     return { readable: super.answer as ItemStream<unknown>, writable: this.#writable };
   }
 
-  giveUp(error: RpcError): void {
-    this.end(failureOf(error, this.method, undefined));
+  cancel(error: RpcError): void {
+    this.end(callFailureOf(error, this.method, undefined));
   }
 
   override follow(answer: unknown): void {

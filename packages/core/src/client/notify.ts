@@ -3,7 +3,7 @@ import { rejectionAtCaller } from "../callers-line.js";
 import { deferred, type Deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 import type { Calling, CallingHost } from "./calling.js";
-import { failureOf, PendingCall } from "./pending-call.js";
+import { callFailureOf, PendingCall } from "./pending-call.js";
 import { requestHead, sendRequest } from "./call.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -47,7 +47,7 @@ class Notification extends PendingCall {
     try {
       this.send(host, input, options);
     } catch (error) {
-      this.end(failureOf(RpcError.from(error), this.method, host.peer));
+      this.end(callFailureOf(RpcError.from(error), this.method, host.peer));
       return;
     }
     this.end(undefined);
@@ -133,8 +133,8 @@ function writeNotification(
   timeoutOf(options, limits);
   throwIfAborted(options);
   const { format } = settings;
-  const given = requestHead(undefined, options, limits);
-  const head = format === undefined ? given : { ...given, codec: format.name };
+  const headFields = requestHead(undefined, options, limits);
+  const head = format === undefined ? headFields : { ...headFields, codec: format.name };
   try {
     out.frame(head === undefined ? FrameType.Notify : FrameType.Notify | FLAG_HEAD, 0, (_, mark) => {
       out.methodId(method.service.id, method.id);

@@ -10,7 +10,7 @@ import { isEndOfSession, noteEndOfSession } from "../transport/close-codes.js";
  * Returns `error` with the names of the method and the peer added to its message. Returns a copy if `error` already
  * belongs to a call, so that calls that fail together do not share an error.
  */
-export function failureOf(error: RpcError, method: AnyMethod, peer: string | undefined): RpcError {
+export function callFailureOf(error: RpcError, method: AnyMethod, peer: string | undefined): RpcError {
   return callFailure(error.fromCall ? copyOf(error) : error, fullName(method), peer);
 }
 

@@ -27,8 +27,8 @@ export class StreamedCall extends Call {
   constructor(method: AnyMethod, options: CallOptions | undefined) {
     super(method);
     // An error without a stack, because the caller stops deliberately and capturing a stack is slow.
-    const leave = (): void => this.giveUp(untracedError("cancelled", "the caller wants no more items"));
-    this.receiver = new ItemReceiver(leave, options?.attempt !== undefined);
+    const onLeave = (): void => this.cancel(untracedError("cancelled", "the caller wants no more items"));
+    this.receiver = new ItemReceiver(onLeave, options?.attempt !== undefined);
   }
 
   get answer(): AnyAnswer {
@@ -80,12 +80,12 @@ export class StreamedCall extends Call {
   }
 
   protected override onMetadata(head: Head | undefined): void {
-    if (head?.metadata !== undefined) this.receiver.hear(head.metadata, undefined);
+    if (head?.metadata !== undefined) this.receiver.receiveMetadata(head.metadata, undefined);
     super.onMetadata(head);
   }
 
   protected override onTrailers(head: Head | undefined): void {
-    if (head?.trailers !== undefined) this.receiver.hear(undefined, head.trailers);
+    if (head?.trailers !== undefined) this.receiver.receiveMetadata(undefined, head.trailers);
     super.onTrailers(head);
   }
 

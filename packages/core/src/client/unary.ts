@@ -6,7 +6,7 @@ import { RpcError } from "../errors.js";
 import type { Frame } from "../wire/frame.js";
 import { Call } from "./call.js";
 import type { Calling } from "./calling.js";
-import { failureOf } from "./pending-call.js";
+import { callFailureOf } from "./pending-call.js";
 
 /** Unary calls: one request, one response. */
 export const unaryCalls: Calling<"unary"> = {
@@ -15,12 +15,12 @@ export const unaryCalls: Calling<"unary"> = {
 };
 
 /** Resolver of the promise that was created last. */
-let kept: (answer: unknown) => void;
+let resolveKept: (answer: unknown) => void;
 
 // `new Promise` calls this function before it returns. It is the same for all calls, because a closure for each call
 // would take as much memory as its promise.
 function keepResolve(resolve: (answer: unknown) => void): void {
-  kept = resolve;
+  resolveKept = resolve;
 }
 
 /** A call with a single response: unary or client-streaming. */
@@ -32,7 +32,7 @@ export class AnsweredCall extends Call {
   constructor(method: AnyMethod) {
     super(method);
     this.answer = new Promise(keepResolve);
-    this.resolve = kept;
+    this.resolve = resolveKept;
   }
 
   onResponse(frame: Frame): void {
@@ -46,13 +46,13 @@ export class AnsweredCall extends Call {
       const { format, channel } = carrier as Carrier;
       result = decodePayload(codecIn(format, method.output), frame, position, channel.compression, channel.budget);
     } catch (error) {
-      failure = failureOf(host.unreadable(method, error), method, host.peer);
+      failure = callFailureOf(host.unreadable(method, error), method, host.peer);
     }
     this.finish(failure, result);
   }
 
   onItem(): void {
-    this.giveUp(new RpcError("internal", "an item in a call with one answer"));
+    this.cancel(new RpcError("internal", "an item in a call with one answer"));
   }
 
   onItemsEnd(): void {

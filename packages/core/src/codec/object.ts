@@ -1,6 +1,6 @@
 import { placesWith } from "../msgpack/places.js";
 import { WireMap } from "../msgpack/value.js";
-import { keep } from "../msgpack/write-value.js";
+import { keepKey } from "../msgpack/write-value.js";
 import { any } from "./scalars.js";
 import {
   add,
@@ -34,7 +34,7 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
         settle(run(field, input[key], mode), payload, result, key, input, field);
         if (payload.issues.length > 0 && !(key in input)) mentionUndeclared(payload, key, input, names);
         if (mode.isSent === true && result[key] === undefined) {
-          if (field.optin === undefined) keep(result, key);
+          if (field.optin === undefined) keepKey(result, key);
           else delete result[key];
         }
         if (isFull(payload)) return payload;
@@ -118,7 +118,7 @@ function parseOthers(
     } else if (key !== "__proto__") {
       places = placesWith(key, places);
       settle(run(others, input[key], mode), payload, result, key, input, others);
-      if (mode.isSent === true) keep(result, key);
+      if (mode.isSent === true) keepKey(result, key);
     }
   }
   if (unknown.length > 0) add(payload, unrecognized(unknown));

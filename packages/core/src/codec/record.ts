@@ -1,5 +1,5 @@
 import { placesWith } from "../msgpack/places.js";
-import { keep } from "../msgpack/write-value.js";
+import { keepKey } from "../msgpack/write-value.js";
 import type { RecordKeys } from "./form.js";
 import { asObject, unrecognized } from "./object.js";
 import {
@@ -40,7 +40,7 @@ export function record(keys: RecordKeys<Shape>, element: Shape): Shape {
         inOrder.push(...parsed.issues);
         if (key === "__proto__") return;
         result[key as string] = parsed.value;
-        if (mode.isSent === true && name in input) keep(result, key as string);
+        if (mode.isSent === true && name in input) keepKey(result, key as string);
       };
       if (exactly !== undefined) {
         for (const name of exactly) settle(name, name);

@@ -1,7 +1,7 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
 import { countSteps } from "../msgpack/reader.js";
 import { classOf, safeNumber } from "../msgpack/value.js";
-import { keep } from "../msgpack/write-value.js";
+import { keepKey } from "../msgpack/write-value.js";
 import type { Form } from "./form.js";
 
 /**
@@ -141,7 +141,7 @@ export function parsedAndSent(shape: Shape, payload: ShapePayload, sent: () => u
 export function whole(value: unknown, depth: number = MAX_DEPTH): unknown {
   if (depth === 0 || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   for (const [key, each] of Object.entries(value)) {
-    keep(value, key);
+    keepKey(value, key);
     whole(each, depth - 1);
   }
   return value;

@@ -79,11 +79,11 @@ export interface Connection<S extends Session = Session> extends TypedCaller {
 /**
  * Creates a connection. It opens a session with `dial` when the first call is made or `connect` is called.
  *
- * @param dial opens a session. It must settle in bounded time, and reject when its signal aborts. If `left` is defined,
+ * @param dial opens a session. It must settle in bounded time, and reject when its signal aborts. If `draining` is defined,
  * the new session replaces this one, which is being drained; `left.departure` is the peer's last message
  */
 export function createConnection<S extends Session>(
-  dial: (signal: AbortSignal, left?: S) => Promise<S>,
+  dial: (signal: AbortSignal, draining?: S) => Promise<S>,
   options: ConnectionOptions & ImprovingOptions<S> = {},
 ): Connection<S> {
   return new HealingConnection(dial, options);
@@ -122,7 +122,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
 
   connect(): void {
     this.#link.connect();
-    this.#link.hurry();
+    this.#link.retryNow();
   }
 
   ready(options?: ReadyOptions): Promise<S> {
@@ -132,7 +132,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
         connect: () => this.#link.connect(),
         ready: () => this.session,
         refusal: () => this.#link.refusal,
-        why: () => this.lastError(),
+        closeError: () => this.lastError(),
       },
       options,
     );

@@ -26,7 +26,7 @@ export interface FallbackMemory<R> {
 
 /** Result of trying several transports: the one that was ready first. */
 export interface Opened<T, R> {
-  readonly made: T;
+  readonly value: T;
   /** Index of this transport in the list of those tried. */
   readonly index: number;
   /** Reason why an earlier transport was not used; undefined for the first one. */
@@ -35,11 +35,11 @@ export interface Opened<T, R> {
    * Number of transports at the start of the list that will be skipped for a while, because they did not respond in
    * time. 0 if the network does not seem to be the reason.
    */
-  readonly late: number;
+  readonly lateCount: number;
 }
 
 /** Options of `Fallback`. `R` is the type of the reason why a transport was not used. */
-export interface FallbackOptions<R> {
+export interface FallbackSettings<R> {
   readonly memory: FallbackMemory<R>;
   /**
    * Delays between attempts to return to a better transport; `false` disables these attempts. Default: 5 s, doubled
@@ -62,7 +62,7 @@ export class Fallback<R> {
   #skipNext: Skipped<R> | undefined = undefined;
   #endPause: () => void = () => {};
 
-  constructor({ memory, retry }: FallbackOptions<R>) {
+  constructor({ memory, retry }: FallbackSettings<R>) {
     this.#memory = memory;
     this.#retry = retry === false ? undefined : { ...DEFAULT_RETRY, ...retry };
   }
@@ -76,15 +76,15 @@ export class Fallback<R> {
   async open<C, T>(
     candidates: readonly C[],
     openFirst: (candidates: readonly C[]) => Promise<Opened<T, R>>,
-  ): Promise<{ readonly made: T; readonly index: number; readonly reasons: readonly R[] }> {
+  ): Promise<{ readonly value: T; readonly index: number; readonly reasons: readonly R[] }> {
     const skipped = this.#skipNext ?? this.#memory.skipped;
     this.#skipNext = undefined;
     const from = Math.min(skipped?.count ?? 0, candidates.length - 1);
     try {
-      const { made, index, reason, late } = await openFirst(candidates.slice(from));
-      if (late > 0) this.#memory.remember({ reason: reason as R, count: from + late });
+      const { value: made, index, reason, lateCount } = await openFirst(candidates.slice(from));
+      if (lateCount > 0) this.#memory.remember({ reason: reason as R, count: from + lateCount });
       const reasons = [from > 0 ? skipped?.reason : undefined, reason];
-      return { made, index: from + index, reasons: reasons.filter((r) => r !== undefined) };
+      return { value: made, index: from + index, reasons: reasons.filter((r) => r !== undefined) };
     } catch (error) {
       // No transport works, so the skipped ones need not be worse.
       this.#memory.reset();
@@ -130,16 +130,16 @@ export class Fallback<R> {
    * true if it lasted for at least a minute.
    */
   async noteAnswer({ closed }: Pick<Session, "closed">): Promise<boolean> {
-    const since = Date.now();
+    const startedAt = Date.now();
     this.#memory.reset();
     await closed;
-    const lasted = Date.now() - since >= STABLE_MS;
-    if (lasted) this.#attempts = 0;
-    return lasted;
+    const hasLasted = Date.now() - startedAt >= STABLE_MS;
+    if (hasLasted) this.#attempts = 0;
+    return hasLasted;
   }
 
   /** Retries all transports at once, because the network has changed. */
-  hurry(): void {
+  retryNow(): void {
     this.#attempts = 0;
     this.#skipNext = undefined;
     this.#memory.reset();
@@ -147,7 +147,7 @@ export class Fallback<R> {
   }
 
   /**
-   * Resolves after `ms` milliseconds, or when `hurry` is called. Rejects when the signal aborts. The timer does not
+   * Resolves after `ms` milliseconds, or when `retryNow` is called. Rejects when the signal aborts. The timer does not
    * keep the process alive.
    */
   async pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -155,10 +155,10 @@ export class Fallback<R> {
     this.#endPause = resolve;
     const timer = setTimeout(resolve, ms);
     (timer as { unref?(): void }).unref?.();
-    const forget = onAbort(signal, resolve);
+    const stopWatching = onAbort(signal, resolve);
     await promise;
     clearTimeout(timer);
-    forget();
+    stopWatching();
     signal.throwIfAborted();
   }
 }

@@ -20,10 +20,10 @@ const MOST_WHERE_NOBODY_LISTENS_MS = 1000;
 /** Options of `SessionLink`. */
 export interface SessionLinkOptions<S extends Session> {
   /**
-   * Opens a session, or rejects in bounded time, and at once when the signal aborts. `left` is the session that is
+   * Opens a session, or rejects in bounded time, and at once when the signal aborts. `draining` is the session that is
    * being drained and that the new one replaces.
    */
-  readonly dial: (signal: AbortSignal, left: S | undefined) => Promise<S>;
+  readonly dial: (signal: AbortSignal, draining: S | undefined) => Promise<S>;
   readonly backoff: Backoff;
   readonly reconnect: boolean;
   /** Searches for a better session, as in `ImprovingOptions.improve`. */
@@ -109,7 +109,7 @@ export class SessionLink<S extends Session> {
   }
 
   /** Starts the next attempt to connect now, if the link is waiting for it. */
-  hurry(): void {
+  retryNow(): void {
     if (this.#retry === undefined) return;
     this.#stopWaiting();
     this.#attempt({ status: "connecting", failures: this.#failures });
@@ -118,10 +118,10 @@ export class SessionLink<S extends Session> {
   /** Closes the link and all sessions. Resolves with how the last session ended. */
   async close(options: CloseOptions = {}): Promise<ClosedSession> {
     const { closeCode = 0, reason = "" } = options;
-    this.#giveUp(undefined);
+    this.#stop(undefined);
     const ends = await Promise.all(this.#sessions.map((session) => session.close(options)));
     this.#end.resolve(ends.at(-1) ?? { closeCode, reason, error: undefined });
-    return this.#left();
+    return this.#closedSession();
   }
 
   /** Closes the link after the calls in progress have finished. Resolves with how the last session ended. */
@@ -130,13 +130,13 @@ export class SessionLink<S extends Session> {
       this.#stopDialling();
       this.#set({ status: "draining" });
       const ends = await Promise.all(this.#sessions.map((session) => session.drain(options)));
-      this.#giveUp(undefined);
+      this.#stop(undefined);
       this.#end.resolve(ends.at(-1) ?? { closeCode: 0, reason: "", error: undefined });
     }
-    return this.#left();
+    return this.#closedSession();
   }
 
-  async #left(): Promise<ClosedSession> {
+  async #closedSession(): Promise<ClosedSession> {
     const { closeCode, reason, error } = await this.closed;
     return { closeCode, reason, error, unacknowledged: this.#unacknowledged };
   }
@@ -222,7 +222,7 @@ export class SessionLink<S extends Session> {
     this.#withdraw();
     const error = refusalOf(end.error) ?? end.error ?? untracedError("unavailable", describeEnd(end));
     if (!this.#options.reconnect) {
-      this.#giveUp(error);
+      this.#stop(error);
       this.#end.resolve(end);
       return;
     }
@@ -253,8 +253,8 @@ export class SessionLink<S extends Session> {
 
   #waitToRetry(error: Error): void {
     this.refusal = isDenied(error) || this.#options.isPermanent(error) ? error : undefined;
-    const most = nobodyListens(error) ? MOST_WHERE_NOBODY_LISTENS_MS : Number.POSITIVE_INFINITY;
-    const delay = Math.min(most, backoffDelay(this.#failures++, this.#options.backoff));
+    const maxDelayMs = nobodyListens(error) ? MOST_WHERE_NOBODY_LISTENS_MS : Number.POSITIVE_INFINITY;
+    const delay = Math.min(maxDelayMs, backoffDelay(this.#failures++, this.#options.backoff));
     const failures = this.#failures;
     this.#retry = setTimeout(() => {
       this.#retry = undefined;
@@ -263,7 +263,7 @@ export class SessionLink<S extends Session> {
     this.#set({ status: "connecting", failures, error, retryAt: Date.now() + delay });
   }
 
-  #giveUp(error: Error | undefined): void {
+  #stop(error: Error | undefined): void {
     if (this.state.status === "closed") return;
     this.#stopDialling();
     this.#set(error === undefined ? { status: "closed" } : { status: "closed", error }, true);

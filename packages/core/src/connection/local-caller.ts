@@ -29,14 +29,14 @@ const OPTIONS: OptionNames<LocalCallerOptions> = { ...ofSession, interceptors: t
  */
 export function createLocalCaller<Context = unknown>(
   routers: readonly Router<Context>[],
-  given: LocalCallerOptions<Context> = {},
+  callerOptions: LocalCallerOptions<Context> = {},
 ): Session {
-  checkOptions("createLocalCaller()", given, OPTIONS);
-  const { interceptors = [], ...options } = given;
-  const [near, far] = createMemoryPair();
-  createSession(far, { ...options, routers: [interceptRouter(combineRouters(routers), interceptors)] });
+  checkOptions("createLocalCaller()", callerOptions, OPTIONS);
+  const { interceptors = [], ...options } = callerOptions;
+  const [callerSide, routerSide] = createMemoryPair();
+  createSession(routerSide, { ...options, routers: [interceptRouter(combineRouters(routers), interceptors)] });
   const { limits, codec } = options;
-  return createSession(near, {
+  return createSession(callerSide, {
     peer: "this process",
     ...(limits !== undefined && { limits }),
     ...(codec !== undefined && { codec }),

@@ -25,32 +25,32 @@ interface Awaited<T> {
   /** Returns the error that makes waiting pointless; otherwise undefined. */
   readonly refusal: () => Error | undefined;
   /** Returns the error with which the connection was closed, if there is one. */
-  readonly why: () => Error | undefined;
+  readonly closeError: () => Error | undefined;
 }
 
 /** Connects, and waits in the way that `Connection.ready` documents. */
 export async function whenReady<T>(
   states: ItemIterator<ConnectionState>,
-  { connect, ready, refusal, why }: Awaited<T>,
+  { connect, ready, refusal, closeError: why }: Awaited<T>,
   { signal, timeoutMs = Number.POSITIVE_INFINITY }: ReadyOptions = {},
 ): Promise<T> {
-  const since = Date.now();
+  const startedAt = Date.now();
   if (signal?.aborted) {
     await states.return();
     throw signal.reason;
   }
   connect();
-  const forget = signal && onAbort(signal, () => void states.return());
+  const stopWatching = signal && onAbort(signal, () => void states.return());
   try {
     for await (const state of states) {
       const result = ready();
       if (result !== undefined) return result;
       if (state.status !== "connecting" || state.error === undefined) continue;
-      const { error, retryAt = since } = state;
-      if (refusal() !== undefined || retryAt - since >= timeoutMs) throw error;
+      const { error, retryAt = startedAt } = state;
+      if (refusal() !== undefined || retryAt - startedAt >= timeoutMs) throw error;
     }
   } finally {
-    forget?.();
+    stopWatching?.();
   }
   signal?.throwIfAborted();
   throw closedError(why());
@@ -62,7 +62,7 @@ export async function whenReady<T>(
  */
 export async function untilAccepted(session: Session, signal?: AbortSignal): Promise<void> {
   const close = (): void => void session.close();
-  const forget = signal && onAbort(signal, close);
+  const stopWatching = signal && onAbort(signal, close);
   try {
     await session.ping();
   } catch (error) {
@@ -71,6 +71,6 @@ export async function untilAccepted(session: Session, signal?: AbortSignal): Pro
     close();
     throw error;
   } finally {
-    forget?.();
+    stopWatching?.();
   }
 }

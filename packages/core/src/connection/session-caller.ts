@@ -4,7 +4,7 @@ import type { CallOptions, Attempt } from "../call/options.js";
 import { rejectionAtCaller } from "../callers-line.js";
 import { payloadSize } from "../call/messages/payload.js";
 import type { Calling, CallingHost } from "../client/calling.js";
-import { failureOf, atEnd, type CallOwner, followAnswer, type PendingCall } from "../client/pending-call.js";
+import { callFailureOf, atEnd, type CallOwner, followAnswer, type PendingCall } from "../client/pending-call.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { hintOf, RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
@@ -36,14 +36,14 @@ class Moves<C extends object> {
       this.#bySession.set(session, all);
       void draining.then(() => {
         this.#leaving ??= new Set();
-        for (const each of all) this.#leaving.add(each);
+        for (const move of all) this.#leaving.add(move);
         this.start();
       });
     }
-    const own = attempts;
-    own.add(attempt);
+    const sessions = attempts;
+    sessions.add(attempt);
     attempt.onOver = young(() => {
-      own.delete(attempt);
+      sessions.delete(attempt);
       this.#leaving?.delete(attempt);
     });
     attempt.onMade();
@@ -157,19 +157,19 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     // Reading the clock is only necessary for a call with a timeout.
     placed.startedAt = options?.timeoutMs === undefined ? 0 : Date.now();
     this.onCall(session, call);
-    const own: Session & Partial<CallingHost> = this.sessionOf(session);
+    const host: Session & Partial<CallingHost> = this.sessionOf(session);
     // A wrapper of a session, such as `interceptCaller`, replaces `start`.
-    if (own.carrierFor !== undefined && own.start === this.start) call.start(own as CallingHost, input, options);
-    else followAnswer(call, own.start(call.method, input, options));
+    if (host.carrierFor !== undefined && host.start === this.start) call.start(host as CallingHost, input, options);
+    else followAnswer(call, host.start(call.method, input, options));
     const attempt = options?.attempt;
     if (attempt === undefined || call.method.kind !== "server_stream") return;
     this.#moves ??= new Moves(() => this.takesCalls);
-    this.#moves.made(session, own.draining, attempt);
+    this.#moves.made(session, host.draining, attempt);
   }
 
   /** Fails a call that has no session. */
   #fail({ call }: PlacedCall<C>, error: unknown): void {
-    call.end(failureOf(RpcError.from(error, "internal"), call.method, this.peer));
+    call.end(callFailureOf(RpcError.from(error, "internal"), call.method, this.peer));
   }
 
   /** @internal Called when a call has ended on its session. Returns true if the call will be repeated. */
@@ -225,22 +225,22 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     this.#moves?.start();
   }
 
-  /** Fails all waiting calls with the error that `why` returns. `why` is not called if there are none. */
-  protected failWaiting(why: () => RpcError): void {
+  /** Fails all waiting calls with the error that `errorOf` returns. `errorOf` is not called if there are none. */
+  protected failWaiting(errorOf: () => RpcError): void {
     const suspended = this.#suspended;
     if (this.waiting.size === 0 && suspended === undefined) return;
-    const error = why();
+    const error = errorOf();
     this.waiting.failAll(error);
     if (!this.heals) suspended?.forEach((fail) => fail(error));
   }
 
   #suspend(fail: (error: RpcError) => void): () => void {
-    const own = (error: RpcError): void => fail(error);
+    const listener = (error: RpcError): void => fail(error);
     const suspended = (this.#suspended ??= new Set());
-    suspended.add(own);
+    suspended.add(listener);
     this.onSuspended(suspended.size);
     return () => {
-      if (suspended.delete(own)) this.onSuspended(suspended.size);
+      if (suspended.delete(listener)) this.onSuspended(suspended.size);
     };
   }
 
@@ -258,20 +258,20 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
       // The peer announces how long it drains; this side limits how long it waits.
       const drainsUntil = Math.min(this.drainsUntil, Date.now() + this.#limits.maxDrainMs);
       const waitingSince = Math.max(placed.waitingSince, drainsUntil);
-      const why = (): Error | undefined =>
+      const lastError = (): Error | undefined =>
         this.takesCalls ? (placed.refusal ?? fullError()) : (this.lastError() ?? placed.refusal);
       const waiting = {
         bytes,
         options,
         waitingSince,
         pick: () => this.pick(method, input, options),
-        start: (session: C, own: CallOptions | undefined) => {
-          placed.options = own;
+        start: (session: C, callOptions: CallOptions | undefined) => {
+          placed.options = callOptions;
           this.#start(placed, session);
         },
         fail: (error: RpcError) => this.#fail(placed, error),
       };
-      atEnd(call, this.waiting.add(waiting, why));
+      atEnd(call, this.waiting.add(waiting, lastError));
     } catch (error) {
       this.#fail(placed, RpcError.from(error, "invalid_argument"));
     }

@@ -61,8 +61,8 @@ export class Watched<T> {
 
   /** Returns an iterator over the current value and each later value. A slow reader gets only the latest value. */
   watch(): ItemIterator<T> {
-    const watcher = new Watcher<T>((gone) => {
-      this.#watchers = this.#watchers.filter((one) => one !== gone);
+    const watcher = new Watcher<T>((ended) => {
+      this.#watchers = this.#watchers.filter((other) => other !== ended);
     });
     if (!this.#over) this.#watchers = [...this.#watchers, watcher];
     watcher.tell(this.#current, this.#over);

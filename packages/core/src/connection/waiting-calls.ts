@@ -53,9 +53,9 @@ export class WaitingCalls<C> {
 
   /**
    * Adds a call, and returns a function that removes it. If the call waits too long, it fails with an error whose cause
-   * `why` returns.
+   * `lastError` returns.
    */
-  add(call: WaitingCall<C>, why: () => Error | undefined): () => void {
+  add(call: WaitingCall<C>, lastError: () => Error | undefined): () => void {
     const { maxQueuedBytes, maxQueuedMs } = this.#limits;
     const bytes = CALL_BYTES + call.bytes;
     let timeoutMs: number | undefined;
@@ -67,11 +67,11 @@ export class WaitingCalls<C> {
       call.fail(RpcError.from(error, "internal"));
       return () => {};
     }
-    const since = Date.now();
-    const mayWait = Math.max(maxQueuedMs - (since - call.waitingSince), 0);
-    const patience = timeoutMs !== undefined && timeoutMs <= mayWait ? timeoutMs : mayWait;
+    const queuedAt = Date.now();
+    const mayWait = Math.max(maxQueuedMs - (queuedAt - call.waitingSince), 0);
+    const maxWaitMs = timeoutMs !== undefined && timeoutMs <= mayWait ? timeoutMs : mayWait;
     const calls = (this.#calls ??= new Set());
-    const leave = (): void => {
+    const removeEntry = (): void => {
       if (!calls.delete(entry)) return;
       this.#bytes -= bytes;
       unwatch?.();
@@ -79,36 +79,36 @@ export class WaitingCalls<C> {
     const entry: Entry<C> = {
       pick: () => call.pick(),
       start: (session: C): void => {
-        leave();
-        call.start(session, remaining(call.options, timeoutMs, since));
+        removeEntry();
+        call.start(session, remaining(call.options, timeoutMs, queuedAt));
       },
       fail: (error: RpcError): void => {
-        leave();
+        removeEntry();
         call.fail(error);
       },
     };
     calls.add(entry);
     this.#bytes += bytes;
-    const isDeadline = patience === timeoutMs;
-    const drained = call.waitingSince > since;
+    const isDeadline = maxWaitMs === timeoutMs;
+    const drained = call.waitingSince > queuedAt;
     let unwatch: (() => void) | undefined;
     const waitFor = (ms: number): void => {
-      unwatch = watch(call.options, ms, { giveUp }, expiries);
+      unwatch = watch(call.options, ms, { cancel: expire }, expiries);
     };
-    const giveUp = (error: RpcError): void => {
+    const expire = (error: RpcError): void => {
       if (error.code !== "deadline_exceeded") {
         entry.fail(error);
         return;
       }
       const now = Date.now();
-      const left = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs - (now - since);
-      const more = Math.min(maxQueuedMs - (now - this.#progressedAt), left);
+      const remainingMs = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs - (now - queuedAt);
+      const more = Math.min(maxQueuedMs - (now - this.#progressedAt), remainingMs);
       if (!isDeadline && more > 0) waitFor(more);
-      else if (isDeadline || left <= 0) entry.fail(lateError(timeoutMs, why()));
-      else entry.fail(patienceError(maxQueuedMs, drained, why()));
+      else if (isDeadline || remainingMs <= 0) entry.fail(lateError(timeoutMs, lastError()));
+      else entry.fail(patienceError(maxQueuedMs, drained, lastError()));
     };
-    waitFor(patience);
-    return leave;
+    waitFor(maxWaitMs);
+    return removeEntry;
   }
 
   /** Called when a call that others wait for has ended. Each waiting call may then wait for `maxQueuedMs` again. */
@@ -140,10 +140,14 @@ export class WaitingCalls<C> {
   }
 }
 
-/** Returns the options of a call that was delayed since the time `since`, with the remaining part of `timeoutMs`. */
-export function remaining(options: CallOptions | undefined, timeoutMs: number | undefined, since: number): CallOptions {
+/** Returns the options of a call that was delayed since the time `startedAt`, with the remaining part of `timeoutMs`. */
+export function remaining(
+  options: CallOptions | undefined,
+  timeoutMs: number | undefined,
+  startedAt: number,
+): CallOptions {
   if (timeoutMs === undefined) return options ?? {};
-  return { ...options, timeoutMs: timeoutMs - (Date.now() - since) };
+  return { ...options, timeoutMs: timeoutMs - (Date.now() - startedAt) };
 }
 
 function overfull(calls: number, maxQueuedBytes: number): RpcError {

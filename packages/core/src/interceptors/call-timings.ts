@@ -53,7 +53,7 @@ export function callTimings(onTimings: (timings: CallTimings, call: InterceptedC
     try {
       const received = await next(call.side === "caller" ? boxed(call, marks) : call);
       marks.answered ??= performance.now();
-      const answer =
+      const response =
         received.outputs === undefined
           ? {
               responseMetadata: received.responseMetadata,
@@ -62,7 +62,7 @@ export function callTimings(onTimings: (timings: CallTimings, call: InterceptedC
               outputs: undefined,
             }
           : withResponseMessages(received, unboxedItems(received.outputs, marks));
-      return observeResponse(answer, { onOver });
+      return observeResponse(response, { onOver });
     } catch (error) {
       onOver();
       throw error;
@@ -88,9 +88,9 @@ class Marks {
     const end = performance.now();
     const items = this.decoded ?? this.answered;
     const { uploading = Infinity, encoding = Infinity, sent } = this;
-    const left = Math.min(uploading, encoding);
+    const remainingMs = Math.min(uploading, encoding);
     return {
-      waitMs: left === Infinity ? undefined : left - this.began,
+      waitMs: remainingMs === Infinity ? undefined : remainingMs - this.began,
       uploadMs: between(this.uploading, this.uploaded),
       uploadBytes: sent && [...sent.values()].reduce((sum, bytes) => sum + bytes, 0),
       uploadedFirst: this.uploading === undefined ? undefined : uploading < encoding,
@@ -187,18 +187,18 @@ function unboxedItems(items: AsyncIterable<unknown>, marks: Marks): AsyncIterabl
 const methods = new WeakMap<AnyMethod, AnyMethod>();
 
 function measured(method: AnyMethod): AnyMethod {
-  let made = methods.get(method);
-  if (made === undefined) {
+  let timed = methods.get(method);
+  if (timed === undefined) {
     const { input, output, cursor } = method;
-    made = {
+    timed = {
       ...method,
       ...(input !== undefined && input.bytes !== true && { input: measuredInput(input) }),
       // Items with cursors are not wrapped, because the session reads their fields.
       ...(output !== undefined && output.bytes !== true && cursor === undefined && { output: measuredOutput(output) }),
     } as AnyMethod;
-    methods.set(method, made);
+    methods.set(method, timed);
   }
-  return made;
+  return timed;
 }
 
 function measuredInput(codec: MessageCodec<unknown>): MessageCodec<unknown> {

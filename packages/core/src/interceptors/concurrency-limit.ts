@@ -19,45 +19,45 @@ export interface ConcurrencyLimitOptions {
 export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOptions): Interceptor {
   let inProgress = 0;
   const queue = new Set<() => void>();
-  const leave = (): void => {
+  const release = (): void => {
     const [next] = queue;
     // If a call waits, it takes the place, so the count stays the same.
     if (next === undefined) inProgress--;
     else next();
   };
-  const enter = (call: InterceptedCall): Promise<void> | void => {
+  const acquire = (call: InterceptedCall): Promise<void> | void => {
     if (inProgress < maxCalls) {
       inProgress++;
       return;
     }
-    if (queue.size < maxQueued) return turn(queue, call);
+    if (queue.size < maxQueued) return waitForTurn(queue, call);
     const text = `${maxCalls} calls are in progress (maxCalls) and ${maxQueued} wait (maxQueued)`;
     throw new RpcError("resource_exhausted", text, { refused: true });
   };
   return withoutPermissionCheck(async (call, next) => {
-    await enter(call);
+    await acquire(call);
     try {
-      return observeResponse(await next(call), { onOver: leave });
+      return observeResponse(await next(call), { onOver: release });
     } catch (error) {
-      leave();
+      release();
       throw error;
     }
   });
 }
 
 /** Waits until a call may start. Rejects with `RpcError` if its signal aborts or its deadline passes first. */
-function turn(queue: Set<() => void>, { signal, deadline }: InterceptedCall): Promise<void> {
+function waitForTurn(queue: Set<() => void>, { signal, deadline }: InterceptedCall): Promise<void> {
   return new Promise((resolve, reject) => {
-    const enter = (): void => {
-      queue.delete(enter);
+    const onTurn = (): void => {
+      queue.delete(onTurn);
       unwatch?.();
       resolve();
     };
-    const giveUp = (error: RpcError): void => {
-      queue.delete(enter);
+    const cancel = (error: RpcError): void => {
+      queue.delete(onTurn);
       reject(error);
     };
-    queue.add(enter);
-    const unwatch = watch({ signal }, deadline && deadline - Date.now(), { giveUp }, expiries);
+    queue.add(onTurn);
+    const unwatch = watch({ signal }, deadline && deadline - Date.now(), { cancel }, expiries);
   });
 }

@@ -107,7 +107,9 @@ class InterceptedCaller extends BaseCaller {
     const call = callOf(method, { ...options, signal: abort.signal }, { inputs });
     // Only `makeCall`, which sends the items, knows whether an item matches the schema, so it reports refused items to
     // the writer.
-    const next = compose(this.interceptors, (made) => makeCall(this.caller, made, (error) => inputs.refuse(error)));
+    const next = compose(this.interceptors, (intercepted) =>
+      makeCall(this.caller, intercepted, (error) => inputs.refuse(error)),
+    );
     const readable = this.stream(call, abort, next, {
       onItem: () => inputs.passedOn(),
       onOver: (error) => inputs.end(error ?? new RpcError("cancelled", "the call is over")),
@@ -127,12 +129,12 @@ class InterceptedCaller extends BaseCaller {
       if (error !== undefined) abort.fire(callFailure(error, fullName(call.method)));
       onOver(error);
     };
-    let leave = (): void => abort.fire(new RpcError("cancelled", "the caller wants no more items"));
-    const queue = itemQueue<unknown>({ onTaken() {}, onAbandoned: () => leave() });
+    let leaveStream = (): void => abort.fire(new RpcError("cancelled", "the caller wants no more items"));
+    const queue = itemQueue<unknown>({ onTaken() {}, onAbandoned: () => leaveStream() });
     this.run(call, next).then(
       (received) => {
-        const answer = observeResponse(received, { onItem, onOver: end });
-        leave = queue.follow(answer.outputs ?? new SourceItems([]), answer);
+        const response = observeResponse(received, { onItem, onOver: end });
+        leaveStream = queue.follow(response.outputs ?? new SourceItems([]), response);
       },
       (error: unknown) => {
         queue.end(error as RpcError);
@@ -152,28 +154,28 @@ class InterceptedCaller extends BaseCaller {
 }
 
 /**
- * Settles in the same way as `answer`, or rejects when the call's deadline or signals end the call, for example while
+ * Settles in the same way as `response`, or rejects when the call's deadline or signals end the call, for example while
  * an interceptor waits for a token. It then rejects one turn of the event loop later, so that a result or error of the
  * interceptors has precedence.
  */
 function inTime(
   { options, deadline }: InterceptedCall,
-  answer: Promise<InterceptedResponse>,
+  response: Promise<InterceptedResponse>,
 ): Promise<InterceptedResponse> {
-  let late: ReturnType<typeof setTimeout> | undefined;
-  let fail: (error: RpcError) => void;
-  const giveUp = (error: RpcError): void => {
-    late = setTimeout(fail, 0, error);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let rejectWait: (error: RpcError) => void;
+  const cancel = (error: RpcError): void => {
+    timer = setTimeout(rejectWait, 0, error);
   };
-  const unwatch = watch(options, deadline && deadline - Date.now(), { giveUp }, expiries);
-  if (unwatch === undefined) return answer;
-  const over = (): void => {
+  const unwatch = watch(options, deadline && deadline - Date.now(), { cancel }, expiries);
+  if (unwatch === undefined) return response;
+  const stopWaiting = (): void => {
     unwatch();
-    clearTimeout(late);
+    clearTimeout(timer);
   };
   return new Promise((resolve, reject) => {
-    fail = reject;
-    answer.finally(over).then(resolve, reject);
+    rejectWait = reject;
+    response.finally(stopWaiting).then(resolve, reject);
   });
 }
 

@@ -25,10 +25,10 @@ function intercept<Context>(
     const context = call.context as CallContext<Context>;
     const result = await handler(call.inputs === undefined ? call.input : itemStream(call.inputs), context);
     const { responseMetadata, trailers } = context;
-    const answer = { responseMetadata, trailers };
+    const response = { responseMetadata, trailers };
     return streamsOutput(method)
-      ? { ...answer, output: undefined, outputs: new SourceItems(result) }
-      : { ...answer, output: result, outputs: undefined };
+      ? { ...response, output: undefined, outputs: new SourceItems(result) }
+      : { ...response, output: result, outputs: undefined };
   };
   const next = compose(interceptors, serve);
   const deciding = interceptors.filter(({ checksPermission }) => checksPermission !== false);
@@ -43,10 +43,10 @@ function intercept<Context>(
       deciding.length === 0
         ? authorize
         : async (context) => {
-            let passed = false;
+            let hasRun = false;
             const decide = compose(deciding, async ({ context: callContext }) => {
               await authorize?.(callContext as CallContext<Context>);
-              passed = true;
+              hasRun = true;
               return {
                 responseMetadata: new Metadata(),
                 trailers: new Metadata(),
@@ -55,7 +55,7 @@ function intercept<Context>(
               };
             });
             await decide(incomingCall(method, context, undefined, true));
-            if (!passed) throw new RpcError("permission_denied", `an interceptor has refused ${fullName(method)}`);
+            if (!hasRun) throw new RpcError("permission_denied", `an interceptor has refused ${fullName(method)}`);
           },
   };
 }
@@ -91,7 +91,7 @@ function incomingCall(
  */
 function itemStream(items: AsyncIterable<unknown>): ItemStream<unknown> {
   if (items instanceof ItemStream) return items;
-  const queue = itemQueue<unknown>({ onTaken() {}, onAbandoned: () => leave() });
-  const leave = queue.follow(items, undefined);
+  const queue = itemQueue<unknown>({ onTaken() {}, onAbandoned: () => leaveQueue() });
+  const leaveQueue = queue.follow(items, undefined);
   return queue.stream;
 }

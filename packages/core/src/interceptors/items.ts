@@ -36,10 +36,10 @@ export class WritableItems implements AsyncIterable<unknown> {
       write: (item) => {
         // The consumer has stopped, so the item is dropped.
         if (this.ended) return undefined;
-        const passed = deferred<void>();
-        this.written = { item, passed, taken: false };
+        const passedOn = deferred<void>();
+        this.written = { item, passed: passedOn, taken: false };
         this.wake?.();
-        return passed.promise;
+        return passedOn.promise;
       },
       close: () => {
         this.ended = true;

@@ -46,8 +46,8 @@ export function logging(logger: Logger): Interceptor {
       write(logger, fields);
     };
     try {
-      const answer = await next(call);
-      return observeResponse(answer, { onItem: () => items++, onOver: log });
+      const response = await next(call);
+      return observeResponse(response, { onItem: () => items++, onOver: log });
     } catch (error) {
       log(error);
       throw error;

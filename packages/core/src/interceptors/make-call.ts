@@ -15,17 +15,17 @@ export async function makeCall(
   onRefused?: (error: unknown) => void,
 ): Promise<InterceptedResponse> {
   const { method, input, inputs = [] } = call;
-  const heard = new Heard();
+  const response = new Heard();
   switch (method.kind) {
     case "unary":
-      heard.output = await caller.start(method, input, heard.listening(call));
-      return heard;
+      response.output = await caller.start(method, input, response.listening(call));
+      return response;
     case "client_stream":
-      heard.output = await caller.start(method, inputs, heard.listening(call));
-      return heard;
+      response.output = await caller.start(method, inputs, response.listening(call));
+      return response;
     case "notify":
       await caller.start(method, input, callOptions(call));
-      return heard;
+      return response;
     case "server_stream":
       return answerOf(caller.start(method, input, callOptions(call)));
     case "duplex": {
@@ -86,10 +86,10 @@ async function pour(
 ): Promise<void> {
   const writer = writable.getWriter();
   const iterator = items[Symbol.asyncIterator]();
-  const leave = (): void => {
+  const leaveStream = (): void => {
     Promise.resolve(iterator.return?.()).catch(() => {});
   };
-  writer.closed.catch(leave);
+  writer.closed.catch(leaveStream);
   try {
     for (;;) {
       await writer.ready;

@@ -9,23 +9,24 @@ export interface AnswerObserver {
 }
 
 /** Returns a response that calls the callbacks of `observer`, for interceptors that act when a call has ended. */
-export function observeResponse(answer: InterceptedResponse, observer: AnswerObserver): InterceptedResponse {
-  if (answer.outputs !== undefined) return withResponseMessages(answer, new ObservedItems(answer.outputs, observer));
+export function observeResponse(response: InterceptedResponse, observer: AnswerObserver): InterceptedResponse {
+  if (response.outputs !== undefined)
+    return withResponseMessages(response, new ObservedItems(response.outputs, observer));
   observer.onOver(undefined);
-  return answer;
+  return response;
 }
 
-/** Returns a copy of `answer` with the items `outputs`. Metadata and trailers that arrive later are still visible. */
+/** Returns a copy of `response` with the items `outputs`. Metadata and trailers that arrive later are still visible. */
 export function withResponseMessages(
-  answer: InterceptedResponse,
+  response: InterceptedResponse,
   outputs: AsyncIterable<unknown>,
 ): InterceptedResponse {
   return {
     get responseMetadata() {
-      return answer.responseMetadata;
+      return response.responseMetadata;
     },
     get trailers() {
-      return answer.trailers;
+      return response.trailers;
     },
     output: undefined,
     outputs,
@@ -48,10 +49,10 @@ class ObservedItems implements AsyncIterable<unknown> {
   [Symbol.asyncIterator](): AsyncIterator<unknown> {
     const iterator = this.items[Symbol.asyncIterator]();
     const { onItem, onOver } = this.observer;
-    let over = false;
+    let isOver = false;
     const end = (error: RpcError | undefined): void => {
-      if (!over) onOver(error);
-      over = true;
+      if (!isOver) onOver(error);
+      isOver = true;
     };
     return {
       next: async () => {

@@ -89,10 +89,10 @@ export function retry(options: RetryOptions = {}): Interceptor {
     if (!error.refused && !(repeatable && codes.includes(error.code))) return false;
     return budget.spend() && attempt < maxAttempts && !(signal?.aborted ?? false);
   };
-  const attempt = async <T>(call: InterceptedCall, once: () => Promise<T>): Promise<T> => {
+  const attempt = async <T>(call: InterceptedCall, makeCall: () => Promise<T>): Promise<T> => {
     for (let count = 1, backoffs = 1; ; count++, backoffs++) {
       try {
-        const result = await once();
+        const result = await makeCall();
         budget.earn();
         return result;
       } catch (thrown) {
@@ -132,11 +132,11 @@ function delayOf(
 }
 
 /** Waits for the first item or the end of a streamed response. Rejects if the stream fails before. */
-async function withFirstItem(answer: InterceptedResponse): Promise<InterceptedResponse> {
-  if (answer.outputs === undefined) return answer;
-  const iterator = answer.outputs[Symbol.asyncIterator]();
+async function withFirstItem(response: InterceptedResponse): Promise<InterceptedResponse> {
+  if (response.outputs === undefined) return response;
+  const iterator = response.outputs[Symbol.asyncIterator]();
   let first: IteratorResult<unknown> | undefined = await iterator.next();
-  return withResponseMessages(answer, {
+  return withResponseMessages(response, {
     [Symbol.asyncIterator]: () => ({
       next: async () => {
         const next = first ?? (await iterator.next());

@@ -9,8 +9,8 @@ const MAX_BIGINT_BYTES = 1040;
 /** Throws `RangeError` if a bigint has more than `MAX_BIGINT_DIGITS` decimal digits. */
 export function requireModestBigInt(value: bigint): void {
   if (BigInt.asIntN(64, value) === value) return;
-  const least = 10n ** BigInt(MAX_BIGINT_DIGITS);
-  if (value >= least || value <= -least) throw tooManyDigits();
+  const limit = 10n ** BigInt(MAX_BIGINT_DIGITS);
+  if (value >= limit || value <= -limit) throw tooManyDigits();
 }
 
 /** Returns the bigint whose two's complement is `bytes`, big-endian. Throws `RangeError` if it is too long. */

@@ -77,21 +77,21 @@ export function decodeWithin(
 ): unknown {
   // A codec may decode another message meanwhile, which counts toward the limits of both.
   const outer = allowance.values;
-  const most = Math.min(budget.room / VALUE_BYTES, outer, Number.MAX_SAFE_INTEGER);
-  allowance.values = most;
+  const maxValues = Math.min(budget.room / VALUE_BYTES, outer, Number.MAX_SAFE_INTEGER);
+  allowance.values = maxValues;
   if (outer === Number.POSITIVE_INFINITY) resetCounts(budget.max);
   try {
     const value = codec.decode(bytes, start, end);
     // The codec may have caught the error that stopped it, and returned a value.
     if (allowance.values < 0) throw misfit();
-    budget.decodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
+    budget.decodedBytes = end - start + (maxValues - allowance.values) * VALUE_BYTES;
     return value;
   } catch (error) {
     if (allowance.steps < 0) throw new RpcError("resource_exhausted", "the message takes too long to validate");
     // A negative count means that the limit was exceeded, whichever error the codec then threw.
     throw allowance.values < 0 ? budget.refusal("a message of so many values", isRequest) : error;
   } finally {
-    allowance.values += outer - most;
+    allowance.values += outer - maxValues;
     if (outer === Number.POSITIVE_INFINITY) resetCounts(outer);
   }
 }

@@ -50,9 +50,9 @@ export class KeyCrowd {
     this.#size = size;
     if (size <= this.#inBuckets.length * 2) return this.#count(key) <= MAX_IN_BUCKET;
     this.#inBuckets = new Uint8Array(this.#inBuckets.length * 2);
-    let most = 0;
-    for (const each of this.#keys.keys()) most = Math.max(most, this.#count(each));
-    return most <= MAX_IN_BUCKET;
+    let largest = 0;
+    for (const crowdKey of this.#keys.keys()) largest = Math.max(largest, this.#count(crowdKey));
+    return largest <= MAX_IN_BUCKET;
   }
 
   /**

@@ -51,7 +51,7 @@ function readPlainMap(r: Reader, p: number, depth: number): object {
   if (depth < 0) throw nestingError();
   let object: object = {};
   let places = 0;
-  for (let left = readMapHeader(r, p); left > 0; left--) {
+  for (let remaining = readMapHeader(r, p); remaining > 0; remaining--) {
     const key = readPlain(r, r.position, depth);
     places = placesWithKey(key, places);
     object = withEntry(object, key, readPlain(r, r.position, depth));
@@ -62,14 +62,14 @@ function readPlainMap(r: Reader, p: number, depth: number): object {
 function readArray(r: Reader, p: number, depth: number, read: typeof readValue): unknown[] {
   if (depth < 0) throw nestingError();
   const array: unknown[] = [];
-  for (let left = readArrayHeader(r, p); left > 0; left--) array.push(read(r, r.position, depth));
+  for (let remaining = readArrayHeader(r, p); remaining > 0; remaining--) array.push(read(r, r.position, depth));
   return array;
 }
 
 function readMap(r: Reader, p: number, depth: number): WireMap {
   if (depth < 0) throw nestingError();
   const entries: [unknown, unknown][] = [];
-  for (let left = readMapHeader(r, p); left > 0; left--) {
+  for (let remaining = readMapHeader(r, p); remaining > 0; remaining--) {
     const key = readValue(r, r.position, depth);
     if (typeof key === "string") countKey(key);
     entries.push([key, readValue(r, r.position, depth)]);

@@ -184,9 +184,9 @@ function countFields(fields: number): void {
   count((fields + 4) / 8);
 }
 
-/** Counts a container and `each` values for each of its `length` elements toward the decode limit. Returns `length`. */
-function counted(length: number, each: number): number {
-  count(length * each + 1);
+/** Counts a container and `size` values for each of its `length` elements toward the decode limit. Returns `length`. */
+function counted(length: number, size: number): number {
+  count(length * size + 1);
   return length;
 }
 
@@ -229,7 +229,7 @@ export function skip(r: Reader, p: number, depth: number = MAX_SKIPPED): void {
 
 function skipItems(r: Reader, count: number, depth: number): void {
   if (depth < 0) misfit();
-  for (let left = count; left > 0; left--) skip(r, r.position, depth);
+  for (let remaining = count; remaining > 0; remaining--) skip(r, r.position, depth);
 }
 
 /** Returns the size in bytes of the scalar at `p`, whose first byte is `byte`. */

@@ -10,16 +10,16 @@ export class WireMap {
   }
 
   /**
-   * Converts the map to an object, after applying `of` to each key and value. If a key cannot be a property name, the
+   * Converts the map to an object, after applying `convert` to each key and value. If a key cannot be a property name, the
    * result is a Map.
    */
-  toObject(of: (value: unknown) => unknown): object {
+  toObject(convert: (value: unknown) => unknown): object {
     let object: object = {};
     let places = 0;
     for (const [key, value] of this.entries) {
-      const name = of(key);
+      const name = convert(key);
       places = placesWithKey(name, places);
-      object = withEntry(object, name, of(value));
+      object = withEntry(object, name, convert(value));
     }
     return object;
   }
@@ -54,7 +54,7 @@ export function isName(key: unknown): boolean {
 export function plain(value: unknown, bigints = false): unknown {
   if (typeof value === "bigint") return bigints ? value : safeNumber(value);
   if (typeof value !== "object" || value === null) return value;
-  if (value instanceof WireMap) return value.toObject((each) => plain(each, bigints));
+  if (value instanceof WireMap) return value.toObject((member) => plain(member, bigints));
   return Array.isArray(value) ? value.map((each) => plain(each, bigints)) : value;
 }
 

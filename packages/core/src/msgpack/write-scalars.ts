@@ -36,8 +36,8 @@ export function writeBigInt(b: Uint8Array, p: number, value: unknown): number {
 export function writeBytes(b: Uint8Array, p: number, value: unknown): number {
   if (!(value instanceof Uint8Array)) misfit();
   const { length } = value;
-  const most = p + 5 + length;
-  if (most > b.length) return most;
+  const maxEnd = p + 5 + length;
+  if (maxEnd > b.length) return maxEnd;
   let q = p;
   if (length < 0x100) {
     b[p] = 0xc4;

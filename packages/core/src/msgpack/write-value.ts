@@ -49,22 +49,22 @@ function writeObject(b: Uint8Array, p: number, value: object, depth: number): nu
 /** Path of the value that is being written: the keys that lead to it, by nesting level. */
 const trail: unknown[] = [];
 
-function refuse(what: string, depth: number): never {
-  throw new TypeError(`${what} at /${trail.slice(0, MAX_DEPTH - depth).join("/")}`);
+function refuse(subject: string, depth: number): never {
+  throw new TypeError(`${subject} at /${trail.slice(0, MAX_DEPTH - depth).join("/")}`);
 }
 
 /** Names of undefined properties that are sent nevertheless, by object. */
-const kept = new WeakMap<object, Set<string>>();
+const keptKeys = new WeakMap<object, Set<string>>();
 
 /** Marks the property `key` of `object` as to be sent even if it is undefined. */
-export function keep(object: object, key: string): void {
+export function keepKey(object: object, key: string): void {
   if (Object.hasOwn(object, key) && (object as Record<string, unknown>)[key] === undefined)
-    kept.set(object, (kept.get(object) ?? new Set()).add(key));
+    keptKeys.set(object, (keptKeys.get(object) ?? new Set()).add(key));
 }
 
 /** Returns true if the property `key` of `object` is sent even though it is undefined. */
 export function isKept(object: object, key: string): boolean {
-  return kept.get(object)?.has(key) === true;
+  return keptKeys.get(object)?.has(key) === true;
 }
 
 /** The bytes to send for typed arrays other than `Uint8Array` that a schema has accepted. */

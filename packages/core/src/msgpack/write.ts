@@ -48,8 +48,8 @@ export function writeString(b: Uint8Array, p: number, value: unknown): number {
 
 function writeLongString(b: Uint8Array, p: number, value: string): number {
   const guess = stringHeaderSize(value.length);
-  const most = p + guess + 2 + value.length * 3;
-  if (most > b.length) return most;
+  const maxEnd = p + guess + 2 + value.length * 3;
+  if (maxEnd > b.length) return maxEnd;
   const length = writeUtf8(b, p + guess, value);
   const size = stringHeaderSize(length);
   if (size !== guess) b.copyWithin(p + size, p + guess, p + guess + length);

@@ -91,18 +91,18 @@ class SessionProof implements ClientSide {
 
   async proven(signal: AbortSignal | undefined): Promise<void> {
     const { closed, limits, peer = "the server" } = this.#host;
-    const late = deferred<void>();
+    const timedOut = deferred<void>();
     const text = `${peer} has not let the session in within ${limits.maxHandshakeMs} ms (limits.maxHandshakeMs)`;
     const hint = "see what the server's authenticate waits for";
     const timer = setTimeout(
-      () => late.reject(new RpcError("deadline_exceeded", text, { refused: true, hint })),
+      () => timedOut.reject(new RpcError("deadline_exceeded", text, { refused: true, hint })),
       limits.maxHandshakeMs,
     );
-    const onAbort = (): void => late.reject(signal?.reason as Error);
+    const onAbort = (): void => timedOut.reject(signal?.reason as Error);
     signal?.addEventListener("abort", onAbort);
     try {
       signal?.throwIfAborted();
-      await Promise.race([this.#accepted.promise, closed, late.promise]);
+      await Promise.race([this.#accepted.promise, closed, timedOut.promise]);
     } catch (error) {
       this.#host.close({ closeCode: codeNumber("cancelled"), reason: "the client does not wait any longer" });
       throw error;

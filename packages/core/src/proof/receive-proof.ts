@@ -84,16 +84,19 @@ function receiveClaim(
   const waitMs = timeoutMs ?? maxHandshakeMs / 2;
   return new Promise((resolve, reject) => {
     let nonce: Uint8Array | undefined;
-    const late = (): void => {
+    const onTimeout = (): void => {
       if (nonce === undefined) settle(undefined);
-      else fail(new RpcError("deadline_exceeded", `the client has not proven its key within ${Math.round(waitMs)} ms`));
+      else
+        failWith(
+          new RpcError("deadline_exceeded", `the client has not proven its key within ${Math.round(waitMs)} ms`),
+        );
     };
-    const timer = setTimeout(late, waitMs);
+    const timer = setTimeout(onTimeout, waitMs);
     const settle = (received: ReceivedClaim | undefined): void => {
       clearTimeout(timer);
       resolve(received);
     };
-    const fail = (error: RpcError): void => {
+    const failWith = (error: RpcError): void => {
       clearTimeout(timer);
       reject(error);
     };
@@ -124,7 +127,7 @@ function receiveClaim(
         return false;
       },
       onOther: () => settle(undefined),
-      onFailed: fail,
+      onFailed: failWith,
     });
   });
 }
@@ -137,8 +140,8 @@ function challenge(nonce: Uint8Array): Uint8Array {
 }
 
 /** Compares two arrays in constant time, so that the duration does not reveal where they differ. */
-function areEqual(one: Uint8Array, other: Uint8Array): boolean {
-  let difference = one.length ^ other.length;
-  for (let at = 0; at < one.length; at++) difference |= (one[at] as number) ^ (other[at] ?? 0);
+function areEqual(actual: Uint8Array, other: Uint8Array): boolean {
+  let difference = actual.length ^ other.length;
+  for (let at = 0; at < actual.length; at++) difference |= (actual[at] as number) ^ (other[at] ?? 0);
   return difference === 0;
 }

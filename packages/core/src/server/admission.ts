@@ -129,9 +129,9 @@ export class Admission {
    * event loop.
    */
   runTimed(run: () => void): void {
-    const begun = performance.now();
+    const startedAt = performance.now();
     run();
-    const ms = performance.now() - begun;
+    const ms = performance.now() - startedAt;
     this.#usedMs += ms * this.#interval;
     this.#interval = ms > QUICK_MS ? 1 : Math.min(2 * this.#interval, MAX_INTERVAL);
     this.untimed = this.#interval;
@@ -297,10 +297,10 @@ export function makeRoomToDecode(budget: MemoryBudget, bytes: number): void {
  * Throws `RpcError`, with `refused` set, if the memory budget has no room for `bytes` more bytes. Does not reserve
  * them.
  *
- * @param what describes the data, for the error message
+ * @param subject describes the data, for the error message
  */
-export function requireRoom(budget: MemoryBudget, bytes: number, what: string): void {
-  if (!makeRoom(budget, bytes)) throw budget.refusal(what, true, bytes);
+export function requireRoom(budget: MemoryBudget, bytes: number, subject: string): void {
+  if (!makeRoom(budget, bytes)) throw budget.refusal(subject, true, bytes);
 }
 
 /**
@@ -309,9 +309,9 @@ export function requireRoom(budget: MemoryBudget, bytes: number, what: string): 
  */
 function makeRoom(budget: MemoryBudget, bytes: number): boolean {
   if (bytes <= budget.room) return true;
-  const fits = budget.charge(bytes);
+  const isCharged = budget.charge(bytes);
   budget.release(bytes);
-  return fits;
+  return isCharged;
 }
 
 /**

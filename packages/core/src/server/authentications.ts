@@ -72,43 +72,43 @@ export class Authentications<Who, Context> {
     return new Promise((resolve, reject) => {
       let reminder: Expiry | undefined;
       let queued: Queued<Waiting> | undefined = undefined;
-      let begun = false;
-      let over = false;
+      let hasBegun = false;
+      let isOver = false;
       const settled = (): void => {
         this.count(source, -1);
-        if (over) this.outliving--;
-        over = true;
+        if (isOver) this.outliving--;
+        isOver = true;
         if (reminder !== undefined) reminders.remove(reminder);
         expiries.remove(timer);
         this.startWaiting();
       };
       const start = (): void => {
-        begun = true;
+        hasBegun = true;
         this.count(source, 1);
         // The async function converts an exception to a rejection.
         const result = (async () => authenticate(peer, controller.signal))();
         result.finally(settled).then(resolve, reject);
       };
-      const fail = (error: RpcError): void => {
-        if (over) return;
-        over = true;
+      const rejectWith = (error: RpcError): void => {
+        if (isOver) return;
+        isOver = true;
         expiries.remove(timer);
         if (queued !== undefined) this.waiting.remove(queued);
-        if (begun) {
+        if (hasBegun) {
           this.outliving++;
           reminder = this.remind();
         }
         controller.abort(error);
         reject(error);
       };
-      const timer = expiries.add(pending.remainingMs, () => fail(this.tooLate(late())));
-      pending.onGone(() => fail(new RpcError("cancelled", "the peer is gone")));
-      if (over) return;
+      const timer = expiries.add(pending.remainingMs, () => rejectWith(this.tooLate(late())));
+      pending.onGone(() => rejectWith(new RpcError("cancelled", "the peer is gone")));
+      if (isOver) return;
       if (this.running < limits.maxAuthentications && this.hasShare(source)) {
         start();
         return;
       }
-      queued = this.waiting.push(source, { start, fail });
+      queued = this.waiting.push(source, { start, fail: rejectWith });
       if (this.waiting.length > limits.maxAuthentications * WAITING_PER_PLACE) this.waiting.pop()?.fail(this.tooMany());
     });
   }
@@ -120,9 +120,9 @@ export class Authentications<Who, Context> {
 
   private count(source: string, change: 1 | -1): void {
     this.running += change;
-    const own = (this.bySource.get(source) ?? 0) + change;
-    if (own === 0) this.bySource.delete(source);
-    else this.bySource.set(source, own);
+    const count = (this.bySource.get(source) ?? 0) + change;
+    if (count === 0) this.bySource.delete(source);
+    else this.bySource.set(source, count);
   }
 
   private startWaiting(): void {
@@ -135,8 +135,9 @@ export class Authentications<Who, Context> {
 
   private tooLate(late: string): RpcError {
     const { maxAuthentications } = this.settings.limits;
-    const crowd = this.running < maxAuthentications ? "" : `: ${this.running} others were (limits.maxAuthentications)`;
-    return new RpcError("deadline_exceeded", late + crowd, { refused: true });
+    const queueText =
+      this.running < maxAuthentications ? "" : `: ${this.running} others were (limits.maxAuthentications)`;
+    return new RpcError("deadline_exceeded", late + queueText, { refused: true });
   }
 
   private tooMany(): RpcError {

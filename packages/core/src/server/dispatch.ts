@@ -14,7 +14,7 @@ import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import { type IncomingRequest, readRequest, readMisfitNotice } from "../wire/request.js";
 import { makeRoomToDecode } from "./admission.js";
 import type { ContextSettings, IncomingContext } from "./context.js";
-import { runNotification, serve, type ServerRequest } from "./serve.js";
+import { runNotification, serveRequest, type ServerRequest } from "./serve.js";
 import { Reply, type ReplySettings } from "./reply.js";
 import type { BoundMethod, MethodTable, ReservedMethods } from "./router.js";
 import { sanitizeForLog } from "./log-error.js";
@@ -81,7 +81,7 @@ export class Dispatcher<Context> implements RequestHandler {
     }
     const { priority } = bound.method;
     if (priority !== undefined) prioritize(carrier, priority);
-    void serve(new FrameRequest(carrier, frame, request.cursor, bound, settings));
+    void serveRequest(new FrameRequest(carrier, frame, request.cursor, bound, settings));
   }
 
   onNotify(carrier: NotificationCarrier, frame: Frame): void {
@@ -95,7 +95,7 @@ export class Dispatcher<Context> implements RequestHandler {
     }
     const bound = table.find(serviceId, methodId);
     if (bound === undefined) onError(this.#unknownMethod(request), { method: `${serviceId}/${methodId}` });
-    else void serve(new FrameRequest(carrier, frame, cursor, bound, this.#settings));
+    else void serveRequest(new FrameRequest(carrier, frame, cursor, bound, this.#settings));
   }
 
   onOversized(carrier: AnswerCarrier, { type, callId }: Frame, error: RpcError): void {

@@ -42,9 +42,9 @@ export function describeFailure(error: unknown, { method, peer }: FailureSite): 
 }
 
 /** Joins as many lines as fit into a log entry. Only the first line may be cut. */
-function firstLines([first = "", ...rest]: readonly string[]): string {
+function firstLines([first = "", ...otherLines]: readonly string[]): string {
   let text = cut(first, MAX_LENGTH);
-  for (const line of rest) {
+  for (const line of otherLines) {
     if (text.length + line.length >= MAX_LENGTH) break;
     text += `\n${line}`;
   }
@@ -59,13 +59,13 @@ function firstLines([first = "", ...rest]: readonly string[]): string {
  */
 export function boundedLog(write: (text: string) => void, now: () => number = () => performance.now()): ErrorHook {
   let allowed = BURST;
-  let since = now();
+  let windowStart = now();
   let leftOut = 0;
   return (error, site) => {
-    const gained = Math.floor((now() - since) / INTERVAL_MS);
+    const gained = Math.floor((now() - windowStart) / INTERVAL_MS);
     if (gained > 0) {
       allowed = Math.min(BURST, allowed + gained);
-      since += gained * INTERVAL_MS;
+      windowStart += gained * INTERVAL_MS;
     }
     if (allowed === 0) {
       leftOut++;
@@ -99,9 +99,9 @@ function nameAndMessage(error: Error): string {
 function frames({ stack, message }: Error): string[] {
   if (typeof stack !== "string") return [];
   const at = stack.indexOf(message);
-  const rest = at < 0 ? stack : stack.slice(at + message.length);
-  const places = rest.split("\n", 12).filter((line) => /^\s+at |@/.test(line));
-  return places.map((line) => sanitizeForLog(cut(line, 256)));
+  const trace = at < 0 ? stack : stack.slice(at + message.length);
+  const frameLines = trace.split("\n", 12).filter((line) => /^\s+at |@/.test(line));
+  return frameLines.map((line) => sanitizeForLog(cut(line, 256)));
 }
 
 function cut(text: string, length: number): string {
@@ -112,13 +112,13 @@ function cut(text: string, length: number): string {
 const MAX_EXAMINED = 8;
 
 /**
- * Returns the error hook to use: `given`, or else a log. The hook never receives an error whose fields throw when read.
- * If `given` throws, both that error and the original one are logged.
+ * Returns the error hook to use: `userHook`, or else a log. The hook never receives an error whose fields throw when read.
+ * If `userHook` throws, both that error and the original one are logged.
  *
  * @param peer name of the peer whose calls fail
  */
-export function errorHook(given: ErrorHook | undefined, peer?: string): ErrorHook {
-  const hook = given === undefined ? logError : loggedWhereItThrows(given);
+export function errorHook(userHook: ErrorHook | undefined, peer?: string): ErrorHook {
+  const hook = userHook === undefined ? logError : loggedWhereItThrows(userHook);
   return (error, site) => hook(readable(error), peer === undefined ? site : { peer, ...site });
 }
 

@@ -109,7 +109,7 @@ const settings: WeakMap<OnceOptions<never>, OnceSettings> = new WeakMap();
  */
 export function onceSettings(options: OnceOptions<never> | undefined): OnceSettings | undefined {
   if (options === undefined) return undefined;
-  let own = settings.get(options);
-  if (own === undefined) settings.set(options, (own = { options, since: Date.now() }));
-  return own;
+  let stored = settings.get(options);
+  if (stored === undefined) settings.set(options, (stored = { options, since: Date.now() }));
+  return stored;
 }

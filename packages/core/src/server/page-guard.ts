@@ -64,7 +64,7 @@ export class PageGuard {
     }
     this.log(
       origin,
-      `a page of ${shown(origin)} was refused, which connects to ${shown(authority)}: pages of other hosts may with ${this.options.optionsOf}({ allowedOrigins: [${shown(origin)}] })`,
+      `a page of ${shortened(origin)} was refused, which connects to ${shortened(authority)}: pages of other hosts may with ${this.options.optionsOf}({ allowedOrigins: [${shortened(origin)}] })`,
     );
     return 403;
   }
@@ -72,7 +72,7 @@ export class PageGuard {
   /** Returns true if a page connects without TLS to a host name that is not the server's (DNS rebinding). */
   isRebound({ origin, authority = "", plainHost }: PageRequest): boolean {
     if (origin === undefined || plainHost === undefined) return false;
-    return this.isUnknown(authority, plainHost, `a page of ${shown(origin)}`);
+    return this.isUnknown(authority, plainHost, `a page of ${shortened(origin)}`);
   }
 
   /**
@@ -86,7 +86,7 @@ export class PageGuard {
     const { optionsOf } = this.options;
     this.log(
       `${who} ${authority}`,
-      `${who} was refused, which connects to ${shown(authority)} without TLS: where that is a name of this server, add ${shown(host ?? authority)} to allowedHosts of ${optionsOf}()`,
+      `${who} was refused, which connects to ${shortened(authority)} without TLS: where that is a name of this server, add ${shortened(host ?? authority)} to allowedHosts of ${optionsOf}()`,
     );
     return true;
   }
@@ -126,6 +126,6 @@ function hostOf(url: string): string | undefined {
 }
 
 /** Quotes text of the peer for a log: shortens it, and replaces control and non-ASCII characters. */
-function shown(text: string): string {
+function shortened(text: string): string {
   return JSON.stringify(text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?"));
 }

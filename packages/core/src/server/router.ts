@@ -109,10 +109,10 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
   const bound = Object.entries(methods).map(([name, method]) => {
     const handler: unknown = handlers[name];
     if (typeof handler !== "function") {
-      const others = Object.keys(handlers).filter((other) => !Object.hasOwn(methods, other));
-      const near = nearest(name, others);
-      const meant = near === undefined ? "" : `: is it ${near}, which is not a method?`;
-      throw new TypeError(`${method.service.name}/${name} has no handler${meant}`);
+      const unknownNames = Object.keys(handlers).filter((other) => !Object.hasOwn(methods, other));
+      const similar = nearest(name, unknownNames);
+      const suggestion = similar === undefined ? "" : `: is it ${similar}, which is not a method?`;
+      throw new TypeError(`${method.service.name}/${name} has no handler${suggestion}`);
     }
     // Bound to `handlers`, because handlers may be methods of a class.
     const serve = handler.bind(handlers) as BoundMethod["handler"];
@@ -129,9 +129,9 @@ function requireNoOthers(methods: Record<string, AnyMethod>, handlers: object): 
   for (const [name, value] of Object.entries(handlers)) {
     if (typeof value !== "function" || Object.hasOwn(methods, name)) continue;
     const service = methods[names[0] as string]?.service.name ?? "the service";
-    const near = nearest(name, names);
-    const meant = near === undefined ? `: its methods are ${names.join(", ")}` : `: did you mean ${near}?`;
-    throw new TypeError(`there is a handler for ${name}, which is not a method of ${service}${meant}`);
+    const similar = nearest(name, names);
+    const suggestion = similar === undefined ? `: its methods are ${names.join(", ")}` : `: did you mean ${similar}?`;
+    throw new TypeError(`there is a handler for ${name}, which is not a method of ${service}${suggestion}`);
   }
 }
 

@@ -54,7 +54,7 @@ export interface ServerRequest {
 }
 
 /** Serves a request. Returns undefined if the message has arrived, otherwise a promise that never rejects. */
-export function serve(request: ServerRequest): Promise<void> | undefined {
+export function serveRequest(request: ServerRequest): Promise<void> | undefined {
   const { bound, settings } = request;
   const { method } = bound;
   const { admission, limits } = settings;
@@ -66,12 +66,12 @@ export function serve(request: ServerRequest): Promise<void> | undefined {
     const head = request.readHead();
     if (head?.from !== undefined) requirePositions(method, head.from);
     const timeoutMs = head?.timeoutMs === undefined ? undefined : Math.min(head.timeoutMs, limits.maxTimeoutMs);
-    const own = new IncomingContext<unknown>(method, timeoutMs, head?.metadata, settings, head?.from);
+    const newContext = new IncomingContext<unknown>(method, timeoutMs, head?.metadata, settings, head?.from);
     if (head?.resume !== undefined) {
-      request.resume?.(own, head.resume);
+      request.resume?.(newContext, head.resume);
       return undefined;
     }
-    context = own;
+    context = newContext;
     if (!streamsInput(method)) message = request.readMessage();
   } catch (error) {
     refuse(request, context, error);

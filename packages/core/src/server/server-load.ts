@@ -1,6 +1,6 @@
 import type { Code, RpcError } from "../errors.js";
 import { completeLimits, type Limits } from "../limits.js";
-import { type Link, LinkedSet } from "../linked-set.js";
+import { type ListLink, LinkedSet } from "../linked-set.js";
 import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
 
 /** Time in milliseconds for which an evicted session's memory counts as free while its handlers end. */
@@ -25,7 +25,7 @@ export interface LoadOwner {
 }
 
 /** Handle of a member of a `ServerLoad`, to pass to `remove`. */
-export type LoadPlace = Link<LoadMember>;
+export type LoadPlace = ListLink<LoadMember>;
 
 /** Memory use and running handlers of all sessions of one server. */
 export class ServerLoad implements ServerBudget {
@@ -106,48 +106,48 @@ export class ServerLoad implements ServerBudget {
   }
 
   /**
-   * Frees memory for `asking` by closing members that use more memory than `asking`, the largest first; then members of
+   * Frees memory for `requester` by closing members that use more memory than `requester`, the largest first; then members of
    * other owners that use more in total. Returns true if there is enough room.
    */
-  makeRoomFor(asking: MemoryBudget): boolean {
+  makeRoomFor(requester: MemoryBudget): boolean {
     this.measure();
-    for (let { room } = this; room < 0; ) {
-      const largest = this.#largest(asking) ?? this.#largestOfOthers(asking);
+    for (let { room: free } = this; free < 0; ) {
+      const largest = this.#largest(requester) ?? this.#largestOfOthers(requester);
       if (largest === undefined) return false;
-      room += largest.value.budget.held;
+      free += largest.value.budget.held;
       this.#evict(largest);
     }
     return true;
   }
 
-  /** Returns the member that uses the most memory; undefined if none uses more than `asking`. */
+  /** Returns the member that uses the most memory; undefined if none uses more than `requester`. */
   #largest(asking: MemoryBudget): LoadPlace | undefined {
     let largest: LoadPlace | undefined;
-    let most = asking.held;
+    let mostHeld = asking.held;
     for (const member of this.#members) {
       const { held } = member.value.budget;
-      if (held <= most) continue;
-      most = held;
+      if (held <= mostHeld) continue;
+      mostHeld = held;
       largest = member;
     }
     return largest;
   }
 
   /**
-   * Returns the largest member of the other owner that uses the most memory; undefined if none uses more than `asking`.
+   * Returns the largest member of the other owner that uses the most memory; undefined if none uses more than `requester`.
    */
-  #largestOfOthers(asking: MemoryBudget): LoadPlace | undefined {
+  #largestOfOthers(requester: MemoryBudget): LoadPlace | undefined {
     let owner: LoadOwner | undefined;
-    for (const { value } of this.#members) if (value.budget === asking) ({ owner } = value);
+    for (const { value } of this.#members) if (value.budget === requester) ({ owner } = value);
     let largest: LoadPlace | undefined;
     for (const member of this.#members) {
       const { value } = member;
-      if (value.owner === undefined || value.owner === owner || value.owner.held <= asking.held) continue;
-      const most = largest?.value;
+      if (value.owner === undefined || value.owner === owner || value.owner.held <= requester.held) continue;
+      const first = largest?.value;
       const isMore =
-        most?.owner === value.owner
-          ? value.budget.held > most.budget.held
-          : value.owner.held > (most?.owner?.held ?? 0);
+        first?.owner === value.owner
+          ? value.budget.held > first.budget.held
+          : value.owner.held > (first?.owner?.held ?? 0);
       if (isMore) largest = member;
     }
     return largest;

@@ -39,8 +39,8 @@ export class BulkLane {
     }
     if (bytes >= HUGE_BYTES || !this.isShort) return undefined;
     if (this.lane === undefined || this.lane.spent) {
-      this.lane = this.session.newLane((over) => {
-        if (this.lane === over) this.lane = undefined;
+      this.lane = this.session.newLane((onOver) => {
+        if (this.lane === onOver) this.lane = undefined;
       });
     }
     return this.lane;

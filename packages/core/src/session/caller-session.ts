@@ -1,6 +1,6 @@
 import { type AnyAnswer, BaseCaller, type Caller, type DuplexStream } from "../call/base-caller.js";
 import type { CallPlaces } from "../call/call-places.js";
-import { atMost } from "../call/expiries.js";
+import { settledWithin } from "../call/expiries.js";
 import type { CallOptions } from "../call/options.js";
 import { failedCall } from "../client/calling.js";
 import type { AnyMethod } from "../contract/descriptor.js";
@@ -83,11 +83,11 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
   }
 
   /** Counts a call as in progress until it ends, if a connection needs the count. */
-  private counted(method: AnyMethod, answer: AnyAnswer): AnyAnswer {
+  private counted(method: AnyMethod, response: AnyAnswer): AnyAnswer {
     const { places } = this;
-    if (places === undefined) return answer;
+    if (places === undefined) return response;
     this.calls++;
-    return whenOver(method, answer, () => {
+    return whenOver(method, response, () => {
       this.calls--;
       places.onCallOver();
     });
@@ -117,7 +117,7 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
 
   /** Waits until `done` resolves, the session is closed, or `timeoutMs` milliseconds have passed. */
   private async within(timeoutMs: number, done: Promise<void> | undefined): Promise<void> {
-    if (done !== undefined) await atMost(timeoutMs, done, this.closed);
+    if (done !== undefined) await settledWithin(timeoutMs, done, this.closed);
   }
 
   demandCredentials(): void {
@@ -156,18 +156,18 @@ class NoStreams implements DirectSession {
 
 /**
  * Calls `onOver` when a call has ended: with its error, or with undefined if it succeeded. Returns the promise or
- * stream to use in place of `answer`.
+ * stream to use in place of `response`.
  */
-function whenOver(method: AnyMethod, answer: AnyAnswer, onOver: (error: unknown) => void): AnyAnswer {
+function whenOver(method: AnyMethod, response: AnyAnswer, onOver: (error: unknown) => void): AnyAnswer {
   if (method.kind === "server_stream") {
-    (answer as ItemStream<unknown>).whenOver(onOver);
-    return answer;
+    (response as ItemStream<unknown>).whenOver(onOver);
+    return response;
   }
   if (method.kind === "duplex") {
-    (answer as DuplexStream<unknown, unknown>).readable.whenOver(onOver);
-    return answer;
+    (response as DuplexStream<unknown, unknown>).readable.whenOver(onOver);
+    return response;
   }
-  return (answer as Promise<unknown>).then(
+  return (response as Promise<unknown>).then(
     (result) => {
       onOver(undefined);
       return result;

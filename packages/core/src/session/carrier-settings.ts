@@ -65,13 +65,13 @@ const standardFormats = /* @__PURE__ */ new FormatTable([]);
  * has an invalid name.
  */
 export function carrierSettings(
-  { codec = msgpack, codecs = [], compression, prefix, ...said }: CarrierOptions,
+  { codec = msgpack, codecs = [], compression, prefix, ...otherOptions }: CarrierOptions,
   limits: Limits,
   server?: ServerBudget,
 ): CarrierSettings & { readonly formats: FormatTable; readonly limits: Limits } {
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
-  const plain = plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }, server);
+  const plain = plainSettings(limits, { prefix, greeting: greetingOf(otherOptions, limits) }, server);
   // Written without a spread, which would give each object a hidden class of its own and take more memory.
   return {
     format: formats.find(codec.name),

@@ -9,7 +9,7 @@ import { clientSideOf, greetingOf, plainSettings } from "./plain-settings.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
-import { atMost } from "../call/expiries.js";
+import { settledWithin } from "../call/expiries.js";
 import type { Explanation, Fault } from "../call/fault.js";
 import { asError } from "../errors.js";
 
@@ -44,14 +44,14 @@ export interface ClientSessionOptions {
  */
 export function createClientSession<Transport extends TransportSession>(
   transport: Transport,
-  { limits: given, via, peer, prefix, ...said }: ClientSessionOptions = {},
+  { limits: limitOverrides, via, peer, prefix, ...otherOptions }: ClientSessionOptions = {},
 ): Session<Transport> {
-  const limits = completeClientLimits(given);
+  const limits = completeClientLimits(limitOverrides);
   return new LaneSession(transport, {
-    settings: plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }),
+    settings: plainSettings(limits, { prefix, greeting: greetingOf(otherOptions, limits) }),
     via,
     peer,
-    clientSide: clientSideOf(said, limits),
+    clientSide: clientSideOf(otherOptions, limits),
     peerStreams: takePeerStreams,
     explain: explainByLoaded,
   }).open();
@@ -71,6 +71,6 @@ export async function explainByLoaded(fault: Fault, method: AnyMethod): Promise<
     ({ explainFault }) => (explanation = explainFault(fault, method)),
     (error: unknown) => (reason = asError(error).message),
   );
-  await atMost(LOAD_MS, loaded);
+  await settledWithin(LOAD_MS, loaded);
   return explanation ?? { hint: `what explains it cannot be loaded: ${reason}` };
 }

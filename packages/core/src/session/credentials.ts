@@ -13,10 +13,11 @@ export type Credentials = string | (() => Awaitable<string | undefined>);
 export async function withCredentials<Options extends { readonly credentials?: Credentials | undefined }>(
   options: Options,
 ): Promise<Omit<Options, "credentials"> & OwnCredentials> {
-  const { credentials: given, ...others } = options;
-  if (typeof given !== "function") return given === undefined ? others : { ...others, credentials: given };
-  const credentials = await given();
-  return { ...others, renewCredentials: given, ...(credentials !== undefined && { credentials }) };
+  const { credentials: source, ...otherOptions } = options;
+  if (typeof source !== "function")
+    return source === undefined ? otherOptions : { ...otherOptions, credentials: source };
+  const credentials = await source();
+  return { ...otherOptions, renewCredentials: source, ...(credentials !== undefined && { credentials }) };
 }
 
 /** Credentials of one session, and the function that renews them. */

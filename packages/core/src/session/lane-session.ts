@@ -10,7 +10,7 @@ import type { TransportSession } from "../transport/session.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
 import { type Departure, readDeparture } from "../wire/departure.js";
 import type { Frame } from "../wire/frame.js";
-import type { Hello } from "../wire/hello.js";
+import type { HelloFrame } from "../wire/hello.js";
 import type { DemandOptions, ServerRenewal } from "./server-renewal.js";
 import { StreamSession } from "./stream-session.js";
 import type { BulkLane } from "./bulk-lane.js";
@@ -142,7 +142,7 @@ export class LaneSession<Transport extends TransportSession>
     else this.#serverRenewal.demand(options);
   }
 
-  onHello(lane: PeerLane, hello: Hello): void {
+  onHello(lane: PeerLane, hello: HelloFrame): void {
     this.takes(hello.calls ?? Number.POSITIVE_INFINITY);
     if (hello.renews === true) this.#serverRenewal?.onHello(lane, hello);
     this.#clientSide?.onHello?.();

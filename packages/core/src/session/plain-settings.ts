@@ -73,11 +73,11 @@ export function clientSideOf(
  * Throws `RpcError` `invalid_argument` if it exceeds `limits.maxGreetingBytes`.
  */
 export function greetingOf(
-  { credentials, metadata: given, proof, renewCredentials }: SaidOptions,
+  { credentials, metadata: metadataInit, proof, renewCredentials }: SaidOptions,
   { maxGreetingBytes }: ClientLimits,
 ): RawGreeting | undefined {
-  if ((credentials ?? given ?? renewCredentials ?? proof) === undefined) return undefined;
-  const metadata = encodeMetadata(Metadata.from(given), Infinity);
+  if ((credentials ?? metadataInit ?? renewCredentials ?? proof) === undefined) return undefined;
+  const metadata = encodeMetadata(Metadata.from(metadataInit), Infinity);
   const fields = proof?.fields;
   const bytes = new TextEncoder().encode(credentials).length + (metadata?.length ?? 0) + (fields?.length ?? 0);
   if (bytes + GREETING_OVERHEAD <= maxGreetingBytes) {
@@ -104,9 +104,9 @@ class LateRenewal implements ClientSide {
 
   onFrame(frame: Frame): void {
     // A copy, because the bytes are valid only during this call.
-    const kept = { ...frame, bytes: frame.bytes.slice() };
+    const copy = { ...frame, bytes: frame.bytes.slice() };
     this.#renewal ??= import("./loaded-later.js").then(({ ClientRenewal }) => new ClientRenewal(this.#host, this.#ask));
-    this.#withRenewal((renewal) => renewal.onFrame(kept));
+    this.#withRenewal((renewal) => renewal.onFrame(copy));
   }
 
   onUnauthenticated(): void {

@@ -12,7 +12,7 @@ import {
   writeNotice,
   writeOfProof,
 } from "../wire/credentials.js";
-import type { Hello } from "../wire/hello.js";
+import type { HelloFrame } from "../wire/hello.js";
 import { newNonce, type ProofClaim } from "../wire/proof.js";
 import type { Greeting } from "../transport/greeting.js";
 import type { ProvingHost } from "../transport/prover.js";
@@ -104,7 +104,7 @@ export class ServerRenewal {
   }
 
   /** Called when the client has announced that it can renew its credentials. Tells the client when they expire. */
-  onHello(lane: PeerLane, { proves = false }: Pick<Hello, "proves">): void {
+  onHello(lane: PeerLane, { proves = false }: Pick<HelloFrame, "proves">): void {
     if (this.#lane !== undefined) return;
     this.#lane = lane;
     this.#proves = proves;

@@ -85,12 +85,12 @@ export interface MeasuredSession {
 /** Returns measurements of a session and its connection, over any transport. Never rejects. */
 export async function sessionStats(session: MeasuredSession): Promise<ConnectionStats> {
   const { transport, rttMs } = session;
-  const found = await measurements(transport);
+  const measured = await measurements(transport);
   const stats = {
-    ...Object.fromEntries(OF_QUIC.map((name) => [name, numberOf(found[name])])),
+    ...Object.fromEntries(OF_QUIC.map((name) => [name, numberOf(measured[name])])),
     ...laneStats(session),
   } as { -readonly [Name in keyof ConnectionStats]: ConnectionStats[Name] };
-  for (const [name, own] of Object.entries(OF_WEB)) stats[own] ??= numberOf(found[name]);
+  for (const [name, statName] of Object.entries(OF_WEB)) stats[statName] ??= numberOf(measured[name]);
   // 0 means that nothing was measured yet.
   stats.rttMs = stats.rttMs || rttMs;
   stats.minRttMs ||= undefined;
@@ -100,8 +100,8 @@ export async function sessionStats(session: MeasuredSession): Promise<Connection
 async function measurements(transport: TransportSession): Promise<Readonly<Record<string, unknown>>> {
   const { stats, getStats } = transport as { stats?: () => object; getStats?: () => Promise<object> };
   try {
-    const found = stats === undefined ? await getStats?.call(transport) : stats.call(transport);
-    return (found ?? {}) as Readonly<Record<string, unknown>>;
+    const result = stats === undefined ? await getStats?.call(transport) : stats.call(transport);
+    return (result ?? {}) as Readonly<Record<string, unknown>>;
   } catch {
     return {};
   }

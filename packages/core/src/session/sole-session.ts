@@ -4,7 +4,7 @@ import { Lane } from "../call/lanes/lane.js";
 import type { PeerLane, LaneHost } from "../call/lanes/peer-lane.js";
 import type { SoleStream, TransportSession } from "../transport/session.js";
 import type { Frame } from "../wire/frame.js";
-import type { Hello } from "../wire/hello.js";
+import type { HelloFrame } from "../wire/hello.js";
 import { readClose } from "../wire/close-frame.js";
 import type { SessionParts } from "./parts.js";
 import { LaneSession, ASSUMED_CALLS } from "./lane-session.js";
@@ -126,7 +126,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     return this.ourLane as Lane;
   }
 
-  override onHello(lane: PeerLane, hello: Hello): void {
+  override onHello(lane: PeerLane, hello: HelloFrame): void {
     clearTimeout(this.handshake);
     this.stream.greeted();
     super.onHello(lane, hello);

@@ -1,4 +1,4 @@
-import { atMost } from "../call/expiries.js";
+import { settledWithin } from "../call/expiries.js";
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
 import type { CallPlaces } from "../call/call-places.js";
 import { type Callee, type Carrier, type CarrierSettings, prioritize } from "../call/carrier.js";
@@ -272,7 +272,7 @@ export class StreamSession<Transport extends TransportSession>
     this.ended = true;
     if (first && this.unacknowledged > 0) this.#delivery = this.#finishNotifications();
     if (this.#delivery === undefined) return;
-    await atMost(Math.min(timeoutMs, this.limits.maxTimeoutMs), this.#delivery);
+    await settledWithin(Math.min(timeoutMs, this.limits.maxTimeoutMs), this.#delivery);
   }
 
   #finishNotifications(): Promise<void> {

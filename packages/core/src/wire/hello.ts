@@ -8,7 +8,7 @@ import { varintLength } from "./varint.js";
 import * as FrameType from "./frame-type.js";
 
 /** The first frame of each side on a lane: version (varint), then fields as in a head. */
-export interface Hello {
+export interface HelloFrame {
   /** Name of the codec of the calls that the sender makes on the lane; undefined for MessagePack. */
   readonly codec: string | undefined;
   /** Numbers of the compression algorithms that the sender can decompress. */
@@ -58,7 +58,7 @@ export const Field = {
 } as const;
 
 /** Appends the body of a hello frame. */
-export function writeHello(out: FrameWriter, { codec, compressions, greeting, calls }: Hello): void {
+export function writeHello(out: FrameWriter, { codec, compressions, greeting, calls }: HelloFrame): void {
   out.varint(PROTOCOL_VERSION);
   if (compressions.length > 0) writeField(out, Field.Compressions, compressions);
   if (codec !== undefined) writeField(out, Field.Codec, encodeText(codec, 64));
@@ -83,7 +83,7 @@ export function writeGreeting(out: FrameWriter, { credentials, metadata, fields 
  * Reads a hello frame. Throws `ProtocolError` if the frame is not a hello, or has a version or field that this side
  * does not support.
  */
-export function readHello(frame: Frame): Hello {
+export function readHello(frame: Frame): HelloFrame {
   const cursor = helloFieldsOf(frame);
   let codec: string | undefined;
   let compressions: Uint8Array = new Uint8Array(0);

@@ -61,7 +61,7 @@ export class HttpClientCall {
     if (timeoutMs !== undefined) headers.set(TIMEOUT_HEADER, writeTimeout(timeoutMs));
     if (options?.metadata !== undefined) writeHeaders(metadataOf(options, client.limits.maxMetadataBytes), headers);
     this.#headers = headers;
-    this.#unwatch = watchCall(options, timeoutMs, { giveUp: (error) => this.fail(error) }, timers);
+    this.#unwatch = watchCall(options, timeoutMs, { cancel: (error) => this.fail(error) }, timers);
     client.calls.add(this);
   }
 

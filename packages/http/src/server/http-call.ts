@@ -5,7 +5,7 @@ import {
   fullName,
   type IncomingContext,
   type ItemReceiver,
-  type Link,
+  type ListLink,
   ServedCall,
 } from "@quicrpc/core/internal";
 import { detailsJson } from "../json/details-json.js";
@@ -37,7 +37,7 @@ export abstract class HttpCall extends ServedCall {
   /** True if no handler has seen the call, so that it is safe to repeat it. */
   protected wasRefused = false;
   /** Entry of this call in the list of calls in progress. */
-  private place: Link<HttpCall> | undefined = undefined;
+  private place: ListLink<HttpCall> | undefined = undefined;
   /** The error that occurred when the handler's metadata was written; undefined if none. */
   private unsendable: Error | undefined = undefined;
   private isUnsendableTold = false;

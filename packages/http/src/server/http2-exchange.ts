@@ -1,5 +1,5 @@
 import type { RpcError } from "@quicrpc/core";
-import { expiries, type Expiry, type Link, LinkedSet } from "@quicrpc/core/internal";
+import { expiries, type Expiry, type ListLink, LinkedSet } from "@quicrpc/core/internal";
 import type { ByteBody } from "../protocol/body.js";
 import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
 import { bodyLengthOf } from "./text-body.js";
@@ -70,7 +70,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   /** True if all declared bytes of the body were read without checking that the stream ends after them. */
   private isTaken = false;
   /** Entry in `lingering`, the list of streams that were answered before the client had ended them. */
-  private place: Link<Http2Exchange> | undefined = undefined;
+  private place: ListLink<Http2Exchange> | undefined = undefined;
   /** Value of the turn counter of `lingering` when this request was answered. */
   answeredIn = 0;
   private closed = false;
@@ -250,13 +250,13 @@ class Lingering {
   private turn = 0;
   private timer: Expiry | undefined = undefined;
 
-  add(exchange: Http2Exchange): Link<Http2Exchange> {
+  add(exchange: Http2Exchange): ListLink<Http2Exchange> {
     exchange.answeredIn = this.turn;
     if (this.count++ === 0) this.wait();
     return this.streams.add(exchange);
   }
 
-  remove(place: Link<Http2Exchange>): void {
+  remove(place: ListLink<Http2Exchange>): void {
     this.streams.remove(place);
     if (--this.count === 0 && this.timer !== undefined) expiries.remove(this.timer);
   }

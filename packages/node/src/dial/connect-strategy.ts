@@ -53,12 +53,14 @@ export class ConnectStrategy {
     const { fallback } = this.options;
     const first: DialOnce = (signal) => this.dialPreferred(signal);
     if (fallback === undefined) return first(signal);
-    const { made, index, reasons } = await this.fallback.open([first, fallback.dial], (ways) =>
-      dialFirst(ways, fallback.options, signal),
-    );
-    if (index > 0) this.overFallback.add(made);
+    const {
+      value: session,
+      index,
+      reasons,
+    } = await this.fallback.open([first, fallback.dial], (ways) => dialFirst(ways, fallback.options, signal));
+    if (index > 0) this.overFallback.add(session);
     for (const reason of reasons) this.onFallback(reason);
-    return made;
+    return session;
   }
 
   /**

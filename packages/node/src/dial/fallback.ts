@@ -40,8 +40,12 @@ export async function dialFirst(
   { afterMs = AFTER_MS }: FallbackOptions,
   signal: AbortSignal,
 ): Promise<Opened<Session, Error>> {
-  const { made, index, losses } = await race({
-    ways,
+  const {
+    value,
+    index,
+    failures: losses,
+  } = await race({
+    openers: ways,
     afterMs,
     signal,
     isFinal: (error) => !isMissingEngine(error as Error) && isPermanent(error as Error),
@@ -53,7 +57,7 @@ export async function dialFirst(
   const [loss] = losses;
   const lateCount = loss?.late === true ? 1 : 0;
   const reason = loss && (loss.late ? new NoAnswerError(afterMs) : (loss.error as Error));
-  return { made, index, reason, late: lateCount };
+  return { value, index, reason, lateCount };
 }
 
 /** Remembers for a limited time that the first URL did not answer, so that new sessions use the fallback at once. */

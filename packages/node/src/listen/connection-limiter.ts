@@ -1,5 +1,5 @@
 import type { Limits } from "@quicrpc/core";
-import { FairQueue, hasShare, type Link, LinkedSet } from "@quicrpc/core/internal";
+import { FairQueue, hasShare, type ListLink, LinkedSet } from "@quicrpc/core/internal";
 import type { ListenTransportOptions } from "@quicrpc/quic";
 import type { HeldReads } from "./held-reads.js";
 import { NO_SOURCE, Places, sourceIn } from "./places.js";
@@ -74,10 +74,10 @@ interface WaitingConnection extends ArrivingConnection {
  * address.
  */
 interface IdlePlace {
-  readonly link: Link<PendingConnection>;
+  readonly link: ListLink<PendingConnection>;
   /** Idle connections of the same source. Undefined for a connection without an address. */
   readonly ofSource: LinkedSet<PendingConnection> | undefined;
-  readonly linkOfSource: Link<PendingConnection> | undefined;
+  readonly linkOfSource: ListLink<PendingConnection> | undefined;
 }
 
 /**

@@ -34,8 +34,8 @@ export class ItemReceiver {
    */
   constructor(onAbandoned: () => void, ofAttempt?: boolean) {
     const owner = {
-      onTaken: (size: number, held: number) => {
-        this.release(held);
+      onTaken: (size: number, heldBytes: number) => {
+        this.release(heldBytes);
         this.flow?.consumed(size);
       },
       onAbandoned: () => {
@@ -84,12 +84,12 @@ export class ItemReceiver {
     readOptionalHead(frame, cursor, (this.limits as ClientLimits).maxMetadataBytes);
     const budget = this.budget as MemoryBudget;
     const item = decodePayload(this.codec, frame, cursor.position, this.compression, budget);
-    const held = budget.decodedBytes + ITEM_BYTES;
-    this.unreadBytes += held;
-    const fits = budget.charge(held);
+    const heldBytes = budget.decodedBytes + ITEM_BYTES;
+    this.unreadBytes += heldBytes;
+    const isCharged = budget.charge(heldBytes);
     // If a reader is waiting, `push` delivers the item and releases its bytes at once.
-    this.queue.push(item, size, held);
-    if (!fits && this.unreadBytes > 0) throw budget.refusal("what was not read of a stream");
+    this.queue.push(item, size, heldBytes);
+    if (!isCharged && this.unreadBytes > 0) throw budget.refusal("what was not read of a stream");
   }
 
   /**
@@ -107,7 +107,7 @@ export class ItemReceiver {
   }
 
   /** Stores the response metadata or trailers that the callee has sent. */
-  hear(metadata: RawMetadata | undefined, trailers: RawMetadata | undefined): void {
+  receiveMetadata(metadata: RawMetadata | undefined, trailers: RawMetadata | undefined): void {
     const { responseMetadata: before = new Metadata() } = this.queue.answer ?? {};
     this.queue.answer = {
       responseMetadata: metadata === undefined ? before : decodeMetadata(metadata),

@@ -112,9 +112,9 @@ export interface ItemSink<Item> {
 /** Handle with which an `ItemSink` controls the stream that provides its items. */
 export interface FedItems {
   /** Reports that the application has consumed an item. The arguments are those of the item's `push`. */
-  taken(size: number, held: number): void;
+  resumed(size: number, held: number): void;
   /** Stops the stream, because no more items are needed. */
-  leave(): void;
+  leaveOnce(): void;
 }
 
 /**
@@ -136,9 +136,9 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
    * Adds a received item.
    *
    * @param size bytes of the item's frame
-   * @param held estimate of the item's bytes in memory
+   * @param queued estimate of the item's bytes in memory
    */
-  push(item: Item, size: number, held?: number): void;
+  push(item: Item, size: number, queued?: number): void;
   /** Ends the stream. Readers get the received items first, then `error` if it is defined. */
   end(error: Error | undefined): void;
   whenOver(listener: (error: Error | undefined) => void): void;
@@ -167,7 +167,7 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
   iterate(lock: Pick<ReadableStreamDefaultReader<Item>, "releaseLock">, preventCancel?: boolean): ItemIterator<Item>;
 }
 
-function over(): { value: undefined; done: true } {
+function doneResult(): { value: undefined; done: true } {
   return { value: undefined, done: true };
 }
 
@@ -175,7 +175,7 @@ function over(): { value: undefined; done: true } {
 export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false): ItemQueue<Item> {
   let owner = firstOwner;
   const held = new Fifo<Held<Item>>();
-  let ending: { readonly error: Error | undefined } | undefined;
+  let endState: { readonly error: Error | undefined } | undefined;
   const waiters = new Fifo<Waiter<Item>>();
   let onOver: ((error: Error | undefined) => void) | undefined;
   let fed: ItemSink<Item> | undefined;
@@ -186,13 +186,13 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
    */
   let onTold: (() => void) | undefined;
 
-  const wake = (): void => {
+  const wakeReader = (): void => {
     if (onTold !== undefined) return;
     const pull = wakePull;
     wakePull = undefined;
     pull?.();
   };
-  const take = (): Item => {
+  const nextItem = (): Item => {
     const { item, size, bytes } = held.shift() as Held<Item>;
     owner.onTaken(size, bytes);
     return item;
@@ -202,10 +202,10 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
    * with a generator.
    */
   const settle = ({ resolve }: Waiter<Item>): void => {
-    const error = ending?.error;
+    const error = endState?.error;
     onTold?.();
-    ending = { error: undefined };
-    if (error === undefined) resolve(over());
+    endState = { error: undefined };
+    if (error === undefined) resolve(doneResult());
     else resolve(rejectionAtCaller(error));
   };
 
@@ -229,27 +229,27 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       const waiter = waiters.length === 0 ? undefined : waiters.shift();
       if (waiter === undefined) {
         held.push({ item, size, bytes });
-        wake();
+        wakeReader();
       } else {
         owner.onTaken(size, bytes);
         waiter.resolve({ value: item, done: false });
       }
     },
     end(error) {
-      if (ending !== undefined) return;
+      if (endState !== undefined) return;
       queue.used = true;
       const listener = onOver;
       onOver = undefined;
       listener?.(error);
-      ending = { error };
+      endState = { error };
       fed?.end(error);
-      // `ending` is set, so reads that start during this loop are settled at once.
+      // `endState` is set, so reads that start during this loop are settled at once.
       for (let waiter = waiters.shift(); waiter !== undefined; waiter = waiters.shift()) settle(waiter);
-      wake();
+      wakeReader();
     },
     whenOver(listener) {
       const before = onOver;
-      if (ending !== undefined) listener(ending.error);
+      if (endState !== undefined) listener(endState.error);
       else if (before === undefined) onOver = listener;
       else {
         onOver = (error) => {
@@ -270,12 +270,12 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
         (items as ItemStream<Item>).feed({
           start: (source) => {
             fedBy = source;
-            owner = { onTaken: (size, bytes) => source.taken(size, bytes), onAbandoned };
+            owner = { onTaken: (size, bytes) => source.resumed(size, bytes), onAbandoned };
           },
           push: (item, size, bytes) => queue.push(item, size, bytes),
           end,
         });
-        return () => fedBy.leave();
+        return () => fedBy.leaveOnce();
       }
       const source = items[Symbol.asyncIterator]();
       let onTaken: (() => void) | undefined;
@@ -303,20 +303,20 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
     },
     feed(sink) {
       fed = sink;
-      sink.start({ taken: (size, bytes) => owner.onTaken(size, bytes), leave: () => queue.cancel() });
+      sink.start({ resumed: (size, bytes) => owner.onTaken(size, bytes), leaveOnce: () => queue.cancel() });
       while (held.length > 0) {
         const { item, size, bytes } = held.shift() as Held<Item>;
         sink.push(item, size, bytes);
       }
-      if (ending !== undefined) sink.end(ending.error);
+      if (endState !== undefined) sink.end(endState.error);
     },
     pull(controller) {
       if (held.length > 0) {
-        controller.enqueue(take());
-      } else if (ending === undefined) {
+        controller.enqueue(nextItem());
+      } else if (endState === undefined) {
         return new Promise<void>((resolve) => (wakePull = resolve)).then(() => queue.pull(controller));
-      } else if (ending.error !== undefined) {
-        const { error } = ending;
+      } else if (endState.error !== undefined) {
+        const { error } = endState;
         const explanation = whenExplained(error)?.then(() => controller.error(error));
         if (explanation === undefined) controller.error(error);
         return explanation;
@@ -328,37 +328,37 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
     cancel() {
       const { cursor } = queue;
       // Releases the flow control of unread items. `cursor` stays that of the last delivered item.
-      while (held.length > 0) take();
+      while (held.length > 0) nextItem();
       queue.cursor = cursor;
-      if (ending === undefined) {
+      if (endState === undefined) {
         queue.end(undefined);
         owner.onAbandoned();
       }
-      ending = { error: undefined };
+      endState = { error: undefined };
     },
     iterate(lock, preventCancel) {
-      let left = false;
+      let hasLeft = false;
       const leave = (): void => {
-        if (left) return;
-        left = true;
+        if (hasLeft) return;
+        hasLeft = true;
         onTold = undefined;
-        if (held.length > 0 || ending !== undefined) wake();
+        if (held.length > 0 || endState !== undefined) wakeReader();
         lock.releaseLock();
       };
       const iterator: ItemIterator<Item> = {
         next() {
-          if (left) return Promise.resolve(over());
-          if (held.length > 0) return Promise.resolve({ value: take(), done: false });
+          if (hasLeft) return Promise.resolve(doneResult());
+          if (held.length > 0) return Promise.resolve({ value: nextItem(), done: false });
           return new Promise((resolve) => {
             const waiter = { resolve };
-            if (ending === undefined) waiters.push(waiter);
+            if (endState === undefined) waiters.push(waiter);
             else settle(waiter);
           });
         },
         async return() {
-          if (!left && !preventCancel) queue.cancel();
+          if (!hasLeft && !preventCancel) queue.cancel();
           leave();
-          return over();
+          return doneResult();
         },
         [Symbol.asyncIterator]: () => iterator,
         [Symbol.asyncDispose]: async () => void (await iterator.return()),
@@ -367,7 +367,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       return iterator;
     },
   };
-  const made: unknown = queue;
-  const stream = ofAttempt ? (made as ItemStream<Item>) : new ItemStream(made as ItemQueue<Item>);
+  const created: unknown = queue;
+  const stream = ofAttempt ? (created as ItemStream<Item>) : new ItemStream(created as ItemQueue<Item>);
   return Object.assign(queue, { stream });
 }

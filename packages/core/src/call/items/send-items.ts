@@ -17,19 +17,20 @@ export interface ItemSource {
   stop(): Promise<void> | undefined;
 }
 
-/** Returns a reader of the items of `given`. Throws `TypeError` if it is not a `StreamSource`. */
-export function itemSource(given: unknown): ItemSource {
-  if (typeof given === "object" && given !== null) {
+/** Returns a reader of the items of `source`. Throws `TypeError` if it is not a `StreamSource`. */
+export function itemSource(source: unknown): ItemSource {
+  if (typeof source === "object" && source !== null) {
     // Checked before the async iterator, whose `return` would wait for a pending read.
-    if (given instanceof ReadableStream) return readerSource(given.getReader());
-    if (Symbol.asyncIterator in given) return iteratorSource((given as AsyncIterable<unknown>)[Symbol.asyncIterator]());
-    if (Symbol.iterator in given) return iteratorSource((given as Iterable<unknown>)[Symbol.iterator]());
+    if (source instanceof ReadableStream) return readerSource(source.getReader());
+    if (Symbol.asyncIterator in source)
+      return iteratorSource((source as AsyncIterable<unknown>)[Symbol.asyncIterator]());
+    if (Symbol.iterator in source) return iteratorSource((source as Iterable<unknown>)[Symbol.iterator]());
   }
   throw new TypeError("a stream must be an iterable or a ReadableStream");
 }
 
 /** Stops a source of items whose call was not started. */
-export function leave(source: unknown): void {
+export function leaveSource(source: unknown): void {
   try {
     void itemSource(source).stop();
   } catch {
@@ -86,10 +87,10 @@ export interface ItemTarget {
 }
 
 /**
- * Sends all items of `given`, or of the value that it resolves with, as fast as the peer accepts them. Never rejects:
+ * Sends all items of `input`, or of the value that it resolves with, as fast as the peer accepts them. Never rejects:
  * errors are passed to `target.fail`.
  */
-export async function sendItems(target: ItemTarget, given: unknown): Promise<void> {
+export async function sendItems(target: ItemTarget, input: unknown): Promise<void> {
   let source: ItemSource | undefined;
   // Stopping does not wait for a pending `next`; a generator runs its `finally` block when that `next` settles.
   let leaving: Promise<void> | undefined;
@@ -99,7 +100,7 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
   };
   target.onGivenUp = stop;
   try {
-    source = itemSource(await given);
+    source = itemSource(await input);
     if (target.rawPiece !== undefined) source = bytePieces(source, target.rawPiece);
     if (target.over) stop();
     while (!target.over) {
@@ -108,8 +109,8 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
       if (done === true) break;
       if (!sendItem(target, value)) stop();
       else if (!target.flow.ready) await new Promise<void>((resolve) => target.flow.wait(resolve));
-      const turn = target.turn?.();
-      if (turn !== undefined) await turn;
+      const nextTurn = target.turn?.();
+      if (nextTurn !== undefined) await nextTurn;
     }
     if (leaving === undefined) target.onSettled?.();
     target.end();
@@ -168,8 +169,8 @@ function bytePieces(source: ItemSource, size: number): ItemSource {
   };
   return {
     next() {
-      const rest = pieces?.next();
-      if (rest?.done === false) return rest;
+      const remainder = pieces?.next();
+      if (remainder?.done === false) return remainder;
       const result = source.next();
       return "then" in result ? result.then(fresh) : fresh(result);
     },

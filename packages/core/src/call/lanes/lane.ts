@@ -46,12 +46,12 @@ export class Lane extends PeerLane implements Carrier {
   private givenUp = 0;
   private onFinished: ((received: boolean) => void) | undefined = undefined;
   /**
-   * Number of notifications sent on the lane. `received`: how many of them the peer has confirmed. `asked`: the value
+   * Number of notifications sent on the lane. `received`: how many of them the peer has confirmed. `requestedAt`: the value
    * of `notified` when the pending ping was sent.
    */
   private notified = 0;
   private received = 0;
-  private asked: number | undefined = undefined;
+  private requestedAt: number | undefined = undefined;
 
   constructor(
     ourBit: 0 | 1,
@@ -79,8 +79,8 @@ export class Lane extends PeerLane implements Carrier {
 
   onNotified(): void {
     this.notified++;
-    if (this.asked !== undefined || this.unacknowledged < ASK_EVERY) return;
-    this.asked = this.notified;
+    if (this.requestedAt !== undefined || this.unacknowledged < ASK_EVERY) return;
+    this.requestedAt = this.notified;
     this.ping(ASK);
   }
 
@@ -176,8 +176,8 @@ export class Lane extends PeerLane implements Carrier {
     if (token === LAST_ASK) {
       this.finished(true);
     } else if (token === ASK) {
-      this.received = this.asked ?? this.received;
-      this.asked = undefined;
+      this.received = this.requestedAt ?? this.received;
+      this.requestedAt = undefined;
     } else {
       super.onPong(token);
     }

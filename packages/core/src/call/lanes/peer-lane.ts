@@ -8,7 +8,7 @@ import { gatherFrames } from "../../transport/gathering.js";
 import { lostCall, describeReset } from "../../transport/close-codes.js";
 import { Cursor } from "../../wire/cursor.js";
 import { type Frame, FLAG_HEAD } from "../../wire/frame.js";
-import { type Hello, readHello, writeHello } from "../../wire/hello.js";
+import { type HelloFrame, readHello, writeHello } from "../../wire/hello.js";
 import { readGoaway, readPing } from "../../wire/session-frames.js";
 import type { FrameWriter } from "../../wire/writer.js";
 import type { CallPlaces } from "../call-places.js";
@@ -39,7 +39,7 @@ export interface LaneHost {
   onIdle(): void;
   /** Limit of concurrent calls, for connections that queue further calls; otherwise undefined. */
   readonly places?: CallPlaces | undefined;
-  onHello?(lane: PeerLane, hello: Hello): void;
+  onHello?(lane: PeerLane, hello: HelloFrame): void;
   /**
    * Called when the peer sends a goaway frame on `lane`. `stage` is a `GoawayStage`; `frame` contains further fields of
    * that stage.
@@ -205,8 +205,8 @@ export class PeerLane implements FrameHandler {
     if (type === FrameType.Goaway) {
       this.onGoaway(readGoaway(frame), frame);
     } else if (type === FrameType.Ping) {
-      const answer = readPing(frame).slice();
-      this.send(FrameType.Pong, (out) => out.bytes(answer));
+      const token = readPing(frame).slice();
+      this.send(FrameType.Pong, (out) => out.bytes(token));
     } else if (type === FrameType.Pong) {
       this.onPong(new Cursor(bytes, start, end).varint());
     } else if (type === FrameType.Credentials) {

@@ -37,14 +37,14 @@ export function zodCodec<S extends Schema>(
     const { success, error } = parseOnce(value);
     if (!success) throw misfitError(error.issues);
   };
-  const parse = (given: unknown, exact: () => unknown): z.output<S> => {
-    let value = given;
+  const parse = (candidate: unknown, exact: () => unknown): z.output<S> => {
+    let value = candidate;
     for (let revivals = 0; ; revivals++) {
       const { success, data, error } = parseOnce(value);
       if (success) return data;
-      const again = revivals < MAX_REVIVALS ? revived(value, exact, error.issues) : undefined;
-      if (again === undefined) throw misfitError(error.issues);
-      ({ value } = again);
+      const retried = revivals < MAX_REVIVALS ? revived(value, exact, error.issues) : undefined;
+      if (retried === undefined) throw misfitError(error.issues);
+      ({ value } = retried);
     }
   };
   const plain: PlainCodec<z.input<S>, z.output<S>> = {

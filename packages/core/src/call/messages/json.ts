@@ -110,7 +110,7 @@ function untagged(key: string, value: unknown): unknown {
     case "$bytes":
       return fromBase64(string(key, value)) ?? malformed(key);
     case "$map":
-      return mapOf(array(key, value).map((each) => pair(key, untag(each)))) ?? crowded(key);
+      return mapOf(array(key, value).map((element) => pair(key, untag(element)))) ?? crowded(key);
     case "$set":
       return setOf(array(key, untag(value))) ?? crowded(key);
     case "$undefined":

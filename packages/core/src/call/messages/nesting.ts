@@ -44,20 +44,20 @@ function partsOf(value: object): Iterable<unknown> {
   return Array.isArray(value) || value instanceof Set ? (value as Iterable<unknown>) : Object.values(value);
 }
 
-/** Counts `value` and all values inside it, and returns `left` minus that number. Stops when the result is negative. */
-function nodesLeft(value: unknown, left: number, depth: number, check?: (object: object) => void): number {
+/** Counts `value` and all values inside it, and returns `budget` minus that number. Stops when the result is negative. */
+function nodesLeft(value: unknown, budget: number, depth: number, check?: (object: object) => void): number {
   if (typeof value === "bigint") requireModestBigInt(value);
-  if (isScalar(value)) return left - 1;
+  if (isScalar(value)) return budget - 1;
   const { toJSON } = value as { toJSON?: unknown };
-  if (typeof toJSON === "function") return nodesLeft(toJSON.call(value), left, depth, check);
+  if (typeof toJSON === "function") return nodesLeft(toJSON.call(value), budget, depth, check);
   if (depth === 0) throw tooDeep();
   check?.(value as object);
-  let rest = left - 1;
+  let remaining = budget - 1;
   for (const part of partsOf(value as object)) {
-    if (rest < 0) break;
-    rest = nodesLeft(part, rest, depth - 1, check);
+    if (remaining < 0) break;
+    remaining = nodesLeft(part, remaining, depth - 1, check);
   }
-  return rest;
+  return remaining;
 }
 
 function refuseProto(value: object): void {

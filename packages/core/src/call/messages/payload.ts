@@ -76,8 +76,8 @@ export function payloadSize(codec: MessageCodec<unknown> | undefined, value: unk
 }
 
 /** Returns the error for a frame that exceeds `limits.maxFrameBytes` of this side, or of the receiver. */
-function tooLarge(size: number, maxFrameBytes: number, whose: "" | " of its receiver" = ""): RpcError {
-  const text = `a message makes a frame of ${size} bytes, and limits.maxFrameBytes${whose} is ${maxFrameBytes}`;
+function tooLarge(size: number, maxFrameBytes: number, owner: "" | " of its receiver" = ""): RpcError {
+  const text = `a message makes a frame of ${size} bytes, and limits.maxFrameBytes${owner} is ${maxFrameBytes}`;
   const hint = "send it in parts, as a stream, or raise limits.maxFrameBytes on both sides";
   return new RpcError("resource_exhausted", text, { hint });
 }

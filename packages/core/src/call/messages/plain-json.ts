@@ -14,13 +14,13 @@ export function jsonOf(value: unknown, depth: number = 0): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
   if (ArrayBuffer.isView(value) && "BYTES_PER_ELEMENT" in value) return toBase64(bytesOf(value as TypedArray));
   if (Array.isArray(value) || value instanceof Set) {
-    return Array.from(value as Iterable<unknown>, (each) => jsonOf(each, depth + 1));
+    return Array.from(value as Iterable<unknown>, (element) => jsonOf(element, depth + 1));
   }
   if (value instanceof Map && [...value.keys()].some((key) => typeof key === "object" && !(key instanceof Date))) {
     return Array.from(value, (pair) => jsonOf(pair, depth + 1));
   }
   const entries = value instanceof Map ? value.entries() : Object.entries(value);
-  return Object.fromEntries(Array.from(entries, ([key, each]) => [String(key), jsonOf(each, depth + 1)]));
+  return Object.fromEntries(Array.from(entries, ([key, element]) => [String(key), jsonOf(element, depth + 1)]));
 }
 
 /** Maximum number of arguments for one call of `String.fromCharCode`. */

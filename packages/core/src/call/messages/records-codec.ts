@@ -138,7 +138,8 @@ class RecordsReading {
   #array(r: Reader, p: number, depth: number): unknown[] {
     if (depth < 0) throw nestingError();
     const array: unknown[] = [];
-    for (let left = readArrayHeader(r, p); left > 0; left--) array.push(this.value(r, r.position, depth));
+    for (let remaining = readArrayHeader(r, p); remaining > 0; remaining--)
+      array.push(this.value(r, r.position, depth));
     return array;
   }
 
@@ -146,11 +147,11 @@ class RecordsReading {
     if (depth < 0) throw nestingError();
     const map = new Map<unknown, unknown>();
     let left = readTableHeader(r, p);
-    const crowd = keyCrowd(map, left);
+    const keyCheck = keyCrowd(map, left);
     for (; left > 0; left--) {
       const key = this.value(r, r.position, depth);
       map.set(key, this.value(r, r.position, depth));
-      if (crowd?.admits(key) === false) misfit();
+      if (keyCheck?.admits(key) === false) misfit();
     }
     return map;
   }

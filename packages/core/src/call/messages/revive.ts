@@ -35,12 +35,12 @@ export function revived(
   return root;
 }
 
-function gapsOf(issues: readonly z.core.$ZodIssue[], around: readonly PropertyKey[]): Gap[] | undefined {
+function gapsOf(issues: readonly z.core.$ZodIssue[], parentPath: readonly PropertyKey[]): Gap[] | undefined {
   const gaps: Gap[] = [];
   for (const issue of issues) {
-    const path = [...around, ...issue.path];
+    const path = [...parentPath, ...issue.path];
     if (issue.code === "invalid_union") {
-      const ofOption = issue.errors.map((each) => gapsOf(each, path)).find((each) => each !== undefined);
+      const ofOption = issue.errors.map((option) => gapsOf(option, path)).find((each) => each !== undefined);
       if (ofOption === undefined) return undefined;
       gaps.push(...ofOption);
     } else if (issue.code === "invalid_type" && isExpected(issue.expected)) {
@@ -67,17 +67,17 @@ function fill(
   const key = path.at(-1) ?? "";
   const parent = path.slice(0, -1).reduce<unknown>(partOf, root);
   if (typeof parent !== "object" || parent === null || key === "__proto__") return false;
-  const found = partOf(parent, key);
-  if (expected === "nonoptional") return found === undefined && place(parent, key, undefined);
-  if (expected === "set") return Array.isArray(found) && place(parent, key, setOf(found) ?? crowded());
-  if (typeof found !== "object" || found === null || Array.isArray(found) || found instanceof Map) return false;
-  const written = path.slice(1).reduce<unknown>((value, each) => writtenMaps.partOf(value, each), exact);
+  const member = partOf(parent, key);
+  if (expected === "nonoptional") return member === undefined && putMember(parent, key, undefined);
+  if (expected === "set") return Array.isArray(member) && putMember(parent, key, setOf(member) ?? crowded());
+  if (typeof member !== "object" || member === null || Array.isArray(member) || member instanceof Map) return false;
+  const written = path.slice(1).reduce<unknown>((value, step) => writtenMaps.partOf(value, step), exact);
   const entries = written instanceof WireMap ? written.entries : undefined;
   const map = mapOf(
-    entries?.map(([name, value]) => [plain(name), partOf(found, String(name)) ?? plain(value)] as const) ??
-      Object.entries(found),
+    entries?.map(([name, value]) => [plain(name), partOf(member, String(name)) ?? plain(value)] as const) ??
+      Object.entries(member),
   );
-  return place(parent, key, map ?? crowded());
+  return putMember(parent, key, map ?? crowded());
 }
 
 /** Looks up parts of a message that keeps the exact key types of the wire. */
@@ -120,7 +120,7 @@ function partOf(value: unknown, key: PropertyKey): unknown {
   return Object.hasOwn(value, key) ? (value as Record<PropertyKey, unknown>)[key] : undefined;
 }
 
-function place(parent: object, key: PropertyKey, value: unknown): true {
+function putMember(parent: object, key: PropertyKey, value: unknown): true {
   if (parent instanceof Map) parent.set(key, value);
   else (parent as Record<PropertyKey, unknown>)[key] = value;
   return true;
