@@ -78,7 +78,7 @@ describe.each(distinctKinds)("answers that do not fit their caller's schema: $na
         await pair.client.unary(usual.echo, { text: "after" }, { via: "lane" });
         expect(told).toMatchObject([{ method: `test.v1.Misfits/${name}`, peer: expect.any(String) }]);
         expect(told[0]?.error).toBeInstanceOf(RpcError);
-        expect(String(told[0]?.error)).toContain("its caller could not read the answer");
+        expect(String(told[0]?.error)).toContain("the caller could not decode the response");
         expect(String(told[0]?.error)).toContain(">=10");
         await pair.close();
       },

@@ -126,7 +126,7 @@ describe.each(distinctKinds)("outliving: $name", (kind) => {
       await settled(calls);
       await pair.witness.until("error test.v1.Outliving/unary");
       const { error } = pair.witness.errors[0] as { error: Error };
-      expect(error.message).toMatch(/runs on 1 ms after its call was over \(limits\.handlerGraceMs\)/);
+      expect(error.message).toMatch(/still running 1 ms after its call ended \(limits\.handlerGraceMs\)/);
       const { message } = await failure(pair.client.unary(outliving.unary, 1, { via }));
       expect(message).toBe("2 calls are in progress (limits.maxCalls), 2 of them over but for handlers that run on");
       handlers.releaseAll();

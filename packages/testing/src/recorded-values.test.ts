@@ -29,5 +29,5 @@ it("leaves out __proto__, as the wire does", () => {
 
 it("says what it does not keep, and what it has not made", () => {
   expect(() => toJson({ f: () => {} })).toThrow(new TypeError("function at f"));
-  expect(() => fromJson({ $other: 1 })).toThrow("$other marks no value that JSON lacks");
+  expect(() => fromJson({ $other: 1 })).toThrow("$other is not a known type of marked JSON");
 });

@@ -208,7 +208,7 @@ export class Admission {
     const { handlerGraceMs } = limits;
     this.#outliving++;
     load.outliving++;
-    const text = `the handler runs on ${handlerGraceMs} ms after its call was over (limits.handlerGraceMs), and counts as a call in progress: context.signal says when nobody waits for it`;
+    const text = `the handler is still running ${handlerGraceMs} ms after its call ended (limits.handlerGraceMs), and counts as a call in progress until it returns: stop its work when context.signal aborts`;
     const reminder: Expiry = reminders.add(handlerGraceMs, () => onError(new Error(text), { method }));
     return () => {
       reminders.remove(reminder);

@@ -62,7 +62,7 @@ describe("authenticate", () => {
     leave();
     expect(await outcome).toMatchObject({ code: "cancelled" });
     await vi.advanceTimersByTimeAsync(DEFAULT_LIMITS.handlerGraceMs);
-    expect(String(errors)).toContain("There are 1 such calls");
+    expect(String(errors)).toContain("Such calls: 1");
     settle("too late");
     await vi.runAllTimersAsync();
     expect(authentications.running).toBe(0);

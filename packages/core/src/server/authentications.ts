@@ -153,7 +153,7 @@ export class Authentications<Who, Context> {
   private remind(): Expiry {
     const { limits, onError } = this.settings;
     const { handlerGraceMs } = limits;
-    const text = `authenticate runs on ${handlerGraceMs} ms after nobody waits for it (limits.handlerGraceMs), and counts: its signal says when. There are ${this.outliving} such calls`;
+    const text = `authenticate is still running ${handlerGraceMs} ms after its connection ended (limits.handlerGraceMs), and counts until it settles: stop its work when its signal aborts. Such calls: ${this.outliving}`;
     return reminders.add(handlerGraceMs, () => onError(new Error(text), { method: "authenticate" }));
   }
 }

@@ -259,7 +259,7 @@ export class MisfitNotices {
     const method = this.#table.find(serviceId, methodId)?.method;
     if (method === undefined || this.#told.has(method)) return;
     this.#told.add(method);
-    const error = new RpcError("internal", `its caller could not read the answer: ${sanitizeForLog(reason)}`);
+    const error = new RpcError("internal", `the caller could not decode the response: ${sanitizeForLog(reason)}`);
     this.#onError(error, { method: fullName(method) });
   }
 }

@@ -29,7 +29,7 @@ describe("notices of answers that do not fit", () => {
     const { told, receive } = listening();
     for (let i = 0; i < 1000; i++) for (const id of [1, 2]) receive(notice(id, `reason ${i}`));
     expect(told.map(({ method }) => method)).toEqual(["test.v1.Notices/one", "test.v1.Notices/two"]);
-    expect(told[0]?.error).toBe("RpcError: its caller could not read the answer: reason 0");
+    expect(told[0]?.error).toBe("RpcError: the caller could not decode the response: reason 0");
   });
 
   it("of methods that are not served are dropped", () => {

@@ -167,7 +167,7 @@ export async function permit<Context>(
   } catch (error) {
     if (error instanceof RpcError && !error.fromCall) throw error;
     context.report(error);
-    throw new RpcError("internal", "the server could not decide about the request");
+    throw new RpcError("internal", "the server failed to authorize the request");
   }
 }
 

@@ -116,7 +116,7 @@ function untagged(key: string, value: unknown): unknown {
     case "$undefined":
       return value === true ? undefined : malformed(key);
     default:
-      throw new RpcError("invalid_argument", `${key} marks no value that JSON lacks`);
+      throw new RpcError("invalid_argument", `${key} is not a known type of marked JSON`);
   }
 }
 
@@ -140,11 +140,11 @@ function bigint(text: string): bigint {
 }
 
 function malformed(key: string): never {
-  throw new RpcError("invalid_argument", `what follows ${key} is malformed`);
+  throw new RpcError("invalid_argument", `the value of ${key} is malformed`);
 }
 
 function crowded(key: string): never {
-  throw new RpcError("invalid_argument", `what follows ${key} has ${CROWDED}`);
+  throw new RpcError("invalid_argument", `the value of ${key} has ${CROWDED}`);
 }
 
 const NUMBERS: readonly string[] = ["NaN", "Infinity", "-Infinity", "-0"];
