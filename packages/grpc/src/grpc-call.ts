@@ -2,15 +2,15 @@ import { Metadata, type RpcError } from "@quicrpc/core";
 import { CODINGS, EnvelopeCall, writeEnvelope } from "@quicrpc/http/internal";
 import { setStatus } from "./status.js";
 
-/** Compressions that requests may use. */
+/** Compressions that requests may use, as a list for the field `grpc-accept-encoding`. */
 const ACCEPTED = ["identity", ...CODINGS.map(({ name }) => name)].join(",");
 
-/** Returns a new object with the fields that begin every response. */
+/** Returns a new object with the header fields of every response. */
 export function headFields(contentType: string | undefined): Record<string, string> {
   return { "content-type": contentType ?? "application/grpc", "grpc-accept-encoding": ACCEPTED };
 }
 
-/** Returns metadata without the names that belong to the protocol. */
+/** Returns a copy of metadata without names that begin with "grpc-", which belong to the protocol. */
 export function withoutOwn(metadata: Metadata): Metadata {
   return new Metadata([...metadata].filter(([name]) => !name.startsWith("grpc-")));
 }
@@ -43,18 +43,21 @@ export class GrpcCall extends EnvelopeCall<Headers> {
     this.answerFlow.finish(trailers);
   }
 
-  /** Sends the error as a head without a body, after which clients may call again, unless the head was needed before. */
+  /**
+   * Sends an error as a response without a body (trailers-only in gRPC), which lets clients retry the call. If the head
+   * was sent or there is metadata, sends the error in trailers.
+   */
   protected override sendError(error: RpcError): void {
-    // Clients take all metadata of such a head for trailers.
+    // Clients treat all metadata in the head of a trailers-only response as trailers.
     if (this.hasBegun || this.saidMetadata.size > 0) super.sendError(error);
     else this.exchange.respond({ status: 200, fields: this.fields(), metadata: this.endingOf(error) });
   }
 }
 
-/** Flag of the envelope with the trailers of gRPC-Web. */
+/** Flag of the envelope that contains the trailers in gRPC-Web. */
 export const FLAG_TRAILERS = 0x80;
 
-/** A call of a gRPC-Web client, whose response ends with trailers in its body. */
+/** A call of a gRPC-Web client. The trailers are at the end of the response's body. */
 export class GrpcWebCall extends GrpcCall {
   protected override readonly trailers: boolean = false;
 

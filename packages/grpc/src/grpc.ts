@@ -21,34 +21,35 @@ import { DESCRIBE, reflect, REFLECTION, REFLECTION_PATHS } from "./reflection.js
 import { setStatus } from "./status.js";
 
 /**
- * Serves services to gRPC and gRPC-Web clients, and to Connect clients with protobuf, at the port of the other clients: pass the result as one of the
- * `extensions` of `serve` or `createFetchHandler`. gRPC needs HTTP/2.
+ * Serves services to gRPC and gRPC-Web clients, and to Connect clients that use protobuf, at the same port as all other
+ * clients. Pass the result as one of the `extensions` of `serve` or `createFetchHandler`. gRPC needs HTTP/2.
  *
- * If the routers include that of `createHealth`, it also answers health checks of gRPC; with that of
- * `createReflection`, gRPC reflection.
+ * If the routers include the one of `createHealth`, also answers gRPC health checks; if they include the one of
+ * `createReflection`, also answers gRPC reflection. Throws `TypeError` if no router has a method of `services`.
  *
- * @param services from the generated files, such as `arith.protobuf.ts`
+ * @param services exports of the generated protobuf files, such as `arith.protobuf.ts`
  *
  * @example
- * await serve({ url: "https://localhost:4433", routers: [createArithRouter(handlers)], extensions: [grpc(arithProtobuf)] });
+ * await serve({ url: "https://localhost:4433", routers: [createArithRouter(handlers)], extensions:
+ * [grpc(arithProtobuf)] });
  */
 export function grpc(...services: readonly ProtobufService[]): HttpProtocol {
   return { serve: (host) => new GrpcRoutes(services, host) };
 }
 
-/** A method with the codecs of its messages. */
+/** A method and the protobuf codecs of its messages. */
 interface Route {
   readonly bound: Bound<unknown>;
   readonly format: MessageFormat;
 }
 
-/** Content types of the Connect protocol with protobuf. */
+/** Content types of Connect requests that use protobuf. */
 const CONNECT: ReadonlyMap<string, Framing> = new Map([
   ["application/proto", "unary"],
   ["application/connect+proto", "stream"],
 ]);
 
-/** The start of content types, "-web" for gRPC-Web, and the encoding of messages. */
+/** Matches a gRPC content type. Its groups are "-web" for gRPC-Web, and the encoding of messages. */
 const CONTENT_TYPE = /^application\/grpc(-web)?(?:\+([a-z0-9.-]+))?$/;
 
 class GrpcRoutes implements ProtocolRoutes {
@@ -102,9 +103,10 @@ function isGrpc(type: string): boolean {
 }
 
 /**
- * Returns the routes of a service: each method by its name in the `.proto` file, and by its name in the schema.
+ * Returns the routes of a service: for each method a path with its name in the `.proto` file, and one with its name in
+ * the schema.
  *
- * @param name name of the service whose methods answer
+ * @param name name in the routers of the service whose methods are called
  */
 function routesOf(service: ProtobufService, host: ProtocolHost, name: string): [path: string, route: Route][] {
   return Object.entries(service.methods).flatMap(([key, method]) => {
@@ -140,7 +142,7 @@ const GRPC: CallProtocol = {
 
 const GRPC_WEB: CallProtocol = { ...GRPC, answer: (...given) => new GrpcWebCall(...given) };
 
-/** Milliseconds of the units of `grpc-timeout`. */
+/** Milliseconds per unit of the header `grpc-timeout`. */
 const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
 function readTimeout(value: string | undefined): number | undefined {
@@ -151,7 +153,7 @@ function readTimeout(value: string | undefined): number | undefined {
   throw new RpcError("invalid_argument", "grpc-timeout is not a number of at most 8 digits and a unit");
 }
 
-/** Answers a call of a method that is not served. */
+/** Answers a call to an unknown method with the status `unimplemented`. */
 function answerUnknown(exchange: HttpExchange, path: string): "answered" {
   const error = new RpcError("unimplemented", `${path.slice(0, 200)} is not served by gRPC here`);
   const metadata = new Headers();

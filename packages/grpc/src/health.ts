@@ -2,7 +2,7 @@ import type { ProtobufMethod, ProtobufService } from "@quicrpc/protobuf";
 import { HEALTH_FILE } from "./known-files.js";
 import { Enumeration, readString, readTag, skipField } from "@quicrpc/protobuf/generated";
 
-/** The service that answers health checks of gRPC. */
+/** Name of the service that answers gRPC health checks. */
 export const HEALTH = "quicrpc.v1.Health";
 
 const status = new Enumeration([
@@ -11,7 +11,7 @@ const status = new Enumeration([
   ["unknown", 3],
 ]);
 
-/** The messages of both methods: `{ string service = 1; }` and `{ ServingStatus status = 1; }`. */
+/** Input and output message of both health methods: `{ string service = 1; }` and `{ ServingStatus status = 1; }`. */
 const MESSAGES: Pick<ProtobufMethod, "input" | "output"> = {
   input: {
     name: "grpc.health.v1.HealthCheckRequest",
@@ -40,7 +40,7 @@ const MESSAGES: Pick<ProtobufMethod, "input" | "output"> = {
   },
 };
 
-/** `quicrpc.v1.Health` as gRPC clients know it. */
+/** Maps `quicrpc.v1.Health` to the service `grpc.health.v1.Health`, which gRPC clients call. */
 export const health: ProtobufService = {
   name: "grpc.health.v1.Health",
   file: HEALTH_FILE,

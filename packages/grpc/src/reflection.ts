@@ -16,18 +16,18 @@ import {
 } from "@quicrpc/protobuf/generated";
 import { KNOWN_FILES } from "./known-files.js";
 
-/** The method whose callers may use reflection. */
+/** Full name of the method that describes services. Clients that may call it may also use gRPC reflection. */
 export const DESCRIBE = "quicrpc.v1.Reflection/describe";
 
-/** Paths of the versions of reflection, which have the same messages. */
+/** Paths of gRPC reflection, one for each version; the messages are the same in both. */
 export const REFLECTION_PATHS: readonly string[] = ["v1", "v1alpha"].map(
   (version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
 );
 
 /**
- * Returns the method that describes `services` to gRPC clients.
+ * Returns the method that answers gRPC reflection for `services`.
  *
- * @param describe the method whose name and interceptors decide who may call it
+ * @param describe the method whose name and interceptors decide which clients may call it
  */
 export function reflect(describe: Bound<unknown>, services: readonly ProtobufService[]): Bound<unknown> {
   const { method, authorize } = describe;
@@ -41,7 +41,7 @@ export function reflect(describe: Bound<unknown>, services: readonly ProtobufSer
   };
 }
 
-/** Tags of the fields of requests, one of which is present. */
+/** Tags of the fields of a reflection request. A request contains one of them. */
 const FILE_BY_NAME = 26;
 const FILE_CONTAINING_SYMBOL = 34;
 const FILE_CONTAINING_EXTENSION = 42;
@@ -50,7 +50,7 @@ const LIST_SERVICES = 58;
 
 interface Request {
   readonly bytes: Uint8Array;
-  /** Tag of the field that is present. */
+  /** Tag of the field that the request contains. */
   readonly tag: number;
   readonly text: string;
 }
@@ -67,7 +67,8 @@ const request: ProtobufMessage = {
       if (tag < FILE_BY_NAME || tag > LIST_SERVICES) skipField(r, tag, end, depth);
       else {
         asked = tag;
-        // An extension is a message, and none is known.
+        // The field of an extension is a message, not a string. Its content is not needed, because no extension is
+        // known.
         if (tag === FILE_CONTAINING_EXTENSION) skipField(r, tag, end, depth);
         else text = readString(r, end);
       }
@@ -79,7 +80,7 @@ const request: ProtobufMessage = {
   },
 };
 
-/** A field of a response, by its tag. */
+/** The field of a reflection response that answers a request. */
 interface Answer {
   readonly tag: number;
   readonly write: ProtobufMessage["write"];
@@ -100,10 +101,10 @@ const response: ProtobufMessage = {
   },
 };
 
-/** The messages of reflection. */
+/** Input and output message of gRPC reflection. */
 export const REFLECTION: Pick<ProtobufMethod, "input" | "output"> = { input: request, output: response };
 
-/** Writes the descriptors of files. */
+/** Writes a `FileDescriptorResponse`: a list of file descriptors. */
 const writeFiles: ProtobufMessage["write"] = (b, p, value) => {
   let q = p;
   for (const bytes of value as readonly Uint8Array[]) {
@@ -113,7 +114,7 @@ const writeFiles: ProtobufMessage["write"] = (b, p, value) => {
   return q;
 };
 
-/** Writes a list of messages with names. */
+/** Writes a `ListServiceResponse`: a list of messages, each with the name of a service. */
 const writeServices: ProtobufMessage["write"] = (b, p, value, depth) => {
   let q = p;
   for (const name of value as readonly string[]) {
@@ -137,7 +138,7 @@ const writeNotFound: ProtobufMessage["write"] = (b, p, value) => {
   return writeString(b, q + 1, value);
 };
 
-/** A file with the names that it declares. */
+/** A `.proto` file: its descriptor, its imports, and the full names that it declares. */
 interface File {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -145,7 +146,7 @@ interface File {
   readonly symbols: readonly string[];
 }
 
-/** The files of services. */
+/** The `.proto` files of the reflected services, by path and by the names that they declare. */
 class Files {
   readonly #services: readonly string[];
   readonly #byName = new Map<string, File>();
@@ -193,7 +194,9 @@ function notFound(what: string): Answer {
 
 type ReadParameters = Parameters<ProtobufMessage["read"]>;
 
-/** The parts of a declaration that are declarations, by their tags. */
+/**
+ * Nested declarations in a descriptor: for the tag of each field that contains declarations, the fields inside them.
+ */
 type Parts = Map<number, Parts>;
 
 const NO_PARTS: Parts = new Map();
@@ -223,7 +226,7 @@ function readFile(...[r, end, depth]: ReadParameters): Omit<File, "bytes"> {
   return { name, dependencies, symbols: symbols.map((symbol) => prefix + symbol) };
 }
 
-/** Returns a reader of the names of a declaration and of those inside it. */
+/** Returns a function that reads the name of a declaration in a descriptor and the names of those nested in it. */
 function declared(parts: Parts): (...given: ReadParameters) => string[] {
   return (r, end, depth) => {
     let name = "";

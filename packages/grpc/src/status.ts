@@ -17,13 +17,13 @@ import {
 } from "@quicrpc/protobuf/generated";
 
 /**
- * Most characters of a message and its details in headers: many clients refuse headers of more than 8 KiB, and Node
- * closes the connection at 64 KiB.
+ * Maximum characters of an error's message and details in header fields. Many clients refuse headers of more than 8
+ * KiB, and Node closes the connection at 64 KiB.
  */
 const MAX_STATUS = 6144;
 const LEVELS = 2;
 
-/** Adds the end of a call to its trailers. */
+/** Adds the status of a call to its trailers: `grpc-status`, and for an error its message and details. */
 export function setStatus(
   trailers: Headers,
   error: RpcError | undefined,
@@ -32,18 +32,21 @@ export function setStatus(
 ): void {
   trailers.set("grpc-status", String(error === undefined ? 0 : codeNumber(error.code)));
   if (error === undefined) return;
-  // A lone surrogate has no form in UTF-8.
+  // UTF-8 cannot represent a lone surrogate.
   const text = message.replace(/\p{Surrogate}/gu, "\ufffd");
   const encoded = percentEncoded(text);
   if (encoded !== "") trailers.set("grpc-message", encoded);
   if (details.length === 0) return;
   const status = detailsText(codeNumber(error.code), text, details);
-  // The code and the message are worth more than the details.
+  // The details are omitted if they are too large, because the code and the message are more important.
   if (status !== undefined && encoded.length + status.length <= MAX_STATUS)
     trailers.set("grpc-status-details-bin", status);
 }
 
-/** Encodes the characters that are not printable ASCII, and "%". Cuts the text before a character that exceeds `MAX_STATUS`. */
+/**
+ * Percent-encodes "%" and all characters except printable ASCII. Cuts the text so that the result has at most
+ * `MAX_STATUS` characters.
+ */
 function percentEncoded(text: string): string {
   let encoded = "";
   for (const char of text) {
@@ -54,7 +57,7 @@ function percentEncoded(text: string): string {
   return encoded;
 }
 
-/** Returns a `google.rpc.Status` in base64; undefined if it is too large, or if a detail has no form in protobuf. */
+/** Returns a `google.rpc.Status` in base64; undefined if it is too large or cannot be encoded. */
 function detailsText(code: number, message: string, details: readonly ErrorDetail[]): string | undefined {
   try {
     const status = statusBytes(code, message, details);
@@ -64,9 +67,9 @@ function detailsText(code: number, message: string, details: readonly ErrorDetai
   }
 }
 
-/** Returns a `google.rpc.Status`; undefined if it is too large. */
+/** Returns the bytes of a `google.rpc.Status`; undefined if it is too large. */
 function statusBytes(code: number, message: string, details: readonly ErrorDetail[]): Uint8Array | undefined {
-  // The writer of strings requires room for three bytes of each character.
+  // `writeString` requires room for three bytes per character.
   const bytes = new Uint8Array(3 * MAX_STATUS);
   bytes[0] = 8;
   let p = writeInt32(bytes, 1, code);
@@ -79,7 +82,7 @@ function statusBytes(code: number, message: string, details: readonly ErrorDetai
   return p > bytes.length ? undefined : bytes.subarray(0, p);
 }
 
-/** Writes a `google.protobuf.Any`. */
+/** Writes a detail as a `google.protobuf.Any`. */
 function writeAny(b: Uint8Array, p: number, value: unknown): number {
   const { type, value: base64 } = value as ErrorDetail;
   b[p] = 10;

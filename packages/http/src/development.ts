@@ -1,4 +1,4 @@
-// `index.ts` with a check of option names: the entry of development builds and of Node. Bundlers select it by the
+// Entry point of development builds and of Node: `index.ts` with a check of option names. Bundlers select it by the
 // condition "development".
 import { DEFAULT_LIMITS } from "@quicrpc/core";
 import { withOptionCheck } from "@quicrpc/core/internal";

@@ -2,17 +2,20 @@ import { isPlainObject, misfit } from "@quicrpc/core/generated";
 import { isMisfit } from "@quicrpc/core/internal";
 import { requireObject, type WriteMessage } from "./writer.js";
 
-/** Functions that write a value as one of the options of a union, with its tag. */
+/** Functions that write a value, with its tag, as one of the options of a union. */
 type Options = readonly WriteMessage[];
 
-/** Options that values were written as, by union and value; undefined for values that match none. */
+/** Options chosen so far, by union and value; undefined for a value that matches no option. */
 type Chosen = Map<Options, Map<unknown, WriteMessage | undefined>>;
 
-/** The state of the outermost union that is being written. */
+/** State while the outermost union is being written. */
 interface Search {
-  /** Whether objects must not have undeclared keys. */
+  /** True while objects with undeclared keys are refused. */
   isExact: boolean;
-  /** Results for unions inside it, so that each is searched once however many options are tried around it. */
+  /**
+   * Options chosen for nested unions while `isExact` is true. A nested union is searched once, although each option
+   * around it writes it again.
+   */
   readonly exact: Chosen;
   readonly loose: Chosen;
 }
@@ -20,8 +23,8 @@ interface Search {
 let search: Search | undefined;
 
 /**
- * Writes a value of a union: as the first option that has its type and declares all its keys, also in objects inside
- * it; otherwise as the first option that has its type. Checks such as `z.email()` are not run.
+ * Writes a value of a union, as the first option that has its type and declares all of its keys, including those of
+ * nested objects. If there is none, the first option that has its type is used. Checks such as `z.email()` are not run.
  */
 export function writeOption(b: Uint8Array, p: number, value: unknown, depth: number, options: Options): number {
   if (search !== undefined) return choose(search, b, p, value, depth, options);
@@ -65,7 +68,7 @@ function chosenFor(chosen: Chosen, options: Options): Map<unknown, WriteMessage 
   return known;
 }
 
-/** Returns the position after the value, or undefined if it does not match. */
+/** Writes `value` with `write` and returns the position after it; undefined if the value does not match. */
 function attempt(write: WriteMessage, b: Uint8Array, p: number, value: unknown, depth: number): number | undefined {
   try {
     return write(b, p, value, depth);
@@ -76,9 +79,10 @@ function attempt(write: WriteMessage, b: Uint8Array, p: number, value: unknown, 
 }
 
 /**
- * Requires an object that may be an option of a union, or inside one.
+ * Throws the mismatch error if `value` is not an object. If a union is being written, also throws for undeclared keys
+ * while the exactly matching option is searched, or if the object is strict.
  *
- * @param isStrict whether its schema refuses undeclared keys
+ * @param isStrict true if the object's schema refuses undeclared keys
  */
 export function requireFields(value: unknown, keys: ReadonlySet<string>, isStrict: boolean): void {
   requireObject(value);

@@ -3,12 +3,12 @@ import { mapOf as mapOfEntries } from "@quicrpc/core/internal";
 
 type Entries = readonly (readonly [key: unknown, value: unknown])[];
 
-/** Returns an object with these entries; the last of equal keys wins. */
+/** Returns an object with these entries. The last of equal keys wins. */
 export function toRecord(entries: Entries): Record<string, unknown> {
   const record: Record<string, unknown> = {};
   let places = 0;
   for (const [key, value] of entries as readonly [string, unknown][]) {
-    // It would be the prototype.
+    // Assigning this key would replace the object's prototype.
     if (key === "__proto__") continue;
     places = placesWith(key, places);
     record[key] = value;
@@ -26,7 +26,7 @@ export function toSet(values: readonly unknown[]): Set<unknown> {
   return setOfValues(values) ?? misfit();
 }
 
-/** Returns the items of a tuple without those at its end that are absent. */
+/** Removes undefined items from the end of a tuple, and returns it. */
 export function toTuple(items: unknown[]): unknown[] {
   while (items.length > 0 && items.at(-1) === undefined) items.pop();
   return items;

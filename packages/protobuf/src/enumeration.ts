@@ -2,7 +2,7 @@ import { misfit } from "@quicrpc/core/generated";
 import { readInt32, type Reader } from "./reader.js";
 import { writeInt32 } from "./writer.js";
 
-/** An enum whose values are texts in the schema. */
+/** Reads and writes a protobuf enum whose values are strings in the schema. */
 export class Enumeration {
   private readonly numbers: ReadonlyMap<unknown, number>;
   private readonly texts: ReadonlyMap<number, string>;
@@ -12,7 +12,10 @@ export class Enumeration {
     this.texts = new Map(members.map(([text, number]) => [number, text]));
   }
 
-  /** Reads a value. Zero means that there is none; the schema refuses other unknown numbers, which are returned. */
+  /**
+   * Reads a value. Returns undefined for number 0 if no string has it, and unknown numbers as they are, which the
+   * schema then refuses.
+   */
   readonly read = (r: Reader, end: number): string | number | undefined => {
     const number = readInt32(r, end);
     return this.texts.get(number) ?? (number === 0 ? undefined : number);

@@ -1,4 +1,4 @@
-// The entry for generated code. Not for use by hand: it changes with the generator.
+// Entry point for generated code. Do not import it by hand: it changes with the generator.
 export type { ProtobufService } from "./service.js";
 export { requireFields, writeOption } from "./choice.js";
 export { toMap, toRecord, toSet, toTuple } from "./containers.js";

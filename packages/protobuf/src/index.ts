@@ -1,3 +1,3 @@
-// Codecs of protobuf for generated services.
+// Protobuf codecs for generated services.
 export { protobufCodec } from "./codec.js";
 export type { ProtobufMessage, ProtobufMethod, ProtobufService } from "./service.js";

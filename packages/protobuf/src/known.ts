@@ -1,4 +1,4 @@
-// Types of protobuf's library: google.protobuf.Timestamp and google.protobuf.Value.
+// Readers and writers of protobuf's well-known types google.protobuf.Timestamp and google.protobuf.Value.
 import { misfit } from "@quicrpc/core/generated";
 import { toRecord } from "./containers.js";
 import {
@@ -20,12 +20,12 @@ import {
 } from "./reader.js";
 import { recordEntries, writeBool, writeDouble, writeInt, writeInt32, writeMessage, writeString } from "./writer.js";
 
-/** The years 1 to 9999, which timestamps can have. */
+/** First and last millisecond of the years 1 to 9999, the range of a protobuf timestamp. */
 const FIRST_MS = -62_135_596_800_000;
 const LAST_MS = 253_402_300_799_999;
 const NANOS_PER_MS = 1_000_000;
 
-/** Reads a timestamp as a date, without the digits after its milliseconds. */
+/** Reads a timestamp as a date. Ignores fractions of a millisecond. */
 export function readTimestamp(r: Reader, end: number, depth: number): Date {
   countFields(4);
   let seconds: number | bigint = 0;
@@ -58,7 +58,7 @@ export function writeTimestamp(b: Uint8Array, p: number, value: unknown): number
   return q;
 }
 
-/** Reads a value of any type as JSON has them. */
+/** Reads a `google.protobuf.Value` as a JSON value. */
 export function readAny(r: Reader, end: number, depth: number): unknown {
   let value: unknown;
   let parts: Parts;

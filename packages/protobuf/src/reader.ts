@@ -1,7 +1,10 @@
 import { count, MAX_DEPTH, misfit, readUtf8 } from "@quicrpc/core/generated";
 import { BYTES_VALUES, copyBytes } from "@quicrpc/core/internal";
 
-/** A position in a message. Read functions take it with the end of the part that they may read, and move it. */
+/**
+ * The input of the protobuf read functions: bytes and a position. Each read function takes the reader and the end of
+ * the part that it may read, and moves the position.
+ */
 export class Reader {
   readonly bytes: Uint8Array;
   readonly view: DataView;
@@ -13,9 +16,9 @@ export class Reader {
   }
 }
 
-/** Reads a value of a known length. */
+/** Reads a value that ends at position `end`. */
 export type ReadMessage<T = unknown> = (r: Reader, end: number, depth: number) => T;
-/** Reads a value whose bytes tell its length. */
+/** Reads a value that states its own length, and must not extend beyond position `end`. */
 export type ReadScalar<T = unknown> = (r: Reader, end: number) => T;
 
 /** Reads the message in `bytes[start, end)`. Throws the mismatch error if it is malformed. */
@@ -23,10 +26,10 @@ export function readWhole<T>(bytes: Uint8Array, start: number, end: number, read
   return read(new Reader(bytes.subarray(start, end)), end - start, MAX_DEPTH);
 }
 
-/** The upper 32 bits of the last varint. */
+/** Upper 32 bits of the varint that was read last. */
 let high = 0;
 
-/** Reads a varint, and returns its lower 32 bits, signed. */
+/** Reads a varint, returns its lower 32 bits as a signed number, and stores the others in `high`. */
 function varint(r: Reader, end: number): number {
   const { bytes } = r;
   let p = r.position;
@@ -40,7 +43,7 @@ function varint(r: Reader, end: number): number {
     if (shift === 28) high = bits >> 4;
     else if (shift > 28) high |= bits << (shift - 32);
     if (byte < 128) {
-      // 64 bits are nine groups of seven, and one bit.
+      // 64 bits are nine groups of seven bits, and one bit.
       if (shift === 63 && byte > 1) misfit();
       r.position = p;
       return low;
@@ -49,13 +52,13 @@ function varint(r: Reader, end: number): number {
   return misfit();
 }
 
-/** Reads the tag of a field: its number and how its value is encoded. */
+/** Reads the tag of a field: its field number times 8, plus the wire type (how the value is encoded). */
 export function readTag(r: Reader, end: number): number {
   const tag = varint(r, end) >>> 0;
   return high === 0 && tag >= 8 ? tag : misfit();
 }
 
-/** Reads the length of a value, and returns its end. */
+/** Reads the length of a value, and returns the position after that value. */
 function readEnd(r: Reader, end: number): number {
   const length = varint(r, end) >>> 0;
   if (high !== 0 || length > end - r.position) misfit();
@@ -70,7 +73,7 @@ export function readUint32(r: Reader, end: number): number {
   return varint(r, end) >>> 0;
 }
 
-/** Reads an `int64` as a number; as a bigint if that would lose digits. */
+/** Reads an `int64` as a number if that is exact, otherwise as a bigint. */
 export function readInt(r: Reader, end: number): number | bigint {
   const low = varint(r, end) >>> 0;
   const number = high * 0x1_0000_0000 + low;
@@ -107,7 +110,7 @@ export function readFloat(r: Reader, end: number): number {
   return r.view.getFloat32(advance(r, end, 4), true);
 }
 
-/** Moves by `length` bytes, and returns the position before. */
+/** Moves the reader by `length` bytes, and returns its earlier position. */
 function advance(r: Reader, end: number, length: number): number {
   const p = r.position;
   if (length > end - p) misfit();
@@ -120,7 +123,7 @@ const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export function readString(r: Reader, end: number): string {
   const stop = readEnd(r, end);
   const text = readUtf8(r.bytes, r.position, stop);
-  // The replacement of invalid UTF-8, or the character itself.
+  // U+FFFD is either the replacement of invalid UTF-8 or part of the text.
   if (text.includes("\ufffd")) {
     try {
       strict.decode(r.bytes.subarray(r.position, stop));
@@ -140,16 +143,19 @@ export function readBytes(r: Reader, end: number): Uint8Array {
   return bytes;
 }
 
-/** Reads a message inside another one. */
+/** Reads a nested message with its length. */
 export function readMessage<T>(r: Reader, end: number, read: ReadMessage<T>, depth: number): T {
   if (depth <= 0) misfit();
   return read(r, readEnd(r, end), depth - 1);
 }
 
-/** The places of the bytes of a message: starts and ends in turn, since a sender may split it. */
+/**
+ * Positions of the parts of a message, as start, end, start, end and so on: a sender may send a nested message in
+ * several parts.
+ */
 export type Parts = number[] | undefined;
 
-/** Takes the next part of a message that occurs once, which is read later. */
+/** Skips a part of a nested message, which `readParts` reads later, and adds its positions to those in `before`. */
 export function takePart(r: Reader, end: number, before: Parts): Parts {
   const stop = readEnd(r, end);
   const parts = before ?? [];
@@ -159,7 +165,7 @@ export function takePart(r: Reader, end: number, before: Parts): Parts {
   return parts;
 }
 
-/** Reads the message in these places; returns undefined if there are none. */
+/** Reads the message whose parts `takePart` has collected; returns undefined if there are none. */
 export function readParts<T>(r: Reader, parts: Parts, read: ReadMessage<T>, depth: number): T | undefined {
   if (parts === undefined) return undefined;
   if (depth <= 0) misfit();
@@ -172,11 +178,11 @@ export function readParts<T>(r: Reader, parts: Parts, read: ReadMessage<T>, dept
   return value;
 }
 
-/** Reads a message whose parts are merged: that is the message that their bytes are together. */
+/** Reads a message that was sent in several parts: protobuf merges them as if their bytes were consecutive. */
 function readMerged<T>(r: Reader, parts: readonly number[], read: ReadMessage<T>, depth: number): T {
   let length = 0;
   for (let i = 0; i < parts.length; i += 2) length += (parts[i + 1] as number) - (parts[i] as number);
-  // Charged as the values that take as much memory.
+  // The copied bytes count as the number of values that take as much memory.
   count(length / 32);
   const bytes = new Uint8Array(length);
   let at = 0;
@@ -188,7 +194,7 @@ function readMerged<T>(r: Reader, parts: readonly number[], read: ReadMessage<T>
   return read(new Reader(bytes), length, depth - 1);
 }
 
-/** Reads numbers that follow one another. */
+/** Reads a packed list of numbers, and appends them to `list`. */
 export function readPacked<T>(r: Reader, end: number, read: ReadScalar<T>, list: T[]): void {
   const stop = readEnd(r, end);
   while (r.position < stop) push(list, read(r, stop));
@@ -199,12 +205,12 @@ export function push<T>(list: T[], value: T): void {
   list.push(value);
 }
 
-/** Charges an object with this many fields. */
+/** Counts an object with this number of fields toward the decode limit. */
 export function countFields(fields: number): void {
   count((fields + 4) / 4);
 }
 
-/** Passes over the value of an unknown field. */
+/** Skips the value of an unknown field. */
 export function skipField(r: Reader, tag: number, end: number, depth: number): void {
   switch (tag & 7) {
     case 0:
@@ -231,7 +237,7 @@ function skipGroup(r: Reader, start: number, end: number, depth: number): void {
   if (depth < 0) misfit();
   for (;;) {
     const tag = readTag(r, end);
-    // The end of the group has the same number.
+    // The tag at the end of the group has the same field number.
     if (tag === start + 1) return;
     skipField(r, tag, end, depth);
   }

@@ -1,28 +1,31 @@
 import type { ReadMessage } from "./reader.js";
 import type { WriteMessage } from "./writer.js";
 
-/** A message of a `.proto` file. */
+/** A message as a `.proto` file declares it, with its reader and writer. */
 export interface ProtobufMessage {
-  /** Full name, such as "demo.v1.ArithDivideRequest". */
+  /** Full name in the `.proto` file, such as "demo.v1.ArithDivideRequest". */
   readonly name: string;
   readonly read: ReadMessage;
   readonly write: WriteMessage;
 }
 
-/** A method of a `.proto` file. */
+/** A method as a `.proto` file declares it. */
 export interface ProtobufMethod {
-  /** Name there, such as "Divide". */
+  /** Name in the `.proto` file, such as "Divide". */
   readonly name: string;
   readonly input: ProtobufMessage;
   readonly output: ProtobufMessage;
 }
 
-/** A service as its `.proto` file has it, from a generated file such as `arith.protobuf.ts`. */
+/** A service as its `.proto` file declares it. Generated files such as `arith.protobuf.ts` export it. */
 export interface ProtobufService {
-  /** Full name, such as "demo.v1.Arith". */
+  /** Full name in the `.proto` file, such as "demo.v1.Arith". */
   readonly name: string;
-  /** Its file, a `google.protobuf.FileDescriptorProto` in base64. Without it, gRPC reflection leaves the service out. */
+  /**
+   * The `.proto` file as a `google.protobuf.FileDescriptorProto` in base64. Without it, gRPC reflection does not list
+   * the service.
+   */
   readonly file?: string;
-  /** By their names in the schema. Methods without a form in protobuf are missing. */
+  /** The service's methods by their names in the schema, without methods that protobuf cannot represent. */
   readonly methods: Readonly<Record<string, ProtobufMethod>>;
 }

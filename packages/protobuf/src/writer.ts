@@ -1,15 +1,15 @@
-// Writers take the buffer, the position and the value, and return the position after it. Nothing is written beyond the
-// buffer: a position past its end tells how much room is needed. For a value of another type they throw the mismatch
-// error.
+// Each writer takes a buffer, a position and a value, and returns the position after the value. Nothing is written
+// beyond the buffer: if the returned position is past its end, the caller provides a longer buffer and writes again.
+// Writers throw the mismatch error for a value of another type.
 import { isPlainObject, MAX_DEPTH, misfit, sentBytes, writeUtf8 } from "@quicrpc/core/generated";
 
 export type WriteScalar = (b: Uint8Array, p: number, value: unknown) => number;
 export type WriteMessage = (b: Uint8Array, p: number, value: unknown, depth: number) => number;
 
-/** Most levels of nesting of a message. */
+/** Maximum nesting levels of a message. */
 export const LEVELS: number = MAX_DEPTH;
 
-/** Writes a number below 2^32. */
+/** Writes a number below 2^32 as a varint. */
 function writeVarint(b: Uint8Array, p: number, value: number): number {
   let q = p;
   let rest = value;
@@ -21,7 +21,7 @@ function writeVarint(b: Uint8Array, p: number, value: number): number {
   return q + 1;
 }
 
-/** Writes 64 bits. */
+/** Writes a 64-bit number as a varint. `low` and `high` are its halves of 32 bits. */
 function writeLong(b: Uint8Array, p: number, low: number, high: number): number {
   if (high === 0) return writeVarint(b, p, low);
   let q = p;
@@ -45,7 +45,7 @@ export function writeUint32(b: Uint8Array, p: number, value: unknown): number {
   return writeVarint(b, p, value);
 }
 
-/** Writes an `int64` that may be a number. */
+/** Writes a number or a bigint as an `int64`. */
 export function writeInt(b: Uint8Array, p: number, value: unknown): number {
   if (typeof value === "bigint") return writeInt64(b, p, value);
   if (!Number.isSafeInteger(value)) misfit();
@@ -99,7 +99,7 @@ export function writeFloat(b: Uint8Array, p: number, value: unknown): number {
 }
 
 export function writeString(b: Uint8Array, p: number, value: unknown): number {
-  // A lone surrogate has no form in UTF-8.
+  // UTF-8 cannot represent a lone surrogate.
   if (typeof value !== "string" || /\p{Surrogate}/u.test(value)) misfit();
   const most = p + 5 + value.length * 3;
   if (most > b.length) return most;
@@ -114,12 +114,14 @@ export function writeBytes(b: Uint8Array, p: number, value: unknown): number {
   return start + bytes.length;
 }
 
-/** Returns true for bytes that a field without presence does not send. */
+/** Returns true for empty bytes: protobuf does not send them in a field without presence. */
 export function isEmpty(value: unknown): boolean {
   return (typeof value === "object" && value !== null && sentBytes(value)?.length) === 0;
 }
 
-/** Writes the length of what was written from `p + 1` to `end` before it. */
+/**
+ * Writes the length of the bytes from `p + 1` to `end` before them. Moves them if the length takes more than one byte.
+ */
 function withLength(b: Uint8Array, p: number, end: number): number {
   const length = end - p - 1;
   if (length < 128) {
@@ -132,26 +134,27 @@ function withLength(b: Uint8Array, p: number, end: number): number {
   return start + length;
 }
 
-/** Writes a message inside another one. */
+/** Writes a nested message, preceded by its length. */
 export function writeMessage(b: Uint8Array, p: number, value: unknown, write: WriteMessage, depth: number): number {
   if (depth <= 0) misfit();
   return withLength(b, p, write(b, p + 1, value, depth - 1));
 }
 
-/** Writes numbers that follow one another. */
+/** Writes numbers as a packed list, preceded by its length. */
 export function writePacked(b: Uint8Array, p: number, values: Iterable<unknown>, write: WriteScalar): number {
   let q = p + 1;
   for (const value of values) q = write(b, q, value);
   return withLength(b, p, q);
 }
 
-/** Requires an object with fields. */
+/** Throws the mismatch error if `value` is not an object that can have fields. */
 export function requireObject(value: unknown): asserts value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) misfit();
 }
 
 /**
- * Returns an array, as the functions that follow return what else is sent as a list.
+ * Returns `value` as an array to be written as a list. Throws the mismatch error if it is not an array or has more than
+ * `most` items.
  *
  * @param most number of items of a tuple
  */
@@ -171,7 +174,7 @@ export function recordEntries(value: unknown): [string, unknown][] {
   return isPlainObject(value) ? Object.entries(value) : misfit();
 }
 
-/** Requires one of the values of a literal. */
+/** Throws the mismatch error if `value` is not one of the literals in `values`. */
 export function requireOne(value: unknown, ...values: readonly unknown[]): void {
   if (!values.includes(value)) misfit();
 }

@@ -10,21 +10,24 @@ import { type CallCodecs, callUnary } from "./unary.js";
 
 const never: Promise<never> = new Promise(() => {});
 
-/** Makes a call with blobs: uploads those of its input first, and returns a response whose blobs are downloaded when they are read. */
+/**
+ * Makes a call with blobs: uploads the blobs of its input, then sends the call. The blobs of the response are
+ * downloaded when the application reads them.
+ */
 export async function callWithBlobs(call: HttpClientCall, input: unknown): Promise<unknown> {
   const host = new CallHost(call);
   return call.method.blobs?.call(host, input, (sent) => host.begin(sent));
 }
 
-/** Takes the place of a session for one call with blobs. */
+/** Acts as the session of one call with blobs. */
 class CallHost {
   readonly limits: Limits;
   readonly budget: MemoryBudget;
   readonly closed: Promise<never> = never;
-  /** The blobs of the input; undefined if there are none. */
+  /** Blobs of the input that are uploaded; undefined if there are none. */
   reserved: BlobOffers | undefined = undefined;
   readonly #call: HttpClientCall;
-  /** Field names of the response's blobs, by their ids' indexes. */
+  /** Field names of the response's blobs, by index in the response's list of blob ids. */
   readonly #fields: string[] = [];
   readonly #answerNames: BlobNames;
 
@@ -35,14 +38,14 @@ class CallHost {
     this.#answerNames = { ids: [], urlOf: (_, id) => id };
   }
 
-  /** Uploads the input's blobs, and then makes the call. */
+  /** Uploads the blobs of the input, and then sends the call. */
   async begin(sent: unknown): Promise<unknown> {
     const call = this.#call;
     const { input = [], output = [] } = call.method.blobs?.fields ?? {};
     const names: BlobNames = { ids: [], urlOf: (_, id) => id };
     const message = { ...(sent as Record<string, unknown>) };
     const uploads: BlobUpload[] = [];
-    // Ends the uploads when the call ends, because a source may never produce another chunk.
+    // The end of the call must end the uploads, because a blob's source may never produce another chunk.
     const ended = new Promise<never>((_, reject) => {
       call.onSettled = () => reject(new RpcError("cancelled", "the call is over"));
     });
@@ -70,7 +73,7 @@ class CallHost {
     }
   }
 
-  /** Reads a blob of the response. */
+  /** Starts reading a blob of the response. */
   start(_method: AnyMethod, request: ReadBlob, { signal }: { readonly signal?: AbortSignal } = {}): unknown {
     const { ref } = request;
     const path = `/${this.#fields[ref]}/${this.#answerNames.ids[ref]}`;

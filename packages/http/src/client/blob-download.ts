@@ -10,13 +10,14 @@ import {
 import { BEGINS_WITH, readDigest, REPR_DIGEST, WANT_REPR_DIGEST } from "../protocol/blob-headers.js";
 import { HttpClientCall, failureLater } from "./http-call.js";
 
-/** The bytes of a blob as they arrive. */
+/** The bytes of a blob, yielded as they arrive. */
 type Downloaded = AsyncGenerator<Uint8Array, void> & { readonly trailers: Metadata };
 
 /**
- * Reads a blob of a response from a position on. After a lost connection it continues, if its source supports ranges.
+ * Reads a blob of a response from a position. After a lost connection, continues the download if the server supports
+ * ranges.
  *
- * @param path below the method's path, such as "/file/…"
+ * @param path path of the blob below the method's path, such as "/file/…"
  */
 export function downloaded(
   { client, method }: HttpClientCall,
@@ -65,11 +66,11 @@ class Download {
   readonly #path: string;
   readonly #etag: string;
   readonly #wantsDigest: boolean;
-  /** Digest of the bytes before the requested position. */
+  /** Digest of the bytes before the position at which the download begins; undefined if none was given. */
   readonly #sha256: string | undefined;
   readonly #from: number;
   #at: number;
-  /** Whether the missing bytes can be requested. */
+  /** True if the server supports a request for the missing bytes. */
   canGoOn = false;
 
   constructor(call: HttpClientCall, path: string, { from = 0, sha256, digest = false }: ReadBlob) {
@@ -82,7 +83,7 @@ class Download {
     this.#wantsDigest = digest;
   }
 
-  /** Yields the bytes that have not arrived yet. */
+  /** Requests the bytes that have not arrived yet, and yields them. */
   async *rest(): AsyncGenerator<Uint8Array, void> {
     const begun = this.#at;
     const isFirst = begun === this.#from;
@@ -90,20 +91,20 @@ class Download {
     const { status, headers, body } = response;
     if (status !== 200 && status !== 206 && status !== 416) throw await failureLater(this.#call, response, false);
     this.canGoOn = headers.get("accept-ranges") === "bytes";
-    // No byte is left to request. The whole response tells whether the receiver has the same bytes.
+    // With status 416, no bytes are missing. Requesting the whole blob shows whether the receiver has the same bytes.
     const whole = status === 416 ? await this.#ask("GET", 0, undefined) : response;
     if (status === 416) await body?.cancel();
     if (whole.status !== 200 && whole.status !== 206) throw await failureLater(this.#call, whole, false);
     yield* this.#chunks(whole, whole.status === 206 ? 0 : begun, isFirst);
   }
 
-  /** Returns the digest of the whole blob, which the server has meanwhile computed. */
+  /** Requests the digest of the whole blob, which the server has computed while sending it. */
   async digest(): Promise<string | undefined> {
     const response = await this.#ask("HEAD", 0, undefined);
     return readDigest(response.headers.get(REPR_DIGEST));
   }
 
-  /** Yields the bytes of a response without the first `passed`, which the receiver already has. */
+  /** Yields the bytes of a response, except the first `passed` bytes, which the receiver already has. */
   async *#chunks({ body }: Response, passed: number, isFirst: boolean): AsyncGenerator<Uint8Array, void> {
     const reader = (body as ReadableStream<Uint8Array> | null)?.getReader();
     const hash = passed > 0 && isFirst && this.#sha256 !== undefined ? createSha256() : undefined;

@@ -23,26 +23,29 @@ import {
 import { BLOB_ID } from "../protocol/blob-messages.js";
 import { HttpClientCall, failureLater } from "./http-call.js";
 
-/** Bytes of one request. A piece is kept until the server has it, and every `fetch` can send it. */
+/**
+ * Initial number of bytes per request. A piece stays in memory until the server has received it, so that it can be sent
+ * again.
+ */
 const PIECE_BYTES = 2_097_152;
 /**
- * Most bytes of one request. Requests grow up to this size if each is answered soon: most proxies accept it, and
- * progress is still reported often enough.
+ * Maximum bytes of one request. Requests grow up to this size if the server answers each one soon. Most proxies accept
+ * this size, and progress is still reported often enough.
  */
 const MOST_PIECE_BYTES = 8_388_608;
 const SOON_MS = 250;
 
-/** Bytes that were read from the source. */
+/** Bytes that were read from a blob's source and are sent in one request. */
 interface Piece {
   readonly at: number;
   readonly bytes: Uint8Array;
-  /** True if no bytes follow. */
+  /** True for the last piece of the blob. */
   readonly isLast: boolean;
   /** True if a request with this piece got no response. */
   wasLost: boolean;
 }
 
-/** Uploads one blob of a call, and continues after lost connections. */
+/** Uploads one blob of a call, and continues the upload after a lost connection. */
 export class BlobUpload {
   readonly #call: HttpClientCall;
   readonly #offers: BlobOffers;
@@ -59,7 +62,7 @@ export class BlobUpload {
     this.#losses = new Losses(call.client as unknown as BlobCaller, call.options ?? {});
   }
 
-  /** Sends the whole blob. Returns the upload's id. */
+  /** Sends the whole blob and returns the id of the upload. */
   async send(): Promise<string> {
     let { at, sha256 } = await this.#anew(() => this.#begin());
     for (;;) {
@@ -77,8 +80,8 @@ export class BlobUpload {
   }
 
   /**
-   * Called when the call has failed. Removes the upload from the server if its id is unknown to the sender, because it
-   * cannot be continued.
+   * Called when the call has failed. Removes the upload from the server, unless the sender chose the id of the blob, so
+   * that a later call can continue the upload.
    */
   discard(): void {
     const [, , , , senderId = ""] = this.#reference;
@@ -95,8 +98,8 @@ export class BlobUpload {
   }
 
   /**
-   * Sends the bytes of the source from `at` on. If the server has fewer bytes than were sent, returns the position at
-   * which to continue.
+   * Sends the bytes of the source from position `at`. If the server has received fewer bytes than were sent, returns
+   * the position from which to send again.
    */
   async #sendFrom(at: number, sha256: string | undefined): Promise<{ at: number; sha256?: string } | undefined> {
     const digest = this.#field.digest !== undefined;
@@ -130,7 +133,10 @@ export class BlobUpload {
     return undefined;
   }
 
-  /** Creates the upload, or finds the existing one with its id. */
+  /**
+   * Creates the upload on the server, or finds the existing one with the same id. Returns the position at which to
+   * begin.
+   */
   async #begin(): Promise<{ at: number; sha256?: string }> {
     const [, length, type, name, senderId = ""] = this.#reference;
     const path = senderId === "" ? "" : `/${senderId}`;
@@ -154,7 +160,7 @@ export class BlobUpload {
     return { at: 0 };
   }
 
-  /** Requests the number of bytes that the server has, and their digest. */
+  /** Requests how many bytes of the upload the server has received, and their digest. */
   async #offset(): Promise<{ at: number; sha256: string; isComplete: boolean }> {
     const response = await this.#request(`/${this.#id}`, "HEAD", undefined, { [BEGINS_WITH]: "?" });
     const { status, headers } = response;
@@ -166,7 +172,9 @@ export class BlobUpload {
     return { at, sha256, isComplete: headers.get(UPLOAD_COMPLETE) === "?1" };
   }
 
-  /** Sends a piece. Returns true if the server has accepted it, and false if its offset is a different one. */
+  /**
+   * Sends a piece at offset `at`. Returns true if the server has accepted it, false if the server is at another offset.
+   */
   async #append(at: number, bytes: Uint8Array, isLast: boolean, sha256: string | undefined): Promise<boolean> {
     const response = await this.#request(`/${this.#id}`, "PATCH", bytes, {
       "content-type": PARTIAL_UPLOAD,
@@ -178,7 +186,7 @@ export class BlobUpload {
     const isProblem = response.headers.get("content-type") === "application/problem+json";
     if (!isProblem) throw await failureLater(this.#call, response, false);
     await response.body?.cancel();
-    // The server's offset differs, or the upload was completed by a request whose response was lost.
+    // The server is at another offset, or an earlier request whose response was lost has completed the upload.
     if (response.status === 409)
       throw new RpcError("unavailable", "the server's bytes of the upload differ from those sent");
     const { isComplete } = await this.#offset();
@@ -196,7 +204,7 @@ export class BlobUpload {
     return this.#call.sendTo(`/${this.#field.name}${path}`, request, headers);
   }
 
-  /** Repeats a request until it gets a response. */
+  /** Repeats a request until a response arrives. */
   async #anew<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -216,8 +224,8 @@ export class BlobUpload {
 }
 
 /**
- * Divides chunks into pieces of the size of a request. The last piece is marked, and may be empty. The pieces share a
- * buffer: send each before requesting the next.
+ * Divides chunks into pieces of the size of one request. Marks the last piece, which may be empty. The pieces share a
+ * buffer: send each one before requesting the next.
  */
 async function* piecesOf(chunks: AsyncIterable<Uint8Array>, from: number): AsyncGenerator<Piece, void> {
   let buffer: Uint8Array = new Uint8Array(0);
@@ -236,7 +244,7 @@ async function* piecesOf(chunks: AsyncIterable<Uint8Array>, from: number): Async
       const began = performance.now();
       yield piece;
       if (performance.now() - began < SOON_MS) size = Math.min(size * 2, MOST_PIECE_BYTES);
-      // The lost request may still be reading the old buffer.
+      // The request whose response was lost may still be reading the old buffer.
       if (piece.wasLost) buffer = new Uint8Array(size);
       at += length;
       length = 0;

@@ -12,10 +12,13 @@ import type { HttpClientCall } from "./http-call.js";
 const OTHER_SERVER =
   "another program answers at this URL, or a proxy before the server: check the URL, and what the proxy says of the server";
 
-/** Codecs of the Connect protocol. It is a server's fault if the codec of the response differs from the codec of the request. */
+/**
+ * Matches the names of Connect codecs. If the response uses another of these codecs than the request, that is a fault
+ * of the server.
+ */
 const CODECS = /^(json|msgpack|proto)$/;
 
-/** Returns the error of an unsuccessful response: the one that it contains, or an error that describes the response. */
+/** Returns the error of an unsuccessful response: the error in its body, or one that describes the response. */
 export async function failureOf(call: HttpClientCall, response: Response, stream: boolean): Promise<RpcError> {
   if (response.status !== 200) return failed(call, response);
   const type = readContentType(response.headers.get("content-type"));
@@ -23,7 +26,7 @@ export async function failureOf(call: HttpClientCall, response: Response, stream
   return notOurs(call, response, type?.stream === stream && CODECS.test(type.codec) ? "internal" : "unknown");
 }
 
-/** Returns the error of a response with an error status. */
+/** Returns the error of a response with an error status: the error in its body, or one that describes the response. */
 async function failed(call: HttpClientCall, response: Response): Promise<RpcError> {
   const { status, headers, body } = response;
   const fallback = codeOfStatus(status);
@@ -45,7 +48,7 @@ async function failed(call: HttpClientCall, response: Response): Promise<RpcErro
 
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-/** Converts a received error to the one that the caller receives. */
+/** Converts an error from a response to the error with which the call fails. */
 export function httpErrorOf(
   { client, method }: HttpClientCall,
   { code, message = "", details }: ReceivedError,
@@ -74,12 +77,12 @@ export function httpErrorOf(
   return named === undefined && details.length > 0 ? withConnectDetails(error, details.map(connectDetail)) : error;
 }
 
-/** Converts a detail to its protobuf form, for the application. */
+/** Converts a detail from JSON to the protobuf form that `connectDetails` returns. */
 function connectDetail({ type, value, debug }: ErrorDetail): ConnectDetail {
   return { type, value: readBase64(value) ?? new Uint8Array(0), debug };
 }
 
-/** Returns the error for a response that was not sent by a server of this protocol. */
+/** Returns the error for a response that does not come from a server of this protocol, for example from a proxy. */
 function notOurs({ client }: HttpClientCall, { status, headers, type }: Response, code: Code): RpcError {
   const location = headers.get("location");
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) {

@@ -7,30 +7,36 @@ import type { FetchInit } from "./options.js";
 import type { HttpClient } from "./http-client.js";
 import { contentType } from "../protocol/content-type.js";
 
-/** Longest delay of a platform timer, in milliseconds. */
+/** Maximum delay of a platform timer, in milliseconds. */
 const MAX_DELAY = 2 ** 31 - 1;
 
-/** One platform timer per deadline: it costs little compared with a request, and a page needs no timer queue. */
+/**
+ * Creates one platform timer for each deadline. That costs little compared with a request, and page bundles stay small
+ * without a timer queue.
+ */
 const timers: Timers<Timer> = {
   add: (delayMs, onExpired) => setTimeout(onExpired, Math.min(delayMs, MAX_DELAY)),
   remove: (timer) => clearTimeout(timer),
 };
 
-/** Milliseconds for which the server may still end a call whose deadline has passed. */
+/**
+ * Milliseconds after a call's deadline during which the client still waits for the server's response, so that the
+ * connection can be reused.
+ */
 const LINGER_MS = 1000;
 
-/** Options of a request, without the fields that are the same for all. Default of `redirect`: "manual". */
+/** Options that differ between requests. Default of `redirect`: "manual". */
 type HttpRequest = Omit<FetchInit, "headers" | "signal" | "redirect"> & Partial<Pick<FetchInit, "redirect">>;
 
-/** A call over HTTP, from its request to its end. Each kind of call decides how the response is read. */
+/** An outgoing call over HTTP. Each kind of call decides how it reads the response. */
 export class HttpClientCall {
   readonly client: HttpClient;
   readonly method: AnyMethod;
   readonly options: CallOptions | undefined;
   over = false;
-  /** True if the deadline has passed but the request continues for a moment. */
+  /** True if the deadline has passed and the client waits for the server's response for up to `LINGER_MS`. */
   lingers = false;
-  /** Called once when the call is over, successfully or not. */
+  /** Called once when the call has ended, successfully or not. */
   onSettled: (() => void) | undefined = undefined;
   readonly #controller: AbortController = new AbortController();
   readonly #headers: Headers;
@@ -40,7 +46,8 @@ export class HttpClientCall {
   #lingering: ReturnType<typeof setTimeout> | undefined = undefined;
 
   /**
-   * Throws `RpcError` for options that cannot be carried, and if the call is already over, such as by its deadline.
+   * Starts the call's deadline. Throws `RpcError` if HTTP does not support one of the options, or if the call has
+   * already ended, for example because its deadline has passed.
    *
    * @param onFailed called once with the error if the call fails
    */
@@ -65,10 +72,14 @@ export class HttpClientCall {
     client.calls.add(this);
   }
 
-  /** Ends the call with an error. Also ends its request, unless the server has responded completely. No effect after the call is over. */
+  /**
+   * Ends the call with an error. Also aborts its request, unless the response is complete. Has no effect after the call
+   * has ended.
+   */
   fail(error: unknown, progress?: "answered"): void {
     if (this.over) return;
-    // The server ends the call by its own clock too and responds, so that the connection can be reused.
+    // The server has its own timer for the deadline. If the client waits for its response, the connection can be
+    // reused.
     this.lingers = error instanceof RpcError && error.code === "deadline_exceeded" && progress !== "answered";
     this.settle();
     this.#onFailed(RpcError.from(error, "internal"));
@@ -78,7 +89,7 @@ export class HttpClientCall {
     else abort();
   }
 
-  /** Called when the call is over, successfully or not. */
+  /** Ends the call without aborting its request. Called when the call has ended, successfully or not. */
   settle(): void {
     if (this.over) return;
     this.over = true;
@@ -87,7 +98,10 @@ export class HttpClientCall {
     this.onSettled?.();
   }
 
-  /** Sends the request and returns the head of its response. Throws `RpcError` if there is no response. */
+  /**
+   * Sends the request. Resolves with the response as soon as its head has arrived. Throws `RpcError` if there is no
+   * response.
+   */
   send(
     request: HttpRequest,
     headers: Readonly<Record<string, string | undefined>>,
@@ -97,7 +111,7 @@ export class HttpClientCall {
   }
 
   /**
-   * Sends one of several requests of the call, for a resource below its method.
+   * Sends one of several requests of the call, to a path below its method's path.
    *
    * @param path begins with "/"
    */
@@ -111,7 +125,7 @@ export class HttpClientCall {
 
   async #fetch(request: HttpRequest, headers: Headers, suffix: string): Promise<Response> {
     const { client } = this;
-    // Not called as a method: the platform's `fetch` throws if `this` is another object.
+    // `fetch` is called as a function, because the platform's `fetch` throws if `this` is another object.
     const { credentials, fetch = globalThis.fetch } = client.options;
     const token = typeof credentials === "function" ? await credentials() : credentials;
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
@@ -128,19 +142,19 @@ export class HttpClientCall {
     }
   }
 
-  /** Called when the server has responded completely. */
+  /** Called when the whole response has arrived. */
   answered(): void {
     if (this.#lingering !== undefined) timers.remove(this.#lingering);
   }
 
-  /** Called when the response's metadata, or its trailers, have arrived. */
+  /** Called when the response's metadata or trailers have arrived. */
   heard(metadata: Metadata | undefined, trailers: Metadata | undefined): void {
     const { onResponseMetadata, onTrailers } = this.options ?? {};
     if (metadata !== undefined && onResponseMetadata !== undefined) guarded(onResponseMetadata)(metadata);
     if (trailers !== undefined && onTrailers !== undefined) guarded(onTrailers)(trailers);
   }
 
-  /** Runs `part`, which decodes a part of the response. Throws `RpcError` if it cannot be decoded. */
+  /** Runs `part`, which decodes a part of the response, and returns its result. Throws `RpcError` if decoding fails. */
   read<T>(part: () => T): T {
     try {
       return part();
@@ -149,7 +163,10 @@ export class HttpClientCall {
     }
   }
 
-  /** Returns the error for a response that cannot be decoded. It is always a fault of the sender, whatever code the decoder throws. */
+  /**
+   * Returns the error for a response that cannot be decoded. It always blames the server, whatever code the decoder
+   * throws.
+   */
   unreadable(error: unknown): RpcError {
     const { code, message, details } = RpcError.from(error, "internal");
     const kept = code === "resource_exhausted" || code === "unimplemented";
@@ -177,11 +194,14 @@ function metadataOf({ metadata: init }: CallOptions, maxBytes: number): Metadata
 /** System error codes of requests that were never sent, so that the call may be repeated. */
 const UNSENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** Returns the error for a request without a response. The error of `fetch` says little; its cause says more. */
+/**
+ * Returns the error for a request without a response, with the message of its cause: the message of `fetch` itself says
+ * little.
+ */
 function unreached(error: unknown, peer: string): RpcError {
   if (error instanceof RpcError) return error;
   const { why, code } = reasonOf(asError(error));
-  // Node's message for a redirected request that streams its body.
+  // Node throws this error if a request that streams its body is redirected.
   if (why === "unexpected redirect")
     return new RpcError("unknown", `${peer} redirects to another URL`, { cause: error });
   return new RpcError("unavailable", `no answer by HTTP from ${peer}: ${why}`, {
@@ -206,8 +226,8 @@ function reasonOf(error: Error): { readonly why: string; readonly code: string }
 type Timer = ReturnType<typeof setTimeout>;
 
 /**
- * Checks the head of a response, and gives the call its metadata. Throws the error that the response contains, or an
- * error that describes the response if it is not of this protocol.
+ * Checks the status and header fields of a response, and passes its metadata to the call. Throws the error that the
+ * response contains, or one that describes the response if no server of this protocol has sent it.
  */
 export async function requireAnswer(call: HttpClientCall, response: Response, stream: boolean): Promise<void> {
   const { status, headers } = response;
@@ -220,8 +240,8 @@ export async function requireAnswer(call: HttpClientCall, response: Response, st
 }
 
 /**
- * Returns the error of an unsuccessful response. The code for it is loaded with the first such response; if it cannot
- * be loaded, the call fails too.
+ * Returns the error of an unsuccessful response. Loads the code for that on demand; the returned promise rejects if
+ * loading fails.
  */
 export async function failureLater(call: HttpClientCall, response: Response, stream: boolean): Promise<RpcError> {
   try {

@@ -27,10 +27,10 @@ import { HTTP_SERVICE } from "../protocol/ping.js";
 
 const METHOD = describeMethod(HTTP_SERVICE, foreignUnaryCalls, "ping", { id: 1 });
 
-/** Compressing messages of fewer bytes saves little. */
+/** Minimum bytes of a message that is compressed by default. Smaller messages gain little. */
 const MIN_BYTES = 1024;
 
-/** How a session ended that this side has closed. */
+/** Value with which `closed` fulfils after this side has closed the client. */
 type End = Awaited<ForeignClient["closed"]>;
 
 /** A client that makes calls by the Connect protocol over `fetch`. Each call is a separate request. */
@@ -38,16 +38,16 @@ export class HttpClient implements ForeignClient {
   readonly closed: Promise<End>;
   /** URL of the server's methods, up to the service name. */
   readonly base: string;
-  /** URL in error messages. */
+  /** URL of the server, for error messages. */
   readonly peer: string;
   readonly limits: CallerLimits;
   readonly codec: HttpCodec;
   readonly options: HttpOptions;
-  /** Supported compressions. The first is used for sent messages. */
+  /** Supported compressions. Sent messages are compressed with the first. */
   readonly codings: readonly ContentCoding[];
   /** Calls in progress, and streams that wait to continue. */
   readonly calls: Members<Pick<HttpClientCall, "fail">> = new Members();
-  /** Memory for one decoded message. Simpler than `MemoryBudget`, which a page would otherwise load only for this. */
+  /** Memory limit for decoding a message. A page would otherwise load `MemoryBudget` only for this. */
   readonly #budget: DecodeBudget;
   #isClosed = false;
   #onClosed!: (end: End) => void;
@@ -91,7 +91,7 @@ export class HttpClient implements ForeignClient {
       : around(this, method, input, options);
   }) as Caller["start"];
 
-  /** Makes one call. A stream with cursors makes several calls with it. */
+  /** Makes one call. A stream with cursors calls this again each time it continues. */
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): unknown {
     options?.attempt?.onMade();
     const pending = (method.calling as Calling).create(method, options, input);
@@ -126,7 +126,7 @@ export class HttpClient implements ForeignClient {
     return pending.answer;
   }
 
-  /** Registers streams that wait to continue; undefined after the client was closed. */
+  /** Registers streams that wait to continue; undefined if the client was closed. */
   get resumption(): Resumption | undefined {
     return this.#isClosed ? undefined : { forMs: this.limits.maxResumeMs, suspend: (fail) => this.#suspend(fail) };
   }
@@ -151,19 +151,22 @@ export class HttpClient implements ForeignClient {
     return this.#notifications.none();
   }
 
-  /** Returns the milliseconds until the server responded. Rejects if it does not respond, refuses the credentials, or is another program. */
+  /**
+   * Sends a ping and returns the milliseconds until the response. Rejects if there is no response, if the server
+   * refuses the credentials, or if the response is not from a server of this library.
+   */
   async ping(): Promise<number> {
     const since = performance.now();
     await this.start(METHOD, undefined);
     return performance.now() - since;
   }
 
-  /** Loads code that unary calls without errors do not need. */
+  /** Loads the code that successful unary calls do not need. */
   later(): Promise<typeof LoadedLater> {
     return import("./loaded-later.js");
   }
 
-  /** Called when a call is over, or when a stream stops waiting. */
+  /** Called when a call has ended, or a stream no longer waits to continue. */
   settled(call: Pick<HttpClientCall, "fail">): void {
     this.#notifications.delete(call);
     this.calls.delete(call);
@@ -175,13 +178,13 @@ export class HttpClient implements ForeignClient {
     return () => this.settled(waiting);
   }
 
-  /** Returns the compression for a message of this many bytes; undefined for none. */
+  /** Returns the compression for a message of this number of bytes; undefined if it is not compressed. */
   codingFor(bytes: number, wanted: boolean | undefined): ContentCoding | undefined {
     return (wanted ?? bytes >= (this.options.compression?.minBytes ?? MIN_BYTES)) ? this.codings[0] : undefined;
   }
 }
 
-/** A set that can be waited for until it is empty. */
+/** A set of which code can wait until it is empty. */
 class Members<Member> extends Set<Member> {
   #waiting: (() => void)[] = [];
 

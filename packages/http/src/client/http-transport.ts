@@ -3,7 +3,10 @@ import type { ForeignClient } from "@quicrpc/core/transport";
 import { HttpClient } from "./http-client.js";
 import type { HttpOptions } from "./options.js";
 
-/** Options that `connect` of `@quicrpc/node` and `@quicrpc/browser` passes to a transport, in addition to the program's. */
+/**
+ * Options that `connect` of `@quicrpc/node` and `@quicrpc/browser` passes to a transport, in addition to the
+ * application's options.
+ */
 interface DialOptions extends Pick<HttpOptions, "limits" | "headers"> {
   readonly credentials?: Credentials | undefined;
 }
@@ -13,7 +16,7 @@ export interface HttpTransport {
   readonly name: string;
   readonly schemes: readonly string[];
   readonly defaultPort: number;
-  /** Requests have header fields. Capabilities that `fetch` itself provides, such as TLS, are not listed. */
+  /** This transport's requests have header fields. Capabilities of `fetch` itself, such as TLS, are not listed. */
   readonly capabilities: { readonly streams: true; readonly headers: true };
   /**
    * Creates a session, for the option `transports` of `connect` in Node and `fallback.http` in browsers. Sends nothing

@@ -2,7 +2,7 @@ import { RpcError } from "@quicrpc/core";
 import { ReceivedBody } from "../protocol/received-body.js";
 import type { Fetch, FetchInit } from "./options.js";
 
-/** The parts of a `node:http2` stream that are used. */
+/** The members of a `node:http2` client stream that this file uses. */
 interface Http2Stream {
   readonly destroyed: boolean;
   readonly rstCode?: number | undefined;
@@ -15,7 +15,7 @@ interface Http2Stream {
   on(event: string, listener: (...args: any[]) => void): unknown;
 }
 
-/** The parts of a `node:http2` session that are used. */
+/** The members of a `node:http2` client session that this file uses. */
 interface Http2Session {
   readonly closed: boolean;
   readonly destroyed: boolean;
@@ -33,9 +33,9 @@ type ConnectOptions = Readonly<Record<string, unknown>>;
 /** Header fields of a response, and its ":status". */
 type ResponseHead = Readonly<Record<string, string | string[]>>;
 
-/** A `fetch` over HTTP/2, with its sessions. */
+/** A `fetch` over HTTP/2 that keeps a session open for each origin. */
 export interface Http2Fetch extends Fetch {
-  /** Closes the sessions after the requests in progress. */
+  /** Closes the sessions when their requests in progress have ended. */
   close(): void;
 }
 
@@ -45,8 +45,8 @@ const REFUSED_STREAM = 7;
 /** Statuses of responses without a body: the constructor of `Response` accepts none for them. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 /**
- * Node's memory limit for a session's streams, in megabytes. Higher than Node's default of 10, which would end some
- * streams: this client has limits of its own.
+ * Memory limit for the streams of a session in Node, in megabytes. Node's default of 10 would end some streams; this
+ * client has its own limits.
  */
 const MAX_SESSION_MB = 1024;
 
@@ -65,7 +65,7 @@ export function http2Fetch(
   const sessionOf = (origin: string): Http2Session => {
     const present = sessions.get(origin);
     if (present !== undefined && !present.closed && !present.destroyed) return present;
-    // Pushed responses would not be read, and each would keep a window of bytes.
+    // Push is disabled: this client would not read pushed responses, each of which would occupy a flow control window.
     const settings = { ...(options["settings"] as object | undefined), enablePush: false };
     const session = connect(origin, { maxSessionMemory: MAX_SESSION_MB, ...options, settings }) as Http2Session;
     const leave = (): void => {
@@ -73,9 +73,9 @@ export function http2Fetch(
     };
     session.on("goaway", leave);
     session.on("close", leave);
-    // Its requests fail with the same error.
+    // The session's requests fail with the same error, so it is not reported here.
     session.on("error", leave);
-    // An idle session keeps no process alive.
+    // An idle session does not keep the process alive.
     session.unref();
     sessions.set(origin, session);
     return session;
@@ -95,7 +95,7 @@ export function http2Fetch(
   });
 }
 
-/** Number of requests in progress per session. A session without any keeps no process alive. */
+/** Number of requests in progress, by session. A session without requests does not keep the process alive. */
 const inProgress: WeakMap<Http2Session, number> = new WeakMap();
 
 const nothing = (): void => {};
@@ -108,12 +108,15 @@ class Exchange {
   private readonly resolve: (response: Response) => void;
   private readonly reject: (error: unknown) => void;
   private stream!: Http2Stream;
-  /** Cancels the stream. `close` with an error code would first end the stream normally, as if the request were complete. */
+  /**
+   * Aborts the stream. `close` with an error code would first end the sending side normally, as if the request were
+   * complete.
+   */
   private readonly cancelling: AbortController = new AbortController();
   private body: ReceivedBody | undefined = undefined;
   private upload: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private error: unknown;
-  /** Bytes of the response that are missing, if its head states a length; otherwise at most 0. */
+  /** Number of missing bytes of the response, if its head states a length; otherwise 0 or less. */
   private awaited = 0;
   private ended = false;
 
@@ -156,7 +159,7 @@ class Exchange {
     });
     stream.on("trailers", (trailers: ResponseHead) => init.onTrailers?.(headersOf(trailers)));
     stream.on("end", () => {
-      // Node ends the body of a reset stream normally; "close" follows.
+      // Node also emits "end" for a reset stream; "close" follows and reports the error.
       if ((stream.rstCode ?? NO_ERROR) !== NO_ERROR || this.awaited > 0) return;
       this.ended = true;
       this.body?.end();
@@ -208,7 +211,7 @@ class Exchange {
       drop: (reason) => this.fail(reason ?? new Error("the answer is not wanted")),
     });
     this.body = received;
-    // Not earlier: Node reports the head after bytes that arrived with it.
+    // The listener is added here because Node reports the head after bytes that arrived with it.
     stream.on("data", (bytes: Uint8Array) => {
       this.awaited -= bytes.length;
       received.push(bytes);

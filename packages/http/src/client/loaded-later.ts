@@ -1,4 +1,4 @@
-// Code that a client loads on demand, except that for blobs. One module: bundlers create a file for every set of
-// modules that several such imports share.
+// Code that a client loads on demand, except the code for blobs. It is one module, because bundlers create a separate
+// file for each combination of modules that is loaded on demand.
 export { failureOf } from "./failure.js";
 export { callStream } from "./streams.js";

@@ -5,19 +5,25 @@ import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
 import type { ErrorDetail } from "../protocol/error-json.js";
 import type { NamedDetails } from "../protocol/packed-detail.js";
 
-/** The part of `fetch` that is used. */
+/** The part of the platform's `fetch` that this package uses. */
 export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
-/** Options that are passed to `fetch`. */
+/** Options with which this package calls `fetch`. */
 export interface FetchInit {
   readonly method: "GET" | "POST" | "HEAD" | "PATCH" | "DELETE";
   readonly headers: Headers;
   readonly body?: UnsharedBytes | ReadableStream<Uint8Array>;
   readonly signal: AbortSignal;
-  /** Redirects are not followed, because a POST request would become a GET request. A request that streams its body fails on a redirect. */
+  /**
+   * "manual" for most requests, because following a redirect would turn POST into GET; "error" for a request that
+   * streams its body.
+   */
   readonly redirect: "manual" | "error";
   readonly duplex?: "half";
-  /** Set for a request that streams its body: together with `redirect: "error"`, it keeps Node from storing all that was sent. */
+  /**
+   * Null for a request that streams its body. Together with `redirect: "error"`, it prevents Node from storing the sent
+   * body.
+   */
   readonly window?: null;
   /** Called with the trailers of the response before its body ends. Only `http2Fetch` calls it. */
   readonly onTrailers?: (trailers: Headers) => void;

@@ -7,7 +7,7 @@ import type { HttpCodec } from "./options.js";
 
 const EMPTY: Uint8Array = new TextEncoder().encode("{}");
 
-/** The codec of a method without this message. */
+/** Codec for a method that has no input or output message. */
 const nothing: MessageCodec<unknown> = {
   encode: (_, out) => appendBytes(out, EMPTY),
   decode: () => undefined,

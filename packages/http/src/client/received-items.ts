@@ -9,8 +9,8 @@ import type { HttpClientCall } from "./http-call.js";
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 /**
- * The items of a response, one for each `next`. Items that are not requested stay with the server, as far as `fetch`
- * applies backpressure. The end of the items also ends the call, except a call with a single answer.
+ * Iterator over the items of a response. It reads an item when `next` is called; other items stay with the server if
+ * `fetch` applies backpressure. The end of the items also ends the call, unless the call has a single response.
  */
 export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> {
   responseMetadata: Metadata = new Metadata();
@@ -97,12 +97,12 @@ async function expanded(call: HttpClientCall, { flags, bytes }: Envelope, name: 
   });
 }
 
-/** Returns the error for an incomplete response: the connection, the server or a proxy in between failed. */
+/** Returns the error for an incomplete response: the connection, the server or a proxy has failed. */
 function brokenOff({ method }: HttpClientCall, why: string, cause?: unknown): RpcError {
   return new RpcError("unavailable", `the answer of ${fullName(method)} is not complete: ${why}`, { cause });
 }
 
-/** Nothing may follow the end. The end of the body is read, so that its connection can be reused. */
+/** Checks that nothing follows the end message. Reads the body to its end, so that its connection can be reused. */
 function leave(reader: Reader): void {
   reader.read().then(
     ({ done }) => void (done || reader.cancel().catch(() => {})),

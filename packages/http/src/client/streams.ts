@@ -18,7 +18,9 @@ import { ReceivedItems } from "./received-items.js";
 import { UploadedItems } from "./upload.js";
 import type { Uploads } from "./options.js";
 
-/** Makes a call that streams in either direction, or that asks for a stream to continue. Rejects if it cannot start. */
+/**
+ * Makes a call that streams in either direction, or that continues an earlier stream. Rejects if the call cannot start.
+ */
 export async function callStream(call: HttpClientCall, input: unknown, pending: PendingCall): Promise<void> {
   const { method, options } = call;
   atEnd(pending, () => {
@@ -45,7 +47,7 @@ export async function callStream(call: HttpClientCall, input: unknown, pending: 
   pending.end(undefined, await onlyItem(call, items));
 }
 
-/** Returns the single item of a response, and ends the call. Throws if there are no items, or several. */
+/** Returns the only item of a response, and ends the call. Throws if there are no items or more than one. */
 async function onlyItem(call: HttpClientCall, items: ReceivedItems): Promise<unknown> {
   const first = await items.next();
   const second = first.done === true ? first : await items.next();
@@ -63,7 +65,7 @@ async function send(call: HttpClientCall, body: Uint8Array | ReadableStream<Uint
   const names = codings.map(({ name }) => name);
   const isStream = body instanceof ReadableStream;
   const response = await call.send(
-    // Node's `fetch` stores a body that it might have to send again, unless redirects and authentication are both
+    // Node's `fetch` keeps a sent body in order to send it again, unless both redirects and authentication are
     // disabled.
     isStream
       ? { method: "POST", body, duplex: "half", redirect: "error", window: null }
@@ -86,7 +88,7 @@ async function oneEnvelope({ client, method, options }: HttpClientCall, input: u
   return writeEnvelope({ flags: ENVELOPE_COMPRESSED, bytes: await coding.compress(bytes) });
 }
 
-/** Throws if the caller streams and `fetch` cannot. */
+/** Throws if the call streams its request and `fetch` does not support that. */
 function requireUploads({ client, method }: HttpClientCall): void {
   const uploads = client.options.uploads ?? platformUploads();
   if (uploads === "full" || (uploads === "half" && method.kind === "client_stream")) return;
@@ -106,7 +108,7 @@ function cannotStream(method: AnyMethod, lack: string): RpcError {
   });
 }
 
-/** Globals that identify a runtime. */
+/** Global variables that identify a JavaScript runtime. */
 interface Runtimes {
   readonly process?: { readonly versions?: Readonly<Record<string, string | undefined>> };
   readonly Deno?: unknown;
@@ -120,7 +122,9 @@ function platformUploads(): Uploads {
   return streamsRequests() ? "half" : "none";
 }
 
-/** Returns true if the browser streams request bodies. Others convert a stream to text and set a content type. */
+/**
+ * Returns true if the browser streams request bodies. Other browsers convert a stream to text and set a content type.
+ */
 function streamsRequests(): boolean {
   let asked = false;
   const init = {

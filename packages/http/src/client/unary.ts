@@ -6,19 +6,22 @@ import { contentType } from "../protocol/content-type.js";
 import { writeGetQuery } from "../protocol/get-query.js";
 import { type HttpClientCall, requireAnswer } from "./http-call.js";
 
-/** Longest query of a GET request, in characters. Longer calls use POST, because servers and proxies limit a URL to about 8 KiB. */
+/**
+ * Maximum characters of a GET request's query. Calls with longer queries use POST, because servers and proxies limit
+ * URLs to about 8 KiB.
+ */
 const MAX_QUERY = 6000;
 
-/** Content codings that `fetch` itself decodes. */
+/** Matches the content codings that `fetch` itself decodes. */
 const UNDONE = /^((x-)?gzip|deflate|br|zstd|identity)?$/;
 
-/** Codecs of the two messages of a call; undefined for a message that it does not have. */
+/** Codecs of a call's input and output; undefined if the method has no such message. */
 export interface CallCodecs {
   readonly input: MessageCodec<unknown> | undefined;
   readonly output: MessageCodec<unknown> | undefined;
 }
 
-/** Makes a call with one message in each direction. Returns its response. The input is encoded at once. */
+/** Makes a call with one message in each direction and returns its response. Encodes the input before it returns. */
 export function callUnary(call: HttpClientCall, input: unknown, codecs?: CallCodecs): Promise<unknown> {
   const { client, method, options } = call;
   const codec = codecs === undefined ? client.codec.of(method.input) : codecs.input;

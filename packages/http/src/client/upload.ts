@@ -6,10 +6,10 @@ import { ENVELOPE_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
 import { encodeMessage } from "../protocol/message.js";
 import type { HttpClientCall } from "./http-call.js";
 
-/** Bytes waiting to be sent above which the sender of items is paused. */
+/** Number of bytes waiting to be sent above which the sender of items is paused. */
 const MAX_WAITING = 65_536;
 
-/** The items that a caller streams, as the body of its request. */
+/** The body of a request that streams items. */
 export class UploadedItems implements ItemTarget {
   readonly stream: ReadableStream<Uint8Array>;
   readonly rawPiece: number | undefined;
@@ -20,7 +20,7 @@ export class UploadedItems implements ItemTarget {
   private readonly codec: MessageCodec<unknown> | undefined;
   private controller!: ReadableStreamDefaultController<Uint8Array>;
   private onReady: (() => void) | undefined;
-  /** Messages that are being compressed, one after the other; undefined for none. */
+  /** Resolves when the messages so far are compressed, one after the other; undefined if none is being compressed. */
   private compressing: Promise<void> | undefined;
 
   constructor(call: HttpClientCall) {
@@ -34,7 +34,7 @@ export class UploadedItems implements ItemTarget {
           this.controller = controller;
         },
         pull: () => this.resume(),
-        // The server reads no more, or the request failed; the response tells which.
+        // The server has stopped reading or the request has failed. The response shows which.
         cancel: () => this.stop(),
       },
       new ByteLengthQueuingStrategy({ highWaterMark: MAX_WAITING }),
@@ -75,13 +75,13 @@ export class UploadedItems implements ItemTarget {
 
   fail(error: unknown): void {
     if (this.over) return;
-    // The source failed, or its pump stops it.
+    // The item source has failed or was stopped, so it need not be notified.
     this.onGivenUp = undefined;
     this.stop();
     this.call.fail(RpcError.from(error, "unknown"));
   }
 
-  /** Ends sending. */
+  /** Stops sending items. */
   stop(): void {
     if (this.over) return;
     this.over = true;
@@ -90,12 +90,12 @@ export class UploadedItems implements ItemTarget {
     this.resume();
   }
 
-  /** Ends the request as incomplete. */
+  /** Ends the body with an error, so that the server treats the request as incomplete. */
   private fault(): void {
     try {
       this.controller.error(new RpcError("cancelled", "the call is over"));
     } catch {
-      // It was cancelled.
+      // The body was already cancelled.
     }
   }
 

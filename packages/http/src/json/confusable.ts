@@ -2,31 +2,34 @@ import { CONTAINERS, type Form, LISTS, partAt, readIsoDate } from "@quicrpc/core
 import { bigintOf, bytesOf } from "./conversions.js";
 import { basesOf, type Describe, unwrapped } from "./own-forms.js";
 
-/** Names two of `options` with the same form in JSON; returns undefined if all can be distinguished. */
+/** Returns a description of two of `options` that look the same in JSON; undefined if all can be distinguished. */
 export function confusable<Part>(options: readonly Part[], describe: Describe<Part>): string | undefined {
   const reason = new Comparison(describe, jsonReason).among(options);
   return reason === undefined ? undefined : `a union of ${reason}`;
 }
 
-/** Names the classes of two kinds of bytes in the same place of two of `options`, between which no receiver could choose. */
+/**
+ * Returns the names of two typed array classes that `options` have in the same place, where a receiver could not
+ * distinguish them; undefined if there are none.
+ */
 export function confusedViews<Part>(options: readonly Part[], describe: Describe<Part>): string | undefined {
   return new Comparison(describe, viewReason).among(options);
 }
 
-/** Parsers for values that are strings in JSON. */
+/** Parsers for types whose values are strings in JSON. */
 const AS_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
   date: readIsoDate,
   bytes: bytesOf,
   bigint: bigintOf,
 };
 
-/** Names two forms without parts inside them, if a receiver could not distinguish their values. */
+/** Returns a description of two schemas without inner schemas if their values cannot be distinguished in JSON. */
 type Reason = (a: Form<unknown, unknown>, b: Form<unknown, unknown>) => string | undefined;
 
 class Comparison<Part> {
   readonly #describe: Describe<Part>;
   readonly #reason: Reason;
-  /** Pairs that were compared, or are being compared. */
+  /** Pairs of schemas that were compared or are being compared. */
   readonly #seen = new Map<Part, Set<Part>>();
 
   constructor(describe: Describe<Part>, reason: Reason) {
@@ -44,7 +47,10 @@ class Comparison<Part> {
     return undefined;
   }
 
-  /** @param isSame true to compare an option with itself, where only literals are compared */
+  /**
+   * Returns a description of what makes two schemas indistinguishable in JSON; undefined if nothing does.
+   * @param isSame true to compare an option with itself, which finds only literals that look the same
+   */
   #between(left: Part, right: Part, isSame = false): string | undefined {
     const seen = this.#seen.get(left) ?? new Set();
     if (seen.has(right)) return undefined;
@@ -99,7 +105,7 @@ function jsonReason(a: Form<unknown, unknown>, b: Form<unknown, unknown>): strin
   return hasBigints ? literalReason(a.values, b) : undefined;
 }
 
-/** Returns true if a field that both objects require distinguishes them. */
+/** Returns true if both objects require a field by which their values can be distinguished. */
 export function areDisjoint<Part>(a: Form<Part, unknown>, b: Form<Part, unknown>, describe: Describe<Part>): boolean {
   if (a.kind !== "object" || b.kind !== "object") return false;
   return Object.entries(a.fields).some(([name, part]) => {
@@ -114,7 +120,7 @@ export function areDisjoint<Part>(a: Form<Part, unknown>, b: Form<Part, unknown>
   });
 }
 
-/** Returns the types of the values of `form` in JSON; none if they may be absent, or of types that are not listed here. */
+/** Returns the JSON types of the values of `form`; an empty list if values may be absent or the types are unknown. */
 function typesOf(form: Form<unknown, unknown>): readonly string[] {
   if (form.kind === "literal") {
     const types = form.values.map((value) => (value === null ? "null" : typeof value));
@@ -162,7 +168,10 @@ function isTakenFor(value: unknown, kind: string, asText: (text: string) => unkn
   return kind === "bigint" && typeof value === "number";
 }
 
-/** For a literal of bigints: explains whether a value of `other` has the same form in JSON. */
+/**
+ * Returns the reason if one of the bigint literals `values` looks the same in JSON as a value of `other`; undefined
+ * otherwise.
+ */
 function literalReason(values: readonly unknown[], other: Form<unknown, unknown>): string | undefined {
   if (other.kind === "string" || other.kind === "template" || other.kind === "external") return "text and bigint";
   if (other.kind === "number") return "number and bigint";

@@ -31,7 +31,7 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns `convert` with checks of the value that it is given. */
+/** Returns a function that checks a value with `checks` before it converts it with `convert`. */
 export function checking<Out>(convert: (value: unknown) => Out, checks: readonly Check[]): (value: unknown) => Out {
   if (checks.length === 0) return convert;
   return (value) => {
@@ -46,14 +46,14 @@ export function requireAll(checks: readonly Check[], value: unknown): void {
   for (const check of checks) if (check.test(value) !== undefined) misfit();
 }
 
-/** The keys of a map, which are strings in JSON. */
+/** Mode for map keys, which are strings in JSON. */
 const keys: Mode = {
   number: ofText(numberOf),
   bigint: ofText(bigintOf),
   literal: (value, values) => values.find((each) => typeof each !== "string" && String(each) === value) ?? value,
 };
 
-/** Plain JSON: how types that it lacks are represented. */
+/** Mode for plain JSON: converts strings to dates, bytes and bigints, and objects to maps. */
 export const jsonMode: Mode = {
   date: ofText(readIsoDate),
   bytes: ofText(bytesOf),

@@ -27,9 +27,8 @@ export interface JsonCodec<In, Out = In> extends MessageCodec<In, Out> {
 const made = new WeakMap<object, JsonCodec<unknown> | RpcError>();
 
 /**
- * Returns the JSON codec for the messages of `codec`, with the same validation. It is created at the first request and
- * cached. Throws `RpcError` `unimplemented` if JSON cannot represent all messages, or if the codec has no schema at run
- * time.
+ * Returns the JSON codec for the messages of `codec`, with the same validation. The codec is created once and cached.
+ * Throws `RpcError` `unimplemented` if JSON cannot represent all messages, or if `codec` has no schema at run time.
  */
 export function jsonCodecOf<In, Out>(codec: MessageCodec<In, Out>): JsonCodec<In, Out> {
   let known = made.get(codec);
@@ -65,7 +64,7 @@ function textCodec(codec: MessageCodec<unknown>, shape: Shape): TextCodec<unknow
       try {
         return read(json);
       } catch {
-        // Parsed again, because the reader changes the value that it converts.
+        // The text is parsed again, because the reader has changed the first result.
         return parseOrThrow(shape, parse(text), jsonMode);
       }
     },
@@ -84,7 +83,7 @@ function textCodec(codec: MessageCodec<unknown>, shape: Shape): TextCodec<unknow
   };
 }
 
-/** The JSON of raw bytes. */
+/** JSON codec of `bytes()`: a base64 string. */
 const bytesAsText: TextCodec<Uint8Array> = {
   read(text) {
     const json = parse(text);
@@ -99,7 +98,10 @@ const bytesAsText: TextCodec<Uint8Array> = {
 };
 
 const encoder = new TextEncoder();
-/** Most characters of a text that is encoded in place, with room for three bytes per character. */
+/**
+ * Maximum characters of a text that is encoded directly into the output buffer, with room for three bytes per
+ * character.
+ */
 const MAX_IN_PLACE = 16 * 1024;
 
 function withBytes<In, Out>({ read, write }: TextCodec<In, Out>): JsonCodec<In, Out> {
@@ -118,14 +120,14 @@ function withBytes<In, Out>({ read, write }: TextCodec<In, Out>): JsonCodec<In, 
     decode(bytes, start, end) {
       countJson(bytes, start, end);
       const text = readUtf8(bytes, start, end);
-      // The text may also contain this character itself.
+      // The text may contain U+FFFD itself, so its bytes are checked.
       if (text.includes(REPLACEMENT)) requireUtf8(bytes.subarray(start, end));
       return read(text);
     },
   };
 }
 
-/** The character with which decoders replace invalid UTF-8. */
+/** The character by which decoders replace invalid UTF-8. */
 const REPLACEMENT = "\ufffd";
 const strict = new TextDecoder("utf-8", { fatal: true });
 

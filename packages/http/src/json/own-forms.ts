@@ -1,19 +1,22 @@
 import { CONTAINERS, type Form, partsOf, placesOf, type Shape } from "@quicrpc/core/generated";
 
-/** A schema for these analyses: a shape, or a node of the generator. */
+/** A schema as the JSON analyses see it: a shape at run time, or a schema node of the generator. */
 export interface Described<Part> {
   readonly form: Form<Part, unknown>;
   readonly optin?: "optional" | "defaulted" | undefined;
 }
 
-/** Returns the description of `part`. */
+/** Returns the structure of the schema `part`. */
 export type Describe<Part> = (part: Part) => Described<Part>;
 
 function isPart<Part>(others: "strip" | "strict" | Part): others is Part {
   return others !== "strip" && others !== "strict";
 }
 
-/** Returns true if a value of `part`, or a value inside it, may differ from its JSON: dates, bytes, bigints, maps and sets. */
+/**
+ * Returns true if a value of `part`, or a nested value, may differ from its JSON, as dates, bytes, bigints, maps and
+ * sets do.
+ */
 export function hasOwnForms<Part>(part: Part, describe: Describe<Part>, seen: Set<Part> = new Set()): boolean {
   if (seen.has(part)) return false;
   seen.add(part);
@@ -32,14 +35,14 @@ export interface ObjectParts<Part> {
   readonly others: "strip" | "strict" | Part;
 }
 
-/** Returns the form of `part` without wrappers that do not change values. */
+/** Returns the structure of `part` without wrappers that do not change values. */
 export function unwrapped<Part>(part: Part, describe: Describe<Part>): Form<Part, unknown> {
   const { form } = describe(part);
   if (form.kind === "lazy") return unwrapped(form.inner(), describe);
   return form.kind === "frozen" || form.kind === "refined" ? unwrapped(form.inner, describe) : form;
 }
 
-/** Returns the forms that values of `parts` may have, without the wrappers around them. */
+/** Returns the structures that values of `parts` may have: without wrappers, and one for each option of a union. */
 export function basesOf<Part>(parts: readonly Part[], describe: Describe<Part>): Form<Part, unknown>[] {
   const bases: Form<Part, unknown>[] = [];
   const found = new Set(parts);
@@ -79,7 +82,7 @@ export function isSingle<Part>(parts: readonly Part[], describe: Describe<Part>)
   return new Set(parts).size === 1 || !basesOf(parts, describe).some(({ kind }) => CONTAINERS.has(kind));
 }
 
-/** Describes a shape, which is its own description. */
+/** The `Describe` function for shapes: returns the shape itself. */
 export function shapeAsIs(shape: Shape): Shape {
   return shape;
 }

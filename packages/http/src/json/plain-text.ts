@@ -1,7 +1,10 @@
 import { misfit } from "@quicrpc/core/generated";
 import { isJsonObject } from "./conversions.js";
 
-/** Characters that must be escaped in JSON. Of surrogates only unpaired ones must be, which this pattern does not distinguish. */
+/**
+ * Matches characters that must be escaped in JSON. It also matches paired surrogates, although only unpaired ones must
+ * be escaped.
+ */
 // oxlint-disable-next-line no-control-regex -- JSON escapes them
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 

@@ -1,10 +1,13 @@
 import { applyChecks, type Check, freeze, misfit, run, setOf, type Shape } from "@quicrpc/core/generated";
 import { checking, isJsonObject, jsonMode, requireAll } from "./conversions.js";
 
-/** Converts a JSON value, which it may change and keep, to a value of its shape. Throws the mismatch error if it does not match. */
+/**
+ * Converts a JSON value, which it may modify, to a value of its shape. Throws the mismatch error if the value does not
+ * match.
+ */
 export type ReadJson = (json: unknown) => unknown;
 
-/** Creates the functions that read JSON, one for each shape, on demand. */
+/** Creates functions that read JSON, one for each shape, when they are first needed. */
 export class JsonReaders {
   readonly #made = new Map<Shape, ReadJson>();
 
@@ -70,7 +73,7 @@ export class JsonReaders {
 
   #object(fields: Readonly<Record<string, Shape>>, others: "strip" | "strict", whole: Shape): ReadJson {
     const names = Object.keys(fields);
-    // Every object inherits these names.
+    // Every object inherits properties with these names.
     if (names.some((name) => name in Object.prototype)) return byShape(whole);
     const shapes = Object.values(fields);
     const readers = shapes.map((shape) => this.of(shape));
@@ -145,7 +148,7 @@ export class JsonReaders {
   }
 }
 
-/** Returns a reader that uses the shape, for schemas that would not gain from code of their own. */
+/** Returns a reader that runs the shape, for schemas that specialized code would not make faster. */
 function byShape(shape: Shape): ReadJson {
   return (json) => {
     const { value, issues } = run(shape, json, jsonMode);
@@ -153,7 +156,7 @@ function byShape(shape: Shape): ReadJson {
   };
 }
 
-/** Sets a field that is absent in the JSON, if the schema has a default for it. */
+/** Handles a field that the JSON lacks: sets it to the schema's default, if there is one. */
 function setAbsent(json: Record<string, unknown>, name: string, shape: Shape): void {
   const { optin, optout } = shape;
   if (optin === undefined) misfit();
@@ -164,7 +167,7 @@ function setAbsent(json: Record<string, unknown>, name: string, shape: Shape): v
   } else if (value !== undefined || (optin === "defaulted" && optout !== "optional")) json[name] = value;
 }
 
-/** Returns an object with the fields `names` only. */
+/** Returns a copy of `json` with only the fields in `names`. */
 function pick(json: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const name of names) {

@@ -22,10 +22,10 @@ import { plainText, quote } from "./plain-text.js";
 /** Returns the JSON of a value. Throws the mismatch error if the value does not match its shape, or cannot be represented. */
 export type WriteJson = (value: unknown) => string;
 
-/** Creates the functions that write JSON, one for each shape, on demand. */
+/** Creates functions that write JSON, one for each shape, when they are first needed. */
 export class JsonWriters {
   readonly #made = new Map<Shape, WriteJson>();
-  /** Nesting depth of the recursive shapes that are being written. */
+  /** Current nesting depth of recursive shapes. */
   #depth = 0;
 
   of(shape: Shape): WriteJson {
@@ -93,7 +93,8 @@ export class JsonWriters {
           rivals ??= options.map((option, at) => options.slice(0, at).filter((each) => mayBeTaken(each, option)));
           const earlier = rivals[chosen] ?? [];
           if (earlier.length === 0 || !/^[[{]/.test(text) || !earlier.some((each) => isJsonOf(each, text))) return text;
-          // An earlier option matches what is left, so keys that other options declare are needed, too.
+          // The receiver would choose an earlier option for this JSON, so keys that other options declare are written
+          // too.
           const option = options[chosen] as Shape;
           const kept = declared(value, [option], options);
           const whole = asIs(option)(kept);
@@ -129,7 +130,7 @@ export class JsonWriters {
         return (value) => {
           if (fits(inner, value)) return write(value);
           const text = other(run(shape, value, Mode.Sent).value);
-          // Without undefined properties, it may match.
+          // Without its undefined properties, the value may match, and the receiver would not replace it.
           return isJsonOf(inner, text) ? misfit() : text;
         };
       }
@@ -151,7 +152,7 @@ export class JsonWriters {
     }
   }
 
-  /** Starts a message. */
+  /** Called before a message is written. */
   begin(): void {
     this.#depth = 0;
   }
@@ -238,10 +239,10 @@ export class JsonWriters {
     const others = rest === undefined ? misfit : this.of(rest);
     return fitting(shape, (value) => {
       const given = value as readonly unknown[];
-      // Optional items at the end are left out.
+      // Undefined items at the end are omitted.
       const hasRest = given.length > items.length;
       const length = hasRest ? given.length : given.findLastIndex((item) => item !== undefined) + 1;
-      // Also converts the holes of a sparse array, which are undefined.
+      // `Array.from` also visits the holes of a sparse array.
       return `[${Array.from({ length }, (_, i) => (writers[i] ?? others)(given[i])).join()}]`;
     });
   }
@@ -270,12 +271,18 @@ function fits(shape: Shape, value: unknown): boolean {
   return run(shape, value, Mode.Given).issues.length === 0;
 }
 
-/** Returns the writer of values as they are, with undeclared keys, if their form in JSON does not depend on `shape`. */
+/**
+ * Returns a function that writes a value unchanged, with undeclared keys. It throws the mismatch error if the JSON of a
+ * value depends on `shape`.
+ */
 function asIs(shape: Shape): WriteJson {
   return hasOwnForms(shape, shapeAsIs) ? misfit : plainText;
 }
 
-/** Whether JSON of an object or array that `later` writes may match `earlier`. True in doubt. */
+/**
+ * Returns true if the JSON of an object or array of the shape `later` may also match `earlier`, or if that cannot be
+ * determined.
+ */
 function mayBeTaken(earlier: Shape, later: Shape): boolean {
   const [a, b] = [unwrapped(earlier, shapeAsIs), unwrapped(later, shapeAsIs)];
   return !SCALARS.has(a.kind) && !SCALARS.has(b.kind) && !areDisjoint(a, b, shapeAsIs);
@@ -286,8 +293,8 @@ const SCALARS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Returns a copy of `value` with the keys that `own` matches or that one of `all` names, at every depth. Throws the
- * mismatch error if only zod knows which keys those are.
+ * Returns a copy of `value` without keys that no shape knows: at every depth, it keeps keys that a shape in `own`
+ * accepts or that one in `all` declares by name. Throws the mismatch error if only zod knows the keys.
  */
 function declared(value: unknown, own: readonly Shape[], all: readonly Shape[]): unknown {
   const isArray = Array.isArray(value);
@@ -309,18 +316,21 @@ function isNamed(form: Form<Shape, unknown>, key: string | number): boolean {
   return form.kind === "object" ? Object.hasOwn(form.fields, key) : form.kind !== "record";
 }
 
-/** Returns true if the receiver of this JSON accepts it as a value of `shape`. */
+/** Returns true if a receiver that parses the JSON `text` with `shape` accepts it. */
 function isJsonOf(shape: Shape, text: string): boolean {
   return run(shape, JSON.parse(text), jsonMode).issues.length === 0;
 }
 
-/** Throws the mismatch error unless an undefined property with this shape is the same as none, which is all that JSON can say. */
+/**
+ * Throws the mismatch error if the shape distinguishes an undefined property from an absent one, because JSON has no
+ * undefined.
+ */
 function requireAbsence(shape: Shape): void {
   const { value, issues } = run(shape, undefined, Mode.Given);
   if (issues.length > 0 || value !== undefined) misfit();
 }
 
-/** Returns `write` with a check that the value matches the whole shape. */
+/** Returns a function that checks that a value matches `shape` before it calls `write`. */
 function fitting(shape: Shape, write: WriteJson): WriteJson {
   return (value) => (fits(shape, value) ? write(value) : misfit());
 }
@@ -339,7 +349,10 @@ function time(value: Date): string {
   return Number.isNaN(value.getTime()) ? misfit() : `"${value.toISOString()}"`;
 }
 
-/** Returns the writer of a schema that zod runs as a whole. Its input is plain JSON, except for coerced dates and bigints. */
+/**
+ * Returns the writer for a schema that zod runs as a whole. The schema's input is plain JSON, except for coerced dates
+ * and bigints.
+ */
 function externalWriter(takes: PlainJson | undefined): WriteJson {
   if (takes === "date") return (value) => (value instanceof Date ? time(value) : plainText(value));
   if (takes === "bigint") return (value) => (typeof value === "bigint" ? digits(value) : plainText(value));

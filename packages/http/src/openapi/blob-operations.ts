@@ -4,7 +4,7 @@ import type { OpenApiBlob, DescribedMethod, JsonSchema } from "./source.js";
 
 const BINARY = { "*/*": { schema: { type: "string", format: "binary" } } };
 const COUNT = { type: "integer", minimum: 0 } as const;
-/** A structured boolean (RFC 9651). */
+/** JSON Schema of a boolean in a header field (RFC 9651, structured fields). */
 const BOOLEAN = { type: "string", enum: ["?0", "?1"] } as const;
 
 const UPLOAD: JsonSchema = {
@@ -25,7 +25,7 @@ const BLOB: JsonSchema = {
   required: ["url"],
 };
 
-/** Returns a message's schema for JSON over HTTP, in which a blob is an object with its URL. */
+/** Returns the JSON Schema of a message in JSON over HTTP, in which each blob is an object with its URL. */
 export function withBlobUrls(
   schema: JsonSchema | undefined,
   blobs: readonly OpenApiBlob[] | undefined,
@@ -39,7 +39,7 @@ export function withBlobUrls(
   return { ...schema, properties: { ...properties, ...Object.fromEntries(blobs.map(({ name }) => [name, blob])) } };
 }
 
-/** Returns the paths of a method's blobs, below its own path, with their operations. */
+/** Returns the OpenAPI path items of a method's blobs, by path. The paths are below the method's path. */
 export function blobPathsOf(
   { blobs }: DescribedMethod,
   path: string,

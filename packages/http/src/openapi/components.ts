@@ -1,25 +1,25 @@
 import { isSchema, plainSchema, type Surroundings } from "./json-schema.js";
 import type { JsonSchema } from "./source.js";
 
-/** Name of the schema that all errors have. */
+/** Name of the component schema that describes every error. */
 export const ERROR = "Error";
 
 const PREFIX = "#/components/schemas/";
-/** References to a definition, or to the whole schema, in the JSON of a schema. */
+/** Matches references to a definition, or to the whole schema, in the JSON text of a schema. */
 const REFERENCES = /"\$ref":"#(?:\/\$defs\/([^"]+))?"/g;
 
-/** The schemas of a document by name. Equal schemas are stored once. */
+/** The component schemas of an OpenAPI document, by name. Equal schemas are stored once. */
 export class Components {
   readonly schemas: Record<string, unknown> = {};
-  /** Names of schemas, by their JSON, and of definitions, by what identifies them. */
+  /** Names of component schemas, by their JSON text or by the identity of a definition. */
   readonly #names = new Map<string, string>();
-  /** A number for each distinct JSON of a definition. */
+  /** A number for each distinct JSON text of a definition. */
   readonly #numbers = new Map<string, number>();
 
   /**
-   * Adds a schema and its definitions, and returns a reference to it.
+   * Adds a schema and its definitions to the document, and returns a reference to it.
    *
-   * @param name name of a schema without a title
+   * @param name name of the component if the schema has no title
    */
   add(schema: JsonSchema, name: string): JsonSchema {
     const { $defs, ...own } = schema;
@@ -49,14 +49,17 @@ export class Components {
     };
     const made = plainSchema(own, around);
     this.schemas[taken] = made;
-    // An equal schema inside another one becomes a reference to this one.
+    // If an equal schema occurs inside another one, it becomes a reference to this component.
     const text = JSON.stringify(made);
     if (!this.#names.has(text)) this.#names.set(text, taken);
     for (const [key, each] of definitions) this.schemas[names.get(key) ?? key] = plainSchema(each, around);
     return referenceTo(taken);
   }
 
-  /** Returns a function that identifies the definition `key` of a schema, together with all to which it refers. */
+  /**
+   * Returns a function that returns a text for the definition `key` of `schema`. Two definitions have the same text if
+   * they and all definitions that they refer to are equal.
+   */
   #identities(schema: JsonSchema): (key: string) => string {
     const { $defs } = schema;
     const parts = new Map(

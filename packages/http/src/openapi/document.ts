@@ -7,7 +7,7 @@ import type { DescribedMethod, DescribedService, JsonSchema, OpenApiOptions } fr
 /** An OpenAPI 3.1 document. */
 export type OpenApiDocument = Readonly<Record<string, unknown>>;
 
-/** Makes the OpenAPI 3.1 document of services, as they are called over HTTP in JSON. */
+/** Creates the OpenAPI 3.1 document of services, as clients call them over HTTP in JSON. */
 export function openApiDocument(services: readonly DescribedService[], options: OpenApiOptions = {}): OpenApiDocument {
   const { info = { title: "Services", version: "0.0.0" }, servers = [{ url: "/" }], securitySchemes = {} } = options;
   const schemes = Object.keys(securitySchemes);
@@ -37,7 +37,9 @@ export function openApiDocument(services: readonly DescribedService[], options: 
   };
 }
 
-/** Adds the security requirements that a method's `meta` declares for `authorize` of `@quicrpc/core`. */
+/**
+ * Adds security requirements to a method's operations, if its `meta` declares some for `authorize` of `@quicrpc/core`.
+ */
 function withSecurity(operations: JsonSchema, { meta }: DescribedMethod, schemes: readonly string[]): JsonSchema {
   const { auth, scopes } = (meta ?? {}) as { readonly auth?: unknown; readonly scopes?: unknown };
   const isPublic = auth === "public";
@@ -51,7 +53,10 @@ function withSecurity(operations: JsonSchema, { meta }: DescribedMethod, schemes
   );
 }
 
-/** Returns the prefix of each service's names: the last part of its own name, if that is unique. */
+/**
+ * Returns the prefix of the operation and message names of each service: the last part of the service's name if it is
+ * unique, otherwise the whole name.
+ */
 function prefixesOf(services: readonly DescribedService[]): ReadonlyMap<DescribedService, string> {
   const short = (name: string): string => pascal(name.slice(name.lastIndexOf(".") + 1));
   const counts = new Map<string, number>();

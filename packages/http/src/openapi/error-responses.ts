@@ -6,7 +6,10 @@ import type { DescribedError, DescribedMethod, JsonSchema } from "./source.js";
 
 const REFUSED: Code = "invalid_argument";
 
-/** Returns the responses of a method's failed calls, by status: the declared errors, and any other error. */
+/**
+ * Returns the OpenAPI responses of a method's failed calls, by HTTP status: one for each status of a declared error,
+ * and one for all other errors.
+ */
 export function errorResponses(
   { errors }: DescribedMethod,
   name: string,

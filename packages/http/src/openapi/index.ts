@@ -1,4 +1,5 @@
-// The entry for descriptions of services over HTTP: OpenAPI documents, and messages that plain JSON cannot represent.
+// Entry point for tools that describe services over HTTP: OpenAPI documents, and messages that plain JSON cannot
+// represent.
 export { confusedViews } from "../json/confusable.js";
 export { jsonProblem, type JsonProblem } from "../json/problems.js";
 export type { Describe, Described } from "../json/own-forms.js";

@@ -1,24 +1,27 @@
 import type { JsonSchema } from "./source.js";
 
-/** The key with which `MethodTooling` marks types that JSON lacks. */
+/** JSON Schema keyword with which `MethodTooling` marks types that JSON lacks. */
 const TYPE_KEY = "x-quicrpc-type";
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+/**
+ * JSON Schema keywords whose value is a schema; those in `LISTS` have a list of schemas, those in `TABLES` schemas by
+ * name.
+ */
 const SCHEMAS: ReadonlySet<string> = new Set(
   "items additionalProperties not propertyNames contains if then else contentSchema unevaluatedProperties".split(" "),
 );
 const LISTS: ReadonlySet<string> = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);
 const TABLES: ReadonlySet<string> = new Set(["properties", "patternProperties", "$defs"]);
 
-/** The document to which a schema is added. */
+/** Functions that connect a schema with the document to which it is added. */
 export interface Surroundings {
-  /** Converts a reference of the schema to one in the document. */
+  /** Converts a reference (`$ref`) inside the schema to one that is valid in the document. */
   refer(reference: string): string;
-  /** Adds a schema with a title to the document. Returns the schema to write in its place. */
+  /** Adds a schema that has a title to the document. Returns the reference that replaces it. */
   place(title: string, schema: JsonSchema): JsonSchema;
 }
 
-/** Returns the JSON Schema of the JSON that `jsonCodecOf` writes and reads. */
+/** Converts a schema from `MethodTooling` to the JSON Schema of the JSON that `jsonCodecOf` writes and reads. */
 export function plainSchema(schema: unknown, around: Surroundings): unknown {
   if (!isSchema(schema)) return schema;
   const made: Record<string, unknown> = {};
@@ -29,12 +32,15 @@ export function plainSchema(schema: unknown, around: Surroundings): unknown {
   return made;
 }
 
-/** Converts a schema that is a document of its own in the same way. */
+/**
+ * Converts a schema from `MethodTooling`, with its definitions, to the JSON Schema of the JSON that `jsonCodecOf`
+ * writes and reads.
+ */
 export function plainJsonSchema(schema: JsonSchema): JsonSchema {
   return plainSchema(schema, { refer: (reference) => reference, place: (_, made) => made }) as JsonSchema;
 }
 
-/** Converts an inner schema in the same way. A schema with a title becomes a reference. */
+/** Converts a nested schema like `plainSchema`. A schema with a title becomes a reference. */
 function innerSchema(schema: unknown, around: Surroundings): unknown {
   const made = plainSchema(schema, around);
   if (!isSchema(made)) return made;
@@ -50,7 +56,7 @@ function plainKeyword(key: string, value: unknown, around: Surroundings): unknow
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, innerSchema(each, around)]));
 }
 
-/** Returns the keywords that differ in the JSON of `jsonCodecOf`, for a type that JSON lacks. */
+/** Returns the JSON Schema keywords for a type that JSON lacks, as `jsonCodecOf` represents it. */
 function own(type: unknown, made: Record<string, unknown>): object {
   switch (type) {
     case "date":
@@ -66,7 +72,7 @@ function own(type: unknown, made: Record<string, unknown>): object {
   }
 }
 
-/** Converts the schema of a map from pairs, as in a tool's schema, to an object. */
+/** Converts the schema of a map, which describes a list of pairs in `MethodTooling`, to the schema of an object. */
 function mapSchema(made: Record<string, unknown>): object {
   const { items, minItems, maxItems } = made;
   const [key, value = {}] = (isSchema(items) ? items["prefixItems"] : undefined) as readonly unknown[];
@@ -81,7 +87,10 @@ function mapSchema(made: Record<string, unknown>): object {
   };
 }
 
-/** Removes redundant keywords: `propertyNames` that only require strings, and an `items` that forbids items after the last possible one. */
+/**
+ * Removes keywords without effect: a `propertyNames` that only requires strings, and an `items` that forbids items
+ * beyond the maximum.
+ */
 function onlyUseful(made: Record<string, unknown>): object {
   if (made["items"] === false && typeof made["maxItems"] === "number") delete made["items"];
   const { propertyNames } = made;

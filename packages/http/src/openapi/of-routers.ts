@@ -9,14 +9,14 @@ import {
   type OpenApiOptions,
 } from "./source.js";
 
-/** A router whose methods can be described. */
+/** A router whose methods can be described in an OpenAPI document. */
 export interface DescribableRouter {
   readonly methods: readonly { readonly method: AnyMethod }[];
 }
 
 /**
- * Creates the OpenAPI 3.1 document of the services of `routers`. Methods whose messages plain JSON cannot represent are
- * left out, and so are services without generated code.
+ * Creates the OpenAPI 3.1 document of the services of `routers`. Omits methods whose messages plain JSON cannot
+ * represent, and services without generated code.
  */
 export async function openApiOf(
   routers: readonly DescribableRouter[],

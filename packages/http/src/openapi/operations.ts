@@ -8,9 +8,9 @@ const STREAM_TYPE = "application/connect+json";
 const EVENTS_TYPE = "text/event-stream";
 
 /**
- * Returns the path item of a method: POST, and GET if it is `readOnly`.
+ * Returns the OpenAPI path item of a method: a POST operation, and a GET operation if the method is `readOnly`.
  *
- * @param name prefix of the names of its operations and messages
+ * @param name prefix of the names of the operations and messages
  */
 export function operationsOf(
   service: DescribedService,
@@ -83,10 +83,12 @@ function response(schema: JsonSchema | undefined): JsonSchema {
   return { description, content: { [JSON_TYPE]: { schema: schema ?? NOTHING } } };
 }
 
-/** JSON Schema of a missing input or output. */
+/** JSON Schema of a message that the method does not have. */
 const NOTHING: JsonSchema = { type: "object" };
 
-/** A stream, described as text with several messages: OpenAPI 3.1 has no other way. */
+/**
+ * Returns the schema of a stream of messages: a text that describes them, because OpenAPI 3.1 cannot describe streams.
+ */
 function itemsOf(schema: JsonSchema | undefined): JsonSchema {
   return { type: "string", contentMediaType: JSON_TYPE, contentSchema: schema ?? NOTHING };
 }
@@ -104,7 +106,7 @@ function parametersOf(input: JsonSchema | undefined, isEvents: boolean): JsonSch
   return isEvents ? [message] : [encoding, message];
 }
 
-/** Returns the texts that describe a method to readers. */
+/** Returns the fields of an operation that describe a method to readers: tags, summary and description. */
 function textsOf({ name: tag }: DescribedService, { name, docs, meta }: DescribedMethod): JsonSchema {
   const said = (meta ?? {}) as Readonly<Record<string, unknown>>;
   const text = (key: string): string | undefined => (typeof said[key] === "string" ? said[key] : undefined);

@@ -4,24 +4,30 @@ import type { MethodKind } from "@quicrpc/core/generated";
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A service as a document describes it. */
+/** A service, as an OpenAPI document describes it. */
 export interface DescribedService {
   readonly name: string;
   readonly docs?: string | undefined;
   readonly methods: readonly DescribedMethod[];
 }
 
-/** A method in a document. Messages are JSON Schemas as in `MethodTooling`; undefined if there is none. */
+/**
+ * A method, as an OpenAPI document describes it. Messages are JSON Schemas as in `MethodTooling`; undefined if the
+ * method has no such message.
+ */
 export interface DescribedMethod {
   readonly name: string;
   readonly kind: MethodKind;
   readonly readOnly: boolean;
-  /** Whether calls have keys, so that a repeated call does not run again. */
+  /** True if each call has a key, so that the server does not run a repeated call again. */
   readonly once?: boolean;
   readonly docs?: string | undefined;
-  /** Metadata that the schema declares: `summary`, `description`, `deprecated` and `tags` become part of the document. */
+  /**
+   * Metadata that the schema declares. The fields `summary`, `description`, `deprecated` and `tags` become part of the
+   * document.
+   */
   readonly meta?: object | undefined;
-  /** Blob fields of the method's input and output messages. */
+  /** The fields of the method's input and output messages whose values are blobs. */
   readonly blobs?:
     | { readonly input?: readonly OpenApiBlob[] | undefined; readonly output?: readonly OpenApiBlob[] | undefined }
     | undefined;
@@ -30,10 +36,10 @@ export interface DescribedMethod {
   readonly errors: readonly DescribedError[];
 }
 
-/** A field whose value is a blob. */
+/** A field of a message whose value is a blob. */
 export interface OpenApiBlob {
   readonly name: string;
-  /** Most bytes of the blob, if the schema sets a limit. */
+  /** Maximum bytes of the blob; undefined if the schema sets no limit. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -41,11 +47,11 @@ export interface OpenApiBlob {
 export interface DescribedError {
   readonly name: string;
   readonly code: Code;
-  /** The JSON Schema of its details. */
+  /** JSON Schema of the error's details; undefined if it has none. */
   readonly details?: JsonSchema | undefined;
 }
 
-/** The schema of the messages if a side is `bytes()`. */
+/** JSON Schema of messages that are `bytes()` in the service's schema. */
 export const BYTES_SCHEMA: JsonSchema = { type: "string", "x-quicrpc-type": "bytes" };
 
 /** Parts of a document that do not come from the services. */

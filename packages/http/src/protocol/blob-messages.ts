@@ -5,17 +5,17 @@ import { type BlobField, pack, Received, unpack } from "@quicrpc/core/internal";
 import type { BlobReference } from "@quicrpc/blobs/internal";
 import { encodeMessage } from "./message.js";
 
-/** The ids of a message's blobs. The number in a blob's reference is an index into them. */
+/** The ids of the blobs in a message. A blob's reference contains an index into this list. */
 export interface BlobNames {
   readonly ids: string[];
-  /** Returns the URL of a field's blob, for a message in JSON. */
+  /** Returns the URL of a blob, which is written to messages in JSON. */
   urlOf(field: string, id: string): string;
 }
 
-/** Format of a resource id: 128 random bits in hexadecimal. */
+/** Matches the id of a blob resource: 128 random bits in hexadecimal. */
 export const BLOB_ID: RegExp = /^[0-9a-f]{32}$/;
 
-/** A blob in JSON. In a message to a server, only the URL is used. */
+/** A blob in a JSON message. In a message to a server, only its URL is used. */
 interface JsonBlob {
   readonly url: string;
   readonly length?: number;
@@ -26,10 +26,10 @@ interface JsonBlob {
 type Fields = Record<string, unknown>;
 
 /**
- * Returns a codec for messages with blobs, each of which is a separate HTTP resource. In JSON a blob is an object with
- * its URL. In MessagePack the message is an array: first the list of the blobs' ids, then the message itself.
+ * Returns a codec for messages with blobs, each of which is a separate HTTP resource. In JSON, a blob is an object with
+ * its URL. In MessagePack, the message is an array: the list of the blobs' ids, and the message itself.
  *
- * @param names receives the ids of decoded messages, and provides the ids for encoded messages
+ * @param names receives the blob ids of decoded messages, and provides those of encoded messages
  */
 export function blobCodec(
   codec: MessageCodec<unknown>,

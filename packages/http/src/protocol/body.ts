@@ -4,21 +4,21 @@ import { Gathered } from "./gathered.js";
 /** A stream of bytes, as in requests and responses of `fetch`. */
 export type ByteBody = ReadableStream<Uint8Array>;
 
-/** Returns the error for a message that is larger than the limit `limit`. */
+/** Returns the error for a message of more than `maxBytes` bytes. `limit` is the name of the exceeded limit. */
 export function messageTooLarge(maxBytes: number, limit: SizeLimit = "maxFrameBytes"): RpcError {
   return new RpcError("resource_exhausted", `a message is larger than ${maxBytes} bytes (limits.${limit})`);
 }
 
-/** Limits of the bytes of one message. */
+/** Names of the limits on the bytes of one message. */
 export type SizeLimit = "maxFrameBytes" | "maxDecompressedBytes";
 
 /** Options of `readBody`. */
 interface Reading {
   /** Called with the size of each piece. If it throws, reading ends. */
   readonly hold?: ((bytes: number) => void) | undefined;
-  /** Receives a function with which other code can end the reading; `readBody` then rejects with its error. */
+  /** Called with a function that ends the reading: if that is called, `readBody` rejects with the given error. */
   readonly droppable?: (drop: (error: RpcError) => void) => void;
-  /** Name of the limit `maxBytes`. Default: "maxFrameBytes". */
+  /** Name of the limit that `maxBytes` comes from, for errors. Default: "maxFrameBytes". */
   readonly limit?: SizeLimit | undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { Code } from "@quicrpc/core";
 import { isCode } from "@quicrpc/core/generated";
 
-/** HTTP statuses of the Connect protocol for failed responses, by code. */
+/** HTTP statuses that the Connect protocol assigns to the codes of failed calls. */
 const STATUSES: Readonly<Record<Code, number>> = {
   cancelled: 499,
   unknown: 500,
@@ -21,7 +21,7 @@ const STATUSES: Readonly<Record<Code, number>> = {
   unauthenticated: 401,
 };
 
-/** Names of all codes in JSON. */
+/** Names of all codes, as the Connect protocol writes them in JSON. */
 export const CODE_NAMES: readonly string[] = (Object.keys(STATUSES) as Code[]).map(codeName);
 
 /** Codes that the Connect protocol assigns to the status of a response without an explicit code. */
@@ -36,17 +36,21 @@ const INFERRED: ReadonlyMap<number, Code> = new Map([
   [504, "unavailable"],
 ]);
 
-/** Returns the HTTP status of a unary response with this code; an unknown code has the status of `unknown`. */
+/**
+ * Returns the HTTP status of a failed unary call with this code. A code that is not known has the status of `unknown`.
+ */
 export function statusOf(code: Code): number {
   return STATUSES[isCode(code) ? code : "unknown"];
 }
 
-/** Returns the code for an error status without an error of the Connect protocol, such as a proxy's response. */
+/** Returns the code for a response with an error status that contains no Connect error, such as a proxy's response. */
 export function codeOfStatus(status: number): Code {
   return INFERRED.get(status) ?? "unknown";
 }
 
-/** Returns the spelling of a code in JSON: Connect writes "canceled". An unknown code is `unknown`. */
+/**
+ * Returns the name of a code in JSON; Connect spells "canceled" with one l. A code that is not known becomes `unknown`.
+ */
 export function codeName(code: Code): string {
   if (!isCode(code)) return "unknown";
   return code === "cancelled" ? "canceled" : code;

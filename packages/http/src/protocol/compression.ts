@@ -1,7 +1,7 @@
 import { RpcError } from "@quicrpc/core";
 import { type ByteBody, readBody, type SizeLimit } from "./body.js";
 
-/** A compression of messages, with its name in HTTP, such as "gzip". */
+/** A compression algorithm for messages over HTTP. */
 export interface ContentCoding {
   readonly name: string;
   compress(bytes: Uint8Array): Promise<Uint8Array>;
@@ -36,7 +36,7 @@ export const gzip: ContentCoding = {
 
 function through(bytes: Uint8Array, transform: { readonly readable: unknown; readonly writable: unknown }): ByteBody {
   const writer = (transform.writable as WritableStream<Uint8Array>).getWriter();
-  // The reading side reports errors.
+  // The readable side reports the error.
   const ignore = (): void => {};
   writer.write(bytes).catch(ignore);
   writer.close().catch(ignore);
@@ -44,8 +44,8 @@ function through(bytes: Uint8Array, transform: { readonly readable: unknown; rea
 }
 
 /**
- * Returns the compression that a header names, in any case; undefined for none and for "identity". Throws `RpcError`
- * `unimplemented` for an unknown one.
+ * Returns the compression that a header field names, in upper or lower case; undefined for an absent name and for
+ * "identity". Throws `RpcError` `unimplemented` for an unknown one.
  */
 export function codingNamed(
   name: string | null | undefined,
@@ -64,7 +64,10 @@ export function codingNamed(
   );
 }
 
-/** Returns the first known compression of an `accept-encoding` list; undefined if there is none, or if "identity" precedes it. */
+/**
+ * Returns the first compression in an `accept-encoding` list that is in `known`; undefined if there is none, or if
+ * "identity" precedes it.
+ */
 export function acceptedCoding(
   accepted: string | null | undefined,
   known: readonly ContentCoding[],

@@ -1,9 +1,12 @@
 import type { RpcError } from "@quicrpc/core";
 import { forwardedFrom } from "@quicrpc/core/internal";
 
-/** A protobuf detail of an error, of a type that other implementations of the Connect protocol know, such as "google.rpc.RetryInfo". */
+/**
+ * A protobuf message among the details of an error. Other implementations of the Connect protocol know types such as
+ * "google.rpc.RetryInfo".
+ */
 export interface ConnectDetail {
-  /** Full name of the message type. */
+  /** Full name of the message's type. */
   readonly type: string;
   /** The encoded message. */
   readonly value: Uint8Array;

@@ -1,9 +1,12 @@
 import { RpcError } from "@quicrpc/core";
 
-/** Request header with the cursor of the item after which a stream should continue, percent-encoded. */
+/** Name of the request header with a cursor, percent-encoded. The stream continues after the item with this cursor. */
 export const FROM_HEADER = "quicrpc-from";
 
-/** Returns the header's value for a cursor. Throws `RpcError` `invalid_argument` if the cursor is not well-formed text. */
+/**
+ * Returns the value of the header `FROM_HEADER` for a cursor. Throws `RpcError` `invalid_argument` if the cursor is not
+ * well-formed text.
+ */
 export function writeCursor(cursor: string): string {
   try {
     return encodeURIComponent(cursor);
@@ -12,7 +15,10 @@ export function writeCursor(cursor: string): string {
   }
 }
 
-/** Parses the header; undefined without it. Throws `RpcError` `invalid_argument` if it is not a cursor. */
+/**
+ * Parses the value of the header `FROM_HEADER`; returns undefined if it is absent. Throws `RpcError` `invalid_argument`
+ * if it is not a cursor.
+ */
 export function readCursor(value: string | undefined): string | undefined {
   try {
     return value === undefined ? undefined : decodeURIComponent(value);
@@ -21,7 +27,7 @@ export function readCursor(value: string | undefined): string | undefined {
   }
 }
 
-/** Decodes the id of an event. A browser sends it as UTF-8 in a header, whose bytes arrive as characters. */
+/** Decodes the `Last-Event-ID` header of a browser, whose UTF-8 bytes arrive as characters. */
 export function readEventId(value: string | undefined): string | undefined {
   if (value === undefined || value === "") return undefined;
   const bytes = Uint8Array.from(value, (character) => character.charCodeAt(0));

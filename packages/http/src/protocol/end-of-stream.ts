@@ -3,7 +3,7 @@ import { type ErrorJson, jsonBytes, parseJson, readErrorJson, type ReceivedError
 import { REFUSED_HEADER, OWN, appendText, requireKey, headerTextOf } from "./headers.js";
 import { keyProblem } from "@quicrpc/core/internal";
 
-/** Converts metadata to the form of the message at the end of a stream: a list of strings for each key. */
+/** Converts metadata to its JSON form in the last message of a stream: a list of strings for each key. */
 export function metadataToJson(metadata: Metadata): Record<string, string[]> {
   const texts = new Map<string, string[]>();
   for (const [key, value] of metadata) {
@@ -14,7 +14,7 @@ export function metadataToJson(metadata: Metadata): Record<string, string[]> {
   return Object.fromEntries(texts);
 }
 
-/** Reads metadata of the message at the end of a stream. Malformed values and reserved keys are skipped. */
+/** Converts the JSON form of metadata in the last message of a stream. Skips malformed values and reserved keys. */
 export function metadataFromJson(json: unknown): Metadata {
   const metadata = new Metadata();
   if (typeof json !== "object" || json === null) return metadata;
@@ -26,29 +26,32 @@ export function metadataFromJson(json: unknown): Metadata {
   return metadata;
 }
 
-/** The message at the end of a response stream, to be sent. */
+/** The last message of a response stream, to be sent. */
 export interface EndOfStream {
-  /** Undefined if the call succeeded. */
+  /** The error with which the call ends; undefined if it succeeded. */
   readonly error: ErrorJson | undefined;
   readonly trailers: Metadata;
-  /** True if the call reached no handler. */
+  /** True if no handler has seen the call. */
   readonly refused?: boolean;
 }
 
-/** Encodes the message at the end of a stream. Its envelope has a flag of its own. Throws as `metadataToJson` does. */
+/**
+ * Encodes the last message of a response stream, whose envelope has the flag `FLAG_END`. Throws `RpcError` if a value
+ * of the trailers cannot be sent.
+ */
 export function writeEndOfStream({ error, trailers, refused = false }: EndOfStream): Uint8Array {
   const metadata = { ...metadataToJson(trailers), ...(refused && { [REFUSED_HEADER]: ["1"] }) };
   return jsonBytes({ ...(error !== undefined && { error }), ...(Object.keys(metadata).length > 0 && { metadata }) });
 }
 
-/** A received message at the end of a response stream. */
+/** The last message of a response stream, as received. */
 export interface ReceivedEnd {
   readonly error: ReceivedError | undefined;
   readonly trailers: Metadata;
   readonly refused: boolean;
 }
 
-/** Decodes the message at the end of a stream. Throws `RpcError` `invalid_argument` if it is malformed. */
+/** Decodes the last message of a response stream. Throws `RpcError` `invalid_argument` if it is malformed. */
 export function readEndOfStream(bytes: Uint8Array): ReceivedEnd {
   const json = parseJson(bytes);
   if (typeof json !== "object" || json === null || Array.isArray(json)) {

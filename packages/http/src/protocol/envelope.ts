@@ -3,21 +3,21 @@ import type { UnsharedBytes } from "@quicrpc/core/internal";
 import { messageTooLarge } from "./body.js";
 import { Gathered } from "./gathered.js";
 
-/** Flag of a compressed message. */
+/** Flag of an envelope whose message is compressed. */
 export const ENVELOPE_COMPRESSED = 1;
-/** Flag of the message at the end of a response stream. */
+/** Flag of the envelope with the last message of a response stream. */
 export const FLAG_END = 2;
 
-/** Bytes of the header before each message: flags (1) and length (4, big-endian). */
+/** Bytes of an envelope's header: flags (1) and length of the message (4, big-endian). */
 const HEAD_BYTES = 5;
 
-/** A message of a stream, in its encoded form. */
+/** An encoded message of a stream, with its flags. */
 export interface Envelope {
   readonly flags: number;
   readonly bytes: Uint8Array;
 }
 
-/** Returns a message with its envelope header. */
+/** Returns an envelope's bytes: the header and the message. */
 export function writeEnvelope({ flags, bytes }: Envelope): UnsharedBytes {
   const envelope = new Uint8Array(HEAD_BYTES + bytes.length);
   envelope[0] = flags;
@@ -27,14 +27,15 @@ export function writeEnvelope({ flags, bytes }: Envelope): UnsharedBytes {
 }
 
 /**
- * Splits a stream into envelopes; the stream may arrive in any pieces. Call `push` with a piece, then `next` until it
- * returns undefined. A message that is too large is refused by its declared length, before its bytes are kept.
+ * Splits the bytes of a stream, which arrive in pieces of any size, into envelopes. Call `push` with a piece, then
+ * `next` until it returns undefined. A message that is too large is refused by its declared length, before its bytes
+ * are kept.
  */
 export class EnvelopeReader {
   private readonly maxBytes: number;
   private readonly known: number;
   private readonly gathered: Gathered = new Gathered();
-  /** Flags and length of the message that is being received. */
+  /** Flags and length of the message that has not arrived completely. */
   private head: { readonly flags: number; readonly length: number } | undefined = undefined;
 
   /**
@@ -46,12 +47,14 @@ export class EnvelopeReader {
     this.known = known;
   }
 
-  /** Whether an envelope is incomplete. At the end of a body, it means that the body was truncated. */
+  /**
+   * True if the last envelope has not arrived completely. At the end of a body, this means that the body was truncated.
+   */
   get isPartial(): boolean {
     return this.gathered.length > 0 || this.head !== undefined;
   }
 
-  /** Bytes of incomplete messages. */
+  /** Number of bytes in the buffer that no envelope has been made from. */
   get held(): number {
     return this.gathered.length;
   }
@@ -61,8 +64,8 @@ export class EnvelopeReader {
   }
 
   /**
-   * Returns the next complete envelope. Throws `RpcError`: `resource_exhausted` for a message that is too large,
-   * `invalid_argument` for undefined flags.
+   * Returns the next complete envelope; undefined if more bytes are needed. Throws `RpcError`: `resource_exhausted` for
+   * a message that is too large, `invalid_argument` for unknown flags.
    */
   next(): Envelope | undefined {
     this.head ??= this.readHead();
@@ -86,10 +89,11 @@ export class EnvelopeReader {
 }
 
 /**
- * Yields the envelopes of a body, one at a time: what is not read stays with the peer. Leaving the loop cancels the
- * body. Throws as `EnvelopeReader` does, and `RpcError` `invalid_argument` if the body ends within an envelope.
+ * Yields the envelopes of a body one at a time, and reads no more than it needs, so that the peer keeps the rest.
+ * Leaving the loop cancels the body. Throws `RpcError`: `resource_exhausted` for a message that is too large,
+ * `invalid_argument` for unknown flags and if the body ends inside an envelope.
  *
- * @param hold called with the change in the number of bytes held; if it throws, reading ends
+ * @param hold called with the change in the number of buffered bytes; if it throws, reading ends
  */
 export async function* readEnvelopes(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,

@@ -3,13 +3,13 @@ import { codeName, codeNamed } from "./codes.js";
 
 /** A detail of an error in the JSON of the Connect protocol. */
 export interface ErrorDetail {
-  /** Full name of a protobuf message, or `PACKED_TYPE`. */
+  /** Full name of the protobuf message type; "quicrpc.Details" for details in MessagePack. */
   readonly type: string;
   /** Bytes of the message as base64, without padding. */
   readonly value: string;
   /** The message in JSON, for people to read. */
   readonly debug?: unknown;
-  /** Name of a declared error, in a detail of this library's own type. */
+  /** Name of the declared error. Only present in a detail whose type belongs to this library. */
   readonly reason?: string | undefined;
 }
 
@@ -20,10 +20,13 @@ export interface ErrorJson {
   readonly details?: readonly ErrorDetail[];
 }
 
-/** Most details of one error that are read. */
+/** Maximum number of details of one error that are read. */
 const MAX_DETAILS = 64;
 
-/** Converts an error to its JSON. `details` come from `structDetail` and `packedDetail`. */
+/**
+ * Converts an error to the JSON of the Connect protocol. `details` are the results of `structDetail` and
+ * `packedDetail`.
+ */
 export function errorToJson({ code, message }: RpcError, details: readonly ErrorDetail[] = []): ErrorJson {
   return {
     code: codeName(code),
@@ -32,7 +35,7 @@ export function errorToJson({ code, message }: RpcError, details: readonly Error
   };
 }
 
-/** A received error. Anything in it may be missing. */
+/** An error read from JSON. Each of its parts may be missing. */
 export interface ReceivedError {
   /** Undefined if the code is missing or unknown. */
   readonly code: Code | undefined;
@@ -41,7 +44,7 @@ export interface ReceivedError {
   readonly details: readonly ErrorDetail[];
 }
 
-/** Reads as much of an error's JSON as is valid; undefined if it is not an object. Never throws. */
+/** Reads the valid parts of an error in JSON. Returns undefined if `json` is not an object. Never throws. */
 export function readErrorJson(json: unknown): ReceivedError | undefined {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return undefined;
   const { code, message, details } = json as Readonly<Record<string, unknown>>;
@@ -58,7 +61,7 @@ function isDetail(given: unknown): given is ErrorDetail {
   return typeof type === "string" && typeof value === "string";
 }
 
-/** Parses JSON; undefined if it is malformed. */
+/** Parses the bytes of a JSON text; returns undefined if they are malformed. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -67,7 +70,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Returns a value as the bytes of its JSON. */
+/** Returns the JSON text of a value as UTF-8. */
 export function jsonBytes(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }

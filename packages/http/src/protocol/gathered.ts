@@ -1,17 +1,19 @@
 const NOTHING = new Uint8Array(0);
 
-/** A piece that is larger than its share of the underlying buffer by this factor is copied. */
+/** A piece is copied if its underlying buffer is larger than it by at least this factor. */
 const MAX_KEPT = 4;
 
 /**
- * A byte queue in one buffer, which grows by doubling. A peer that sends a byte at a time makes this side hold no more
- * memory than another. Returned bytes stay valid.
+ * A queue of bytes in one buffer, which grows by doubling. A peer that sends single bytes uses no more memory than one
+ * that sends large pieces. Returned bytes stay valid.
  */
 export class Gathered {
   #buffer: Uint8Array = NOTHING;
   #start = 0;
   #end = 0;
-  /** Whether the buffer was allocated here. Otherwise it is the only piece, which must not be written to. */
+  /**
+   * True if this queue allocated the buffer. Otherwise the buffer is a received piece, which must not be written to.
+   */
   #isOwn = false;
 
   get length(): number {
@@ -21,7 +23,7 @@ export class Gathered {
   append(piece: Uint8Array): void {
     const { length } = this;
     if (length === 0) {
-      // A small piece would keep the whole buffer in which it arrived alive.
+      // A reference to a small piece would keep the whole buffer in which it arrived alive.
       this.#isOwn = piece.length * MAX_KEPT < piece.buffer.byteLength;
       this.#buffer = this.#isOwn ? piece.slice() : piece;
       this.#start = 0;
@@ -40,7 +42,7 @@ export class Gathered {
     this.#end += piece.length;
   }
 
-  /** Returns the next `length` bytes, which must have arrived. */
+  /** Removes and returns the next `length` bytes, all of which must be in the queue. */
   take(length: number): Uint8Array {
     this.#start += length;
     return this.#buffer.subarray(this.#start - length, this.#start);

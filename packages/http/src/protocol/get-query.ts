@@ -1,18 +1,21 @@
 import { RpcError } from "@quicrpc/core";
 import { readBase64, urlSafe } from "./base64.js";
 
-/** The message of a GET request, as its query contains it. */
+/** The message of a GET request, as the URL's query contains it. */
 export interface GetQuery {
   readonly codec: string;
   readonly message: Uint8Array;
-  /** Compression of the message; undefined if it is not compressed. */
+  /** Name of the compression; undefined if the message is not compressed. */
   readonly compression?: string | undefined;
 }
 
-/** Codecs whose messages are text, so that a query contains them without base64. */
+/** Codecs whose messages are text, which a query contains without base64. */
 const TEXTUAL: ReadonlySet<string> = new Set(["json"]);
 
-/** Returns the query of a GET request, without the "?". Its parameters have a fixed order, which helps caches. */
+/**
+ * Returns the query of a GET request's URL, without the "?". The order of parameters is fixed, so that caches find
+ * equal requests.
+ */
 export function writeGetQuery({ codec, message, compression }: GetQuery): string {
   const isText = compression === undefined && TEXTUAL.has(codec);
   const text = isText ? encodeURIComponent(new TextDecoder().decode(message)) : urlSafe(message);

@@ -2,30 +2,34 @@ import { Metadata, RpcError } from "@quicrpc/core";
 import { isBinaryKey, keyProblem } from "@quicrpc/core/internal";
 import { readBase64, unpadded } from "./base64.js";
 
-/** Prefix of headers of a unary response that are trailers. */
+/** Prefix of the header fields of a unary response that contain trailers. */
 export const TRAILER_PREFIX = "trailer-";
 
-/** Header of a response, or trailer of a stream, which states that no handler ran, so that the call may be repeated. */
+/**
+ * Name of the response header, or stream trailer, which states that no handler has seen the call, so that it is safe to
+ * repeat it.
+ */
 export const REFUSED_HEADER = "quicrpc-refused";
 
-/** Headers that belong to HTTP or the protocol, or that browsers set themselves. They carry no metadata. */
+/** Matches header fields that belong to HTTP or the protocol, or that browsers set. They are not metadata. */
 export const OWN: RegExp =
   /^((access-control|connect|quicrpc|sec)-|(accept(-charset|-encoding)?|connection|content-(encoding|length|type)|date|expect|host|http2-settings|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|vary)$)/;
 
-/** Printable ASCII without a space at either end, which HTTP would strip. */
+/** Matches printable ASCII that neither begins nor ends with a space, which HTTP would remove. */
 const VALUE = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
 
 /**
- * Adds metadata to the headers of a request or response; bytes are sent as base64. With `TRAILER_PREFIX` they become
- * the trailers of a unary response. Throws `RpcError` `invalid_argument` for a value that a header cannot carry.
+ * Adds metadata to the header fields of a request or response; binary values become base64. With the prefix
+ * `TRAILER_PREFIX`, they become the trailers of a unary response. Throws `RpcError` `invalid_argument` for a value that
+ * a header field cannot contain.
  */
 export function writeHeaders(metadata: Metadata, headers: Headers, prefix: "" | typeof TRAILER_PREFIX = ""): void {
   for (const [key, value] of metadata) headers.append(prefix + requireKey(key), headerTextOf(key, value));
 }
 
 /**
- * Reads metadata from headers: those with the prefix, which is removed. Several values of a key arrive as one, joined
- * by ", ", except for bytes. Throws `RpcError` `invalid_argument` for invalid base64.
+ * Returns the metadata in header fields: those with the prefix, which is removed. Several values of a key are joined by
+ * ", ", except binary values. Throws `RpcError` `invalid_argument` for invalid base64.
  */
 export function readHeaders(headers: Headers, prefix: "" | typeof TRAILER_PREFIX = ""): Metadata {
   const metadata = new Metadata();
@@ -37,7 +41,7 @@ export function readHeaders(headers: Headers, prefix: "" | typeof TRAILER_PREFIX
   return metadata;
 }
 
-/** Throws `RpcError` `resource_exhausted` if metadata exceeds `maxBytes`, counted as for sessions. */
+/** Throws `RpcError` `resource_exhausted` if metadata has more than `maxBytes` bytes in the encoding of sessions. */
 export function requireSmall(metadata: Metadata, maxBytes: number): void {
   let size = 0;
   for (const [key, value] of metadata) size += key.length + value.length + 2;
@@ -49,8 +53,8 @@ export function requireSmall(metadata: Metadata, maxBytes: number): void {
 }
 
 /**
- * Adds a received value; for a binary key it is base64, or several separated by commas. Throws `RpcError`
- * `invalid_argument` for invalid base64.
+ * Adds a received header value to metadata. For a binary key, the value is base64, or several base64 texts separated by
+ * commas. Throws `RpcError` `invalid_argument` for invalid base64.
  */
 export function appendText(metadata: Metadata, key: string, value: string): void {
   if (!isBinaryKey(key)) {
@@ -65,7 +69,9 @@ export function appendText(metadata: Metadata, key: string, value: string): void
   }
 }
 
-/** Returns `key`. Throws `RpcError` `invalid_argument` if it is a header of HTTP or of the protocol. */
+/**
+ * Returns `key`. Throws `RpcError` `invalid_argument` if it is the name of a header field of HTTP or of the protocol.
+ */
 export function requireKey(key: string): string {
   if (!OWN.test(key) && !key.startsWith(TRAILER_PREFIX)) return key;
   const hint = "name it differently: x-… , for example";
@@ -75,8 +81,8 @@ export function requireKey(key: string): string {
 }
 
 /**
- * Returns the header value for a metadata value: bytes as base64. Throws `RpcError` `invalid_argument` for text that a
- * header cannot carry.
+ * Converts a metadata value to a header value; binary values become base64. Throws `RpcError` `invalid_argument` for
+ * text that a header field cannot contain.
  */
 export function headerTextOf(key: string, value: string | Uint8Array): string {
   if (typeof value !== "string") return unpadded(value);

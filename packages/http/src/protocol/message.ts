@@ -3,10 +3,10 @@ import { messageTooLarge } from "./body.js";
 
 const FIRST_ROOM = 4096;
 
-/** Buffer in which messages are encoded one after the other, before each is copied; undefined while it is in use. */
+/** Buffer in which messages are encoded before they are copied; undefined while a message is being encoded. */
 let shared: Uint8Array | undefined = new Uint8Array(FIRST_ROOM);
 
-/** A growing buffer for one message. */
+/** A growing buffer for encoding one message. */
 class Payload implements PayloadWriter {
   buffer: Uint8Array;
   position = 0;
@@ -25,12 +25,12 @@ class Payload implements PayloadWriter {
 }
 
 /**
- * Encodes a message as the body of a request or response; without a codec the body is empty. Throws the codec's
- * `RpcError` for a value that does not match, and `resource_exhausted` for more than `maxBytes`.
+ * Encodes a message as the body of a request or response; without a codec the body is empty. Throws `RpcError` if the
+ * value does not match the schema, and `resource_exhausted` if the message has more than `maxBytes` bytes.
  */
 export function encodeMessage(codec: MessageCodec<unknown> | undefined, value: unknown, maxBytes: number): Uint8Array {
   const room = shared ?? new Uint8Array(FIRST_ROOM);
-  // A codec may run code of the application, which may encode another message.
+  // The codec may run application code, which may encode another message.
   shared = undefined;
   try {
     const out = new Payload(room);

@@ -5,18 +5,22 @@ import { readBase64, unpadded } from "./base64.js";
 import type { ErrorDetail } from "./error-json.js";
 import { encodeMessage } from "./message.js";
 
-/** Type of the detail that contains an error's details as MessagePack, without loss, for callers that use MessagePack. */
+/**
+ * Type of the error detail that contains declared details in MessagePack. Unlike the JSON form, it loses no
+ * information.
+ */
 const PACKED_TYPE = "quicrpc.Details";
 
-/** The name and the details of an error. */
+/** Name and details of a declared error. */
 export interface NamedDetails {
   readonly reason: string | undefined;
   readonly details: unknown;
 }
 
 /**
- * Returns an error's name and details as a MessagePack detail; undefined if it has neither, or if its details do not
- * match the schema and cannot be encoded without it. The name is sent only if the method declares it.
+ * Returns an error's name and details as an error detail in MessagePack. Returns undefined if the error has neither, or
+ * if its details do not match the schema and cannot be encoded without it. The name is included only if the method
+ * declares it.
  *
  * @param onMisfit called with an error if the details do not match the schema
  */
@@ -44,8 +48,8 @@ export function packedDetail(
 }
 
 /**
- * Finds and decodes the detail made by `packedDetail`; undefined if there is none. Details that do not match this
- * side's version of the schema are returned without the name.
+ * Finds and decodes the detail that `packedDetail` has created; returns undefined if there is none. If the details do
+ * not match this side's schema, they are returned without the name.
  */
 export function readPackedDetail(details: readonly ErrorDetail[], method: AnyMethod): NamedDetails | undefined {
   const found = details.find(({ type }) => type === PACKED_TYPE);
@@ -60,17 +64,17 @@ export function readPackedDetail(details: readonly ErrorDetail[], method: AnyMet
       return { reason: undefined, details: unpacked(bytes) };
     }
   }
-  // The name exists only in the server's version of the schema.
+  // The server's schema may declare errors that this side's schema does not.
   return { reason: typeof reason === "string" ? reason : undefined, details: unpacked(bytes) };
 }
 
-/** Returns the error for details that do not match their schema, for the error hook. */
+/** Returns the error for details that do not match their schema, which the error hook receives. */
 export function misfitOf(reason: string | undefined, misfit: unknown): Error {
   const { message } = RpcError.from(misfit);
   return new Error(`the details of ${reason} do not fit their schema: ${message}`, { cause: misfit });
 }
 
-/** Decodes details; undefined if that fails. */
+/** Decodes details from MessagePack without a schema; returns undefined if they are malformed. */
 function unpacked(bytes: Uint8Array): unknown {
   try {
     return bytes.length === 0 ? undefined : unpack(bytes, 0, bytes.length);

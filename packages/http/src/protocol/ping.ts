@@ -1,5 +1,5 @@
 /**
- * A service that every server of this library has over HTTP. Clients call its method `ping` to find out whether the
- * server is reachable.
+ * A service that every server of this library has over HTTP. Clients call its method `ping` to check that the server is
+ * reachable.
  */
 export const HTTP_SERVICE = { name: "quicrpc.v1.Http", id: 0 } as const;

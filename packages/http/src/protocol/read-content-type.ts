@@ -1,8 +1,8 @@
 import { type ContentType, CONTENT_TYPE_PREFIX, STREAM_PREFIX } from "./content-type.js";
 
 /**
- * Parses a content type. Parameters are ignored, except a character set other than UTF-8. Returns undefined if it is
- * not a type of the protocol.
+ * Parses a content type. Returns undefined if it does not belong to the protocol, or names a character set other than
+ * UTF-8. Ignores other parameters.
  */
 export function readContentType(value: string | null | undefined): ContentType | undefined {
   const [type = "", ...parameters] = (value ?? "").toLowerCase().split(";");

@@ -1,21 +1,21 @@
 import type { ByteBody } from "./body.js";
 import { Gathered } from "./gathered.js";
 
-/** Unread bytes of a body above which its sender is paused. */
+/** Number of unread bytes of a body above which its sender is paused. */
 const MAX_WAITING = 64 * 1024;
 
-/** The source of a body's bytes. */
+/** Controls the source of a body's bytes. */
 export interface BodySource {
   /** Pauses the sender. */
   pause(): unknown;
   resume(): unknown;
-  /** Drops the rest. */
+  /** Tells the source that no further bytes are needed. */
   drop(reason: unknown): unknown;
 }
 
 /**
- * An arriving body as a stream, which is read no faster than it is consumed. Waiting bytes are gathered into one piece:
- * otherwise a sender of single bytes would create an object of a hundred times its size for each.
+ * A request or response body that arrives in pieces, as a stream. Its source is paused while too many bytes are unread.
+ * Unread pieces are joined, because a sender of single bytes would otherwise create one large object for each byte.
  */
 export class ReceivedBody {
   readonly stream: ByteBody;
@@ -23,12 +23,12 @@ export class ReceivedBody {
   private readonly source: BodySource;
   private readonly hold: (change: number) => void;
   private readonly waiting: Gathered = new Gathered();
-  /** True while a reader waits for bytes. */
+  /** True while a read is waiting for bytes. */
   private wanted = false;
   private hasEnded = false;
   private over = false;
 
-  /** @param hold called with the change in the number of waiting bytes; if it throws, the body fails with that error */
+  /** @param hold called with the change in the number of unread bytes; if it throws, the body fails with that error */
   constructor(source: BodySource, hold: (change: number) => void = () => {}) {
     this.source = source;
     this.hold = hold;
@@ -61,13 +61,13 @@ export class ReceivedBody {
     if (this.waiting.length >= MAX_WAITING) this.source.pause();
   }
 
-  /** Called when the body has arrived completely. */
+  /** Called when all of the body has arrived. */
   end(): void {
     this.hasEnded = true;
     if (!this.over && this.waiting.length === 0) this.close();
   }
 
-  /** Fails the reader, even if it has not read all that has arrived. */
+  /** Ends the body with an error, even if unread bytes remain. */
   fail(error: unknown): void {
     if (this.over || this.hasEnded) return;
     this.finish();
@@ -90,7 +90,7 @@ export class ReceivedBody {
     this.controller.close();
   }
 
-  /** Releases the waiting bytes. */
+  /** Releases the unread bytes. */
   private finish(): void {
     this.over = true;
     const { length } = this.waiting;

@@ -1,28 +1,34 @@
 import { RpcError } from "@quicrpc/core";
 
-/** Request header with the version of the protocol. */
+/** Name of the request header with the version of the Connect protocol. */
 export const VERSION_HEADER = "connect-protocol-version";
-/** The only version. */
+/** The only version of the Connect protocol. */
 export const VERSION = "1";
 
-/** Throws `RpcError` `invalid_argument` for another version. A request may omit it. */
+/**
+ * Throws `RpcError` `invalid_argument` if a request states another version of the Connect protocol. The header may be
+ * absent.
+ */
 export function requireVersion(value: string | undefined): void {
   if (value === undefined || value === VERSION) return;
   throw new RpcError("invalid_argument", `${VERSION_HEADER} is not "${VERSION}"`);
 }
 
-/** Request header with the caller's timeout in milliseconds. */
+/** Name of the request header with the caller's timeout in milliseconds. */
 export const TIMEOUT_HEADER = "connect-timeout-ms";
 
-/** Largest timeout that has ten digits, in milliseconds. */
+/** Maximum timeout that the header can contain, in milliseconds: ten digits. */
 const MAX_TIMEOUT_MS = 9_999_999_999;
 
-/** Returns the header's value for a timeout. Longer timeouts are reduced to the largest one. */
+/** Returns the value of the header `TIMEOUT_HEADER`. Reduces longer timeouts to `MAX_TIMEOUT_MS`. */
 export function writeTimeout(timeoutMs: number): string {
   return String(Math.min(Math.ceil(timeoutMs), MAX_TIMEOUT_MS));
 }
 
-/** Returns the timeout in milliseconds; undefined without the header. Throws `RpcError` `invalid_argument` if it is malformed. */
+/**
+ * Parses the value of the header `TIMEOUT_HEADER`, in milliseconds; returns undefined if it is absent. Throws
+ * `RpcError` `invalid_argument` if it is malformed.
+ */
 export function readTimeout(value: string | null | undefined): number | undefined {
   if (value === null || value === undefined) return undefined;
   if (/^\d{1,10}$/.test(value)) return Number(value);

@@ -6,18 +6,24 @@ import type { ErrorDetail } from "./error-json.js";
 import { misfitOf, type NamedDetails } from "./packed-detail.js";
 import { type Json, type JsonObject, readStruct, writeStruct } from "./struct.js";
 
-/** Type of the detail that every client of the Connect protocol can read. */
+/**
+ * Type of the error detail that contains declared details as a protobuf struct, which every Connect client can read.
+ */
 export const STRUCT_TYPE = "google.protobuf.Struct";
 
-/** Converts declared details to and from JSON, by their schema. Both functions may throw if the value does not match. */
+/**
+ * Converts the details of declared errors to and from JSON, by their schema. Both functions may throw if the details do
+ * not match.
+ */
 export interface DetailsJson {
   toJson(codec: MessageCodec<unknown>, details: unknown): Json;
   fromJson(codec: MessageCodec<unknown>, json: Json): unknown;
 }
 
 /**
- * Returns an error's name and details as a detail that every client can read: a struct of `reason` and `details`.
- * Undefined if the error has neither, or if they have no JSON form. The name is sent only if the method declares it.
+ * Returns an error's name and details as an error detail that every Connect client can read: a struct with the fields
+ * `reason` and `details`. Returns undefined if the error has neither, or if JSON cannot represent them. The name is
+ * included only if the method declares it.
  *
  * @param onMisfit called with an error if the details do not match the schema
  */
@@ -50,8 +56,8 @@ function detailOf(debug: JsonObject): ErrorDetail {
 }
 
 /**
- * Finds and decodes the detail made by `structDetail`; undefined if there is none. Details that do not match this
- * side's version of the schema are returned without the name.
+ * Finds and decodes the detail that `structDetail` has created; returns undefined if there is none. If the details do
+ * not match this side's schema, they are returned without the name.
  */
 export function readStructDetail(
   details: readonly ErrorDetail[],
@@ -74,11 +80,11 @@ export function readStructDetail(
       return { reason: undefined, details: json };
     }
   }
-  // The name exists only in the server's version of the schema.
+  // The server's schema may declare errors that this side's schema does not.
   return { reason: typeof reason === "string" ? reason : undefined, details: json };
 }
 
-/** Converts details without a converter: they are checked by the schema, and types that JSON lacks are written for readers. */
+/** Used if no converter is given: checks details by the schema, and writes types that JSON lacks as readable text. */
 const plainJson: DetailsJson = {
   toJson: ({ plain }, details) => readable(plain === undefined ? details : plain.encode(details)),
   fromJson: ({ plain }, json) => (plain === undefined ? json : plain.decode(json)),
@@ -87,8 +93,8 @@ const plainJson: DetailsJson = {
 const MAX_DEPTH = 100;
 
 /**
- * Converts any value to JSON for people: dates as RFC 3339, bytes as base64, bigints as strings, maps as pairs, sets as
- * arrays. Throws `RangeError` if it is nested too deeply.
+ * Converts any value to JSON that people can read: dates in RFC 3339, bytes as base64, bigints as strings, maps as
+ * pairs, sets as arrays. Throws `RangeError` if the value is nested too deeply.
  */
 export function readable(value: unknown, depth = 0): Json {
   if (depth > MAX_DEPTH) throw new RangeError(`values are nested more than ${MAX_DEPTH} deep`);

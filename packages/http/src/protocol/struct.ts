@@ -1,16 +1,16 @@
 import { count, placesWith } from "@quicrpc/core/generated";
 
-/** A value of JSON. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
-/** An object of JSON. */
+/** A JSON object. */
 export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** Values of a message charged for one field and its view of the bytes. */
+/** Number of values that a protobuf field counts toward the decode limit, because a view of its bytes is created. */
 const FIELD_VALUES = 8;
-/** Most levels of nesting, as in all messages. */
+/** Maximum nesting depth, the same as for all messages. */
 const MAX_DEPTH = 100;
 
 const WIRE_VARINT = 0;
@@ -51,7 +51,7 @@ function field(number: number, bytes: Iterable<number> & { readonly length: numb
   return append([tag(number, WIRE_BYTES), ...varint(bytes.length)], bytes);
 }
 
-/** Not by spread arguments, whose number is limited. */
+/** Appends values in a loop, because the number of spread arguments is limited. */
 function append(bytes: number[], more: Iterable<number>): number[] {
   for (const byte of more) bytes.push(byte);
   return bytes;
@@ -123,7 +123,7 @@ function valueOf(bytes: Uint8Array, depth: number): Json {
   return read;
 }
 
-/** A field of a protobuf message: an integer, or the bytes of any other type. */
+/** A field of a protobuf message. Its value is an integer, or the bytes of any other type. */
 interface Field {
   readonly number: number;
   readonly value: number | Uint8Array;

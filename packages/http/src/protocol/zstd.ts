@@ -3,21 +3,21 @@ import { type SizeLimit, messageTooLarge } from "./body.js";
 import type { ContentCoding } from "./compression.js";
 import { Gathered } from "./gathered.js";
 
-/** The parts of a `node:zlib` stream that are used. */
+/** The members of a `node:zlib` stream that this file uses. */
 interface ZlibStream extends AsyncIterable<Uint8Array> {
   end(bytes: Uint8Array): unknown;
 }
 
-/** The part of `node:zlib` that is used. */
+/** The functions of `node:zlib` that this file uses. */
 export interface ZstdLibrary {
   createZstdCompress(): ZlibStream;
   createZstdDecompress(): ZlibStream;
 }
 
-/** Zstandard, if the runtime has it (Node from 22.15 on); otherwise undefined. */
+/** Zstandard compression; undefined if the runtime lacks it. Node has it from version 22.15 on. */
 export const zstd: ContentCoding | undefined = zstdBy(runtimeLibrary());
 
-/** Creates Zstandard from a library; undefined if there is no library, or if it lacks Zstandard. */
+/** Creates the Zstandard compression from a library; returns undefined if the library is missing or lacks Zstandard. */
 export function zstdBy(library: Partial<ZstdLibrary> | undefined): ContentCoding | undefined {
   const { createZstdCompress, createZstdDecompress } = library ?? {};
   if (createZstdCompress === undefined || createZstdDecompress === undefined) return undefined;
@@ -43,7 +43,7 @@ const MAGIC = 0xfd2fb528;
 const SKIPPABLE = 0x184d2a50;
 const BLOCK_HEAD_BYTES = 3;
 const CHECKSUM_BYTES = 4;
-/** Sizes in bytes of the fields that the flags of a frame header announce. */
+/** Sizes in bytes of optional fields in a zstd frame header, by the value of their flag. */
 const DICTIONARY_BYTES: readonly number[] = [0, 1, 2, 4];
 const SIZE_BYTES: readonly number[] = [0, 2, 4, 8];
 const RUN_BLOCK = 1;
@@ -57,21 +57,21 @@ export function isCompleteZstd(bytes: Uint8Array): boolean {
   return at === bytes.length && at > 0;
 }
 
-/** Returns the end of the frame at a position; -1 if it is incomplete. */
+/** Returns the position after the zstd frame at `start`; -1 if the frame is incomplete. */
 function endOfFrame(view: DataView, start: number): number {
   if (start + 8 > view.byteLength) return -1;
   const magic = view.getUint32(start, true);
   if ((magic & 0xfffffff0) >>> 0 === SKIPPABLE) return start + 8 + view.getUint32(start + 4, true);
   if (magic !== MAGIC) return -1;
-  // flags: 2 bits for the size of the content size, 1 single segment, 2 others, 1 checksum, 2 for the size of the
-  // dictionary id
+  // Bits of the flags: 2 for the size of the content size, 1 single segment, 2 others, 1 checksum, 2 for the size of
+  // the dictionary id.
   const flags = view.getUint8(start + 4);
   const isSingle = (flags & 0x20) !== 0;
   const sizeBytes = flags >> 6 === 0 && isSingle ? 1 : (SIZE_BYTES[flags >> 6] as number);
   let at = start + 5 + (isSingle ? 0 : 1) + (DICTIONARY_BYTES[flags & 3] as number) + sizeBytes;
   for (let isLast = false; !isLast; ) {
     if (at + BLOCK_HEAD_BYTES > view.byteLength) return -1;
-    // 1 bit last block, 2 bits type, 21 bits size
+    // Bits of a block header: 1 last block, 2 type, 21 size.
     const head = view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
     const type = (head >> 1) & 3;
     if (type === RESERVED_BLOCK) return -1;
@@ -81,7 +81,7 @@ function endOfFrame(view: DataView, start: number): number {
   return at + ((flags & 4) === 0 ? 0 : CHECKSUM_BYTES);
 }
 
-/** Leaving the loop destroys the stream. */
+/** Passes bytes through a zlib stream and yields the result. Leaving the loop destroys the stream. */
 async function through(
   stream: ZlibStream,
   bytes: Uint8Array,
@@ -99,7 +99,9 @@ async function through(
   return gathered.take(gathered.length);
 }
 
-/** Without an import, which bundlers for pages would have to resolve. */
+/**
+ * Returns `node:zlib` without an import, which bundlers for pages would have to resolve; undefined in other runtimes.
+ */
 function runtimeLibrary(): Partial<ZstdLibrary> | undefined {
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
   return process?.getBuiltinModule?.("node:zlib") as Partial<ZstdLibrary> | undefined;

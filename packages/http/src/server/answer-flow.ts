@@ -2,21 +2,18 @@ import type { ItemFlow } from "@quicrpc/core/internal";
 import type { AnswerBody } from "./exchange.js";
 import type { RequestBytes } from "./request-bytes.js";
 
-/**
- * Sends the pieces of a response in order, including those that are still being compressed, as fast as the client reads
- * them.
- */
+/** Sends the pieces of a response in order, as fast as the client reads them. Pieces may still be being compressed. */
 export class AnswerFlow implements ItemFlow {
   private body: AnswerBody | undefined = undefined;
-  /** Resolves when all pieces are written; undefined if they are. */
+  /** Resolves when all pieces so far are written; undefined if they are. */
   private tail: Promise<void> | undefined = undefined;
   private resume: (() => void) | undefined = undefined;
   private over = false;
   private readonly unsent: RequestBytes;
-  /** Whether the client's unread data exceeds the limit. */
+  /** True if the response data that the client has not read exceeds the memory limit. */
   isCrowded = false;
 
-  /** @param unsent charged for data that the client has not read */
+  /** @param unsent charged for response data that the client has not read */
   constructor(unsent: RequestBytes) {
     this.unsent = unsent;
   }
@@ -39,7 +36,10 @@ export class AnswerFlow implements ItemFlow {
     else this.writeLater(Promise.resolve(bytes));
   }
 
-  /** @param onFailed receives the promise's rejection; the piece is left out then */
+  /**
+   * Sends the bytes with which `piece` resolves, after all earlier pieces.
+   * @param onFailed called if `piece` rejects; nothing is sent for it then
+   */
   writeLater(piece: Promise<Uint8Array>, onFailed?: (error: unknown) => void): void {
     const { tail } = this;
     const mine = (async () => {
@@ -55,7 +55,7 @@ export class AnswerFlow implements ItemFlow {
     this.tail = mine;
   }
 
-  /** Ends the body after all pieces are written. */
+  /** Ends the body after all pieces have been written. */
   finish(trailers?: Headers): void {
     if (this.tail === undefined) this.body?.end(trailers);
     else void this.tail.then(() => this.body?.end(trailers));

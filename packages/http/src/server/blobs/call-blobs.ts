@@ -19,7 +19,7 @@ import type { Downloads } from "./downloads.js";
 import type { Upload } from "./upload.js";
 import type { Requester, Uploads } from "./uploads.js";
 
-/** State of blobs shared by the calls of one handler. */
+/** Uploads, downloads and settings that all calls of one handler share. */
 export interface SharedBlobs {
   readonly uploads: Uploads;
   readonly downloads: Downloads;
@@ -29,7 +29,10 @@ export interface SharedBlobs {
 
 const never: Promise<never> = new Promise(() => {});
 
-/** The blobs of one call: its input names uploads, and blobs of its response can be downloaded afterwards. */
+/**
+ * The blobs of one call: completed uploads that its input refers to, and blobs of its response that the client can
+ * download afterwards.
+ */
 export class CallBlobs {
   private readonly shared: SharedBlobs;
   private readonly method: AnyMethod;
@@ -47,14 +50,17 @@ export class CallBlobs {
     this.answerNames = { ids: [], urlOf };
   }
 
-  /** Returns the codec of the call's input; undefined if it has none. */
+  /**
+   * Returns the codec of the call's input, which replaces blobs by references to uploads; undefined if the method has
+   * no input.
+   */
   inputCodec(format: MessageFormat): MessageCodec<unknown> | undefined {
     const { input = [] } = this.method.blobs?.fields ?? {};
     const codec = format.codecOf(this.method.input, "input");
     return codec === undefined || input.length === 0 ? codec : blobCodec(codec, format.name, input, this.sent);
   }
 
-  /** Returns the format of the call's response. */
+  /** Returns the format of the call's response, in which blobs are references to downloads. */
   answerFormat(format: MessageFormat): MessageFormat {
     const { output = [] } = this.method.blobs?.fields ?? {};
     if (output.length === 0) return format;
@@ -66,8 +72,8 @@ export class CallBlobs {
   }
 
   /**
-   * Finds the uploads that an input names, and returns the input with their descriptions. Throws `RpcError` if one is
-   * missing or incomplete.
+   * Finds the uploads that an input refers to, and returns the input with their descriptions. Throws `RpcError` if an
+   * upload does not exist or is incomplete.
    */
   private async received(message: unknown): Promise<unknown> {
     if (message instanceof Received)
@@ -96,7 +102,7 @@ export class CallBlobs {
     return this.uploads.length === 0 ? message : taken;
   }
 
-  /** Returns the method with a handler that receives and returns blobs. */
+  /** Returns a copy of the method whose handler receives and returns blobs. */
   bound({ method, handler, authorize }: Bound<unknown>, admission: Admission, budget: MemoryBudget): Bound<unknown> {
     const { limits } = this.shared;
     const settings = { host: this.host(budget), limits, admission, isCounted: true };
@@ -111,7 +117,7 @@ export class CallBlobs {
         try {
           received = await this.received(input);
         } catch (error) {
-          // A caller without permission does not learn which uploads exist.
+          // Authorization comes first, so that a caller without permission does not learn which uploads exist.
           await authorize?.(context);
           throw error;
         }
@@ -133,7 +139,7 @@ export class CallBlobs {
     for (const { upload } of uploads) upload.hold();
     try {
       const answer = await serve(input, context);
-      // If the call failed, it may be repeated with the same uploads.
+      // The uploads of a failed call are kept, because the client may repeat the call with them.
       for (const { upload } of uploads)
         await upload.remove(new RpcError("not_found", "the upload was taken by its call"));
       return answer;

@@ -13,14 +13,19 @@ import type { RequestBytes } from "../request-bytes.js";
 import type { Download } from "./downloads.js";
 import { NO_REFERENCE, Reading } from "./reading.js";
 
-/** Header fields that prevent an uploaded file from running as a page of this server, and caches from storing it. */
+/**
+ * Response fields that prevent browsers from displaying a file as a page of this server, and caches from storing it.
+ */
 const SAFE = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox; default-src 'none'",
   "cache-control": "no-store",
 } as const;
 
-/** Answers a GET or HEAD of a blob. Rejects with the error of its source if that fails before the response begins. */
+/**
+ * Answers a GET or HEAD request for a blob. Rejects with the error of the blob's source if it fails before the response
+ * begins.
+ */
 export async function answerDownload(exchange: HttpExchange, download: Download, unsent: RequestBytes): Promise<void> {
   const { length, type = "", name = "" } = download.blob;
   const etag = `"${download.id}"`;
@@ -55,7 +60,7 @@ export async function answerDownload(exchange: HttpExchange, download: Download,
   else await new Transfer(exchange, download, unsent, start, end).send(head);
 }
 
-/** One response with bytes of a blob. */
+/** Sends the bytes of a blob in one response. */
 class Transfer {
   private readonly exchange: HttpExchange;
   private readonly download: Download;
@@ -95,8 +100,8 @@ class Transfer {
       ) {
         const bytes: Uint8Array = step.value.subarray(0, this.end - at);
         at += bytes.length;
-        // The last bytes of the whole wait until their source has ended: it may have more bytes, or fail, but the
-        // client would treat them as the end.
+        // For a whole blob, the last bytes are sent only when the source has ended: it may still fail or have more
+        // bytes than declared, but the client would treat these bytes as the end.
         const isWhole = at === download.blob.length;
         if (isWhole) step = await reading.unlessEnded(chunks.next());
         if (step === undefined) return;
@@ -124,27 +129,27 @@ class Transfer {
     }
   }
 
-  /** Stores the digest before the client has received everything, since it may request it at once. */
+  /** Stores the digest before the client has received all bytes, because it may request the digest right after them. */
   private noteDigest(): void {
     this.download.sha256 ??= this.reading.trailers.get(DIGEST_TRAILER);
   }
 }
 
-/** Returns whether a list of entity tags contains this one, by the strong comparison. */
+/** Returns true if a list of entity tags contains `etag`, by strong comparison (RFC 9110 §8.8.3.2). */
 function names(list: string, etag: string): boolean {
   return list.split(",").some((tag) => tag.trim() === etag || tag.trim() === "*");
 }
 
-/** Bytes of a representation, from `start` up to but not including `end`. */
+/** A range of bytes, from `start` up to but not including `end`. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Returns the single range that a `Range` header requests (RFC 9110 §14). Undefined means the whole: if there is no
- * header, or it has another unit, several ranges or a syntax error, for which a server may answer with the whole.
- * "unsatisfiable" means that no byte of the range exists.
+ * Returns the single range that a `Range` header requests (RFC 9110 §14); "unsatisfiable" if none of its bytes exist.
+ * Returns undefined if the whole is sent: without a header, or if it has another unit, several ranges or a syntax
+ * error.
  */
 function rangeOf(value: string | undefined, length: number): ByteRange | "unsatisfiable" | undefined {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(value?.replaceAll(/[ \t]/g, "") ?? "") ?? [];

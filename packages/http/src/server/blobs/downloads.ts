@@ -4,17 +4,17 @@ import { describedBlob, discardBlob, isRepeatable } from "@quicrpc/blobs/interna
 import { type Expiry, reminders } from "@quicrpc/core/internal";
 import { MAX_RESOURCES, type Requester } from "./uploads.js";
 
-/** Milliseconds that a response's blob is kept after its last request. */
+/** Milliseconds for which a blob of a response is kept after the last request for it. */
 const ANSWER_MS = 60_000;
 
-/** A blob of a response, which the caller may GET. */
+/** A blob of a response, which the client can download with GET. */
 export class Download {
   readonly id: string = createBlobId();
   readonly blob: ReturnType<typeof describedBlob>;
-  /** Method whose response contains it, as "service/method". */
+  /** Method whose response contains the blob, as "service/method". */
   readonly method: string;
   readonly principal: string;
-  /** The SHA-256 of the whole blob, once a request with a digest has read all of it. */
+  /** SHA-256 of the whole blob; undefined until a request with a digest has read all of it. */
   sha256: string | undefined = undefined;
   private wasRead = false;
   private users = 0;
@@ -29,12 +29,12 @@ export class Download {
     this.rearm();
   }
 
-  /** Whether any part of it can be read, any number of times. */
+  /** True if any part of the blob can be read, any number of times. */
   get hasRanges(): boolean {
     return this.blob.length !== undefined && isRepeatable(this.blob.content);
   }
 
-  /** Begins a read. Throws `RpcError` for a stream that was read before. */
+  /** Called when a request begins to read the blob. Throws `RpcError` if it is a stream that was read before. */
   begin(): void {
     if (this.wasRead && !isRepeatable(this.blob.content))
       throw new RpcError("failed_precondition", "the blob is a stream, which can be read once: make the call again");
@@ -44,14 +44,14 @@ export class Download {
     this.expiry = undefined;
   }
 
-  /** Called when it is requested; delays its expiry. */
+  /** Called when the blob is requested; postpones its expiry. */
   touch(): void {
     if (this.expiry === undefined) return;
     reminders.remove(this.expiry);
     this.rearm();
   }
 
-  /** Ends the read. */
+  /** Called when a request has finished reading the blob. */
   over(): void {
     this.users--;
     this.rearm();
@@ -68,7 +68,7 @@ export class Download {
   }
 }
 
-/** Blobs of responses that can be downloaded. */
+/** All blobs of responses that clients can currently download. */
 export class Downloads {
   private readonly known: Map<string, Download> = new Map();
   private readonly counts: Map<string, number> = new Map();
@@ -78,7 +78,10 @@ export class Downloads {
     this.maxOfPrincipal = maxOfPrincipal;
   }
 
-  /** Offers a blob for a limited time. Throws `RpcError` if the value is not a blob, or if there are too many. */
+  /**
+   * Makes a blob of a response available for download, for a limited time. Throws `RpcError` if the value is not a
+   * blob, or if there are too many downloads.
+   */
   add(source: BlobSource, method: string, { principal, counted }: Requester): Download {
     const described = describedBlob(source);
     const count = this.counts.get(counted) ?? 0;
@@ -101,7 +104,7 @@ export class Downloads {
     return this.known.has(id);
   }
 
-  /** Returns a download. Throws `RpcError` `not_found` if this principal has none with the id. */
+  /** Returns the download with this id. Throws `RpcError` `not_found` if the principal of the request has none. */
   find(id: string, method: string, { principal }: Requester): Download {
     const found = this.known.get(id);
     if (found === undefined || found.method !== method || found.principal !== principal)

@@ -22,7 +22,7 @@ import { type Requester, Uploads } from "./uploads.js";
 
 const DEFAULT_AGE_MS = 3_600_000;
 
-/** A blob field of a method, and the URL of its blobs. */
+/** A blob field of a method, with the URL below which its blobs are. */
 interface FieldRoute {
   readonly method: AnyMethod;
   readonly path: string;
@@ -30,13 +30,13 @@ interface FieldRoute {
   readonly output: BlobField | undefined;
 }
 
-/** Target of a request for a blob. */
+/** The blob or field that a request's path refers to. */
 export interface BlobTarget extends FieldRoute {
-  /** Undefined for the field itself, at which uploads begin. */
+  /** Id of the blob; undefined if the path refers to the field, at which uploads begin. */
   readonly id: string | undefined;
 }
 
-/** Settings of the blobs of one handler. */
+/** Settings for the blobs of one handler. */
 export interface HttpBlobsSettings {
   readonly prefix: string;
   readonly limits: Limits;
@@ -47,7 +47,8 @@ export interface HttpBlobsSettings {
 }
 
 /**
- * The blobs of methods as HTTP resources: each field has a URL below its method's, and each blob one below its field's.
+ * Serves the blobs of methods as HTTP resources. The URL of a field is below that of its method, and the URL of a blob
+ * below that of its field.
  */
 export class HttpBlobs {
   private readonly fields: Map<string, FieldRoute> = new Map();
@@ -74,7 +75,7 @@ export class HttpBlobs {
     }
   }
 
-  /** Returns the target of a path; undefined if it is not a blob's. */
+  /** Returns the blob or field that a path refers to; undefined if it refers to neither. */
   match(target: string): BlobTarget | undefined {
     if (this.fields.size === 0) return undefined;
     const { path } = splitTarget(target);
@@ -86,14 +87,14 @@ export class HttpBlobs {
     return parent && { ...parent, id };
   }
 
-  /** Returns the blobs of one call. */
+  /** Returns an object that handles the blobs of one call. */
   of(method: AnyMethod, requester: Requester): CallBlobs {
     return new CallBlobs(this.shared, method, requester);
   }
 
   /**
-   * Answers a request for a blob. Rejects with the error to answer with.
-   * @param authorize rejects if the requester may not call the method; called before an upload is changed
+   * Answers a request for a blob. Rejects with an error for which the caller sends the response.
+   * @param authorize rejects if the client may not call the method; called before an upload is changed
    */
   async answer(
     exchange: HttpExchange,

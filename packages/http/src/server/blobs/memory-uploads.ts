@@ -2,18 +2,18 @@ import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
 import { MemoryBudget, requireRoom } from "@quicrpc/core/internal";
 import type { StoredUpload, UploadInfo, UploadStore } from "@quicrpc/blobs";
 
-/** Bytes charged for an upload and for each piece, in addition to the data. */
+/** Bytes charged for each upload, in addition to its data; `PIECE_BYTES` is charged for each piece. */
 const UPLOAD_BYTES = 4096;
 const PIECE_BYTES = 96;
 
-/** The principal or address that owns uploads, as `ServerLoad` counts them. */
+/** The owner of uploads, a principal or an address, for the memory limits in `ServerLoad`. */
 interface Owner {
   held: number;
 }
 
 /**
- * Stores uploads in the memory of the process. Each is charged to the server's memory like a session: if that is full,
- * the largest uploads of the owner with the most are removed.
+ * Stores uploads in the memory of the process. Each upload counts toward the server's memory limit like a session. If
+ * the limit is reached, the largest uploads of the owner that uses the most memory are removed.
  */
 export class MemoryUploads implements UploadStore {
   readonly maxBytes: number;
@@ -74,11 +74,11 @@ class MemoryUpload implements StoredUpload {
   }
 
   async write(bytes: Uint8Array): Promise<void> {
-    // A copy, because a piece may be a view of a buffer that is larger or reused.
+    // The piece is copied, because it may be a view of a buffer that is larger or reused.
     const piece = bytes.slice();
     const counted = piece.length + PIECE_BYTES;
     requireRoom(this.budget, counted, "the upload");
-    // Making room may have removed this one.
+    // Freeing memory may have removed this upload.
     if (this.dropped) throw this.budget.refusal("the upload");
     this.hold(counted);
     this.bytes += piece.length;

@@ -10,7 +10,7 @@ const TITLES = {
   "inconsistent-upload-length": "the lengths that were said of the upload differ",
 } as const;
 
-/** An error of resumable uploads over HTTP that has its own problem type (RFC 9457). */
+/** An error of a resumable upload that has its own problem type (RFC 9457). */
 export class UploadProblem extends Error {
   readonly status: number;
   readonly type: keyof typeof TITLES;
@@ -24,7 +24,10 @@ export class UploadProblem extends Error {
   }
 }
 
-/** Answers with an error: a problem of uploads with its type, any other in the JSON of the Connect protocol. */
+/**
+ * Sends an error response: an upload problem as RFC 9457 problem details, any other error in the JSON of the Connect
+ * protocol.
+ */
 export function answerFailure(exchange: HttpExchange, error: unknown, fields: Readonly<Record<string, string>>): void {
   if (error instanceof UploadProblem) {
     const { status, type, message: title, more } = error;
@@ -40,7 +43,7 @@ export function answerFailure(exchange: HttpExchange, error: unknown, fields: Re
   );
 }
 
-/** The error of an upload with too many bytes: 413 in HTTP. */
+/** The error for an upload with too many bytes. Its HTTP status is 413. */
 export class TooLarge extends RpcError {
   constructor({ message }: RpcError) {
     super("resource_exhausted", message);

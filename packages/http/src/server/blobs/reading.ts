@@ -1,13 +1,13 @@
 import { Metadata, type RpcError } from "@quicrpc/core";
 import type { BlobReading, BlobReference } from "@quicrpc/blobs/internal";
 
-/** Reference of a source that has no number in a session. */
+/** Reference of a blob that is not read through a session and therefore has no number. */
 export const NO_REFERENCE: BlobReference = [0, null, "", ""];
 
-/** A read of a blob over HTTP. */
+/** The state of reading a blob for an HTTP response. */
 export class Reading implements BlobReading {
   readonly trailers: Metadata = new Metadata();
-  /** Error that ended it from outside, if any. */
+  /** Error with which other code has ended the reading; undefined if none has. */
   failure: RpcError | undefined = undefined;
   readonly reply: BlobReading["reply"] = { revoke: (error) => this.end(error) };
   private onEnd: (() => void) | undefined = undefined;
@@ -21,7 +21,10 @@ export class Reading implements BlobReading {
     this.onEnd?.();
   }
 
-  /** Resolves like `step`, or with undefined once the read was ended, because its source may never produce more. */
+  /**
+   * Resolves like `step`, or with undefined when the reading is ended: the blob's source may never produce another
+   * chunk.
+   */
   async unlessEnded<T>(step: Promise<T>): Promise<T | undefined> {
     step.catch(() => {});
     if (this.hasEnded) return undefined;

@@ -18,23 +18,23 @@ import type { HttpExchange } from "../exchange.js";
 import { TooLarge, UploadProblem } from "./problem.js";
 import type { Upload } from "./upload.js";
 
-/** Limits of the uploads of one field. */
+/** Limits on the uploads of one blob field. */
 export interface UploadRules {
-  /** Maximum number of bytes. */
+  /** Maximum bytes of an upload. */
   readonly maxBytes: number;
   readonly maxAgeMs: number;
-  /** Maximum milliseconds until the next bytes arrive. */
+  /** Maximum milliseconds to wait for further bytes of a request's body. */
   readonly idleMs: number;
 }
 
 const NO_STORE = { "cache-control": "no-store" } as const;
 
-/** The header fields of a request about its upload. */
+/** Values of the header fields of an upload request. */
 export interface SaidOfUpload {
   readonly isComplete: boolean;
-  /** Bytes of the whole upload, if given. */
+  /** Declared bytes of the whole upload; undefined if the request does not state them. */
   readonly length: number | undefined;
-  /** Bytes of the request's body, if given. */
+  /** Declared bytes of the request's body; undefined if the request does not state them. */
   readonly bodyLength: number | undefined;
   readonly type: string;
   readonly name: string;
@@ -42,11 +42,11 @@ export interface SaidOfUpload {
 }
 
 /**
- * Reads a request's upload fields. Throws `RpcError` for invalid fields, and for more bytes than allowed, before
- * reading any of them.
+ * Reads the header fields of an upload request. Throws `RpcError` if they are invalid or declare more bytes than
+ * allowed, before any of the body is read.
  *
- * @param isComplete default for a request that does not state whether the upload is complete
- * @param at position of the body
+ * @param isComplete whether the body completes the upload, if the request does not state it
+ * @param at position of the body in the upload
  */
 export function saidOfUpload(exchange: HttpExchange, isComplete: boolean, at: number, maxBytes: number): SaidOfUpload {
   const said = exchange.header(UPLOAD_COMPLETE);
@@ -70,12 +70,12 @@ export function saidOfUpload(exchange: HttpExchange, isComplete: boolean, at: nu
   };
 }
 
-/** Returns the header field with the upload limits. */
+/** Returns the header field that states the limits of an upload. */
 export function limitsOf({ maxBytes, maxAgeMs }: UploadRules): Readonly<Record<string, string>> {
   return { [UPLOAD_LIMIT]: `max-size=${maxBytes}, max-age=${Math.floor(maxAgeMs / 1000)}` };
 }
 
-/** Reads the body of the request that began an upload, and answers. */
+/** Stores the body of the request that has created an upload, and sends the response. */
 export async function answerCreated(
   exchange: HttpExchange,
   upload: Upload,
@@ -90,7 +90,7 @@ export async function answerCreated(
   exchange.respond({ status: 201, fields: head }, jsonBytes({ url }));
 }
 
-/** Appends the body of a PATCH request, and answers. */
+/** Appends the body of a PATCH request to an upload, and sends the response. */
 export async function answerAppended(exchange: HttpExchange, upload: Upload, rules: UploadRules): Promise<void> {
   if (exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase() !== PARTIAL_UPLOAD) {
     exchange.respond({ status: 415, fields: { ...NO_STORE, "accept-patch": PARTIAL_UPLOAD } });
@@ -116,7 +116,7 @@ export async function answerAppended(exchange: HttpExchange, upload: Upload, rul
   exchange.respond({ status: 204, fields: { ...NO_STORE, ...progress(said.isComplete, end) } });
 }
 
-/** Answers with the number of received bytes, once no other request appends to the upload. */
+/** Ends any other request that appends to the upload, and answers with the number of stored bytes. */
 export async function answerOffset(exchange: HttpExchange, upload: Upload, rules: UploadRules): Promise<void> {
   const at = await upload.offset();
   const { info } = upload.stored;

@@ -5,18 +5,18 @@ import { expiries, type Expiry, reminders } from "@quicrpc/core/internal";
 import type { ByteBody } from "../../protocol/body.js";
 import { TooLarge } from "./problem.js";
 
-/** One attempt to append. */
+/** One request's attempt to append to an upload. */
 interface Attempt {
   readonly stop: (error: RpcError) => void;
-  /** Resolves when the bytes that it has written are in the store. */
+  /** Resolves when the bytes that the attempt has written are stored durably. */
   readonly done: Promise<void>;
 }
 
-/** Limits of one attempt. */
+/** Limits of one attempt to append to an upload. */
 export interface AppendLimits {
   /** Maximum bytes of the whole upload. */
   readonly maxBytes: number;
-  /** Maximum milliseconds until the next piece arrives. */
+  /** Maximum milliseconds to wait for the next piece of the body. */
   readonly idleMs: number;
 }
 
@@ -24,22 +24,22 @@ export interface AppendLimits {
 export class Upload {
   readonly id: string;
   readonly stored: StoredUpload;
-  /** Whether it was removed, so that no request finds it. */
+  /** True if the upload was removed, so that no request finds it. */
   isGone = false;
   private attempt: Attempt | undefined = undefined;
-  /** Number of attempts so far. */
+  /** Number of attempts to append so far. */
   private attempts = 0;
   private readonly maxAgeMs: number;
   private readonly onGone: () => void;
   private expiry: Expiry | undefined = undefined;
-  /** Hash of the first bytes, of as many as were last requested. */
+  /** Hash of the first `hashed` bytes of the upload, as many as were last requested. */
   private hash: Sha256 | undefined = undefined;
   private hashed = 0;
   private hashing: Promise<unknown> = Promise.resolve();
   private removal: Promise<void> | undefined = undefined;
   private users = 0;
 
-  /** @param onGone called once, when it is removed and the store has nothing of it left */
+  /** @param onGone called once, when the upload and all of its stored bytes are removed */
   constructor(id: string, stored: StoredUpload, maxAgeMs: number, onGone: () => void) {
     this.id = id;
     this.stored = stored;
@@ -48,7 +48,7 @@ export class Upload {
     this.rearm();
   }
 
-  /** Ends the attempt in progress, and returns the number of safely stored bytes. */
+  /** Ends the attempt to append that is in progress, and returns the number of durably stored bytes. */
   async offset(): Promise<number> {
     for (;;) {
       while (this.attempt !== undefined) {
@@ -57,18 +57,18 @@ export class Upload {
       }
       const { attempts } = this;
       const size = await this.stored.size();
-      // Otherwise another request has meanwhile appended to it.
+      // If the numbers differ, another request has meanwhile appended to the upload.
       if (attempts === this.attempts) return size;
     }
   }
 
   /**
-   * Appends a body, piece by piece. Call it with the last returned offset, before awaiting anything else. Returns the
-   * new offset. If it rejects, the bytes that have arrived are kept; an attempt that takes over ends this one with
-   * `aborted`.
+   * Appends a body to the upload, piece by piece, and returns the new offset. Must be called with the last result of
+   * `offset`, without an `await` in between. If it rejects, the pieces that have arrived are kept. If another request
+   * continues the upload, this one rejects with `aborted`.
    *
-   * @param noted returns the information to store at the end of the body, once its bytes are stored; the attempt ends after
-   * that. Throws if the upload is not complete
+   * @param noted called with the new offset when all bytes are stored; returns the upload information to store, or
+   * throws if the upload is not complete
    */
   async append(
     body: ByteBody | null,
@@ -92,7 +92,7 @@ export class Upload {
     let end = at;
     try {
       for (;;) {
-        // A cancelled stream ends like any other, so check afterwards whether it was cancelled.
+        // A cancelled reader ends in the same way as a complete body, so `stopped` is checked afterwards.
         const piece = await this.next(reader, limits.idleMs, stop);
         if (stopped !== undefined) throw stopped;
         if (piece === undefined) {
@@ -109,7 +109,8 @@ export class Upload {
       stop(RpcError.from(error, "aborted"));
       throw error;
     } finally {
-      // Only bytes that are stored durably count in the offset that later requests see.
+      // The bytes are synced before the attempt ends, because the offset that later requests see counts only durably
+      // stored bytes.
       await this.stored.sync().catch((error: unknown) => stop(RpcError.from(error, "internal")));
       this.attempt = undefined;
       this.unhold();
@@ -118,8 +119,8 @@ export class Upload {
   }
 
   /**
-   * Returns the SHA-256 of its first bytes. Each byte is hashed once, however often and by how many callers it is
-   * requested.
+   * Returns the SHA-256 of the first `size` bytes of the upload. Each byte is hashed only once, although many requests
+   * may ask for digests.
    */
   sha256(size: number): Promise<string> {
     const digest = this.hashing.then(() => this.hashUpTo(size));
@@ -127,7 +128,7 @@ export class Upload {
     return digest;
   }
 
-  /** Marks it as in use, so that it does not expire. */
+  /** Marks the upload as in use, so that it does not expire until `unhold` is called. */
   hold(): void {
     this.users++;
     if (this.expiry !== undefined) reminders.remove(this.expiry);
@@ -139,7 +140,9 @@ export class Upload {
     this.rearm();
   }
 
-  /** Removes it; an attempt in progress ends with the error. Resolves when it is removed. */
+  /**
+   * Removes the upload from the store. An attempt to append ends with the error. Resolves when the upload is removed.
+   */
   async remove(error: RpcError): Promise<void> {
     if (!this.isGone) {
       this.end(error);
@@ -148,7 +151,7 @@ export class Upload {
     return this.removal;
   }
 
-  /** Called when the store itself has removed it. */
+  /** Called when the store itself has removed the upload. */
   gone(error: RpcError): void {
     if (this.isGone) return;
     this.end(error);
@@ -179,7 +182,7 @@ export class Upload {
   }
 
   private async hashUpTo(size: number): Promise<string> {
-    // The store has lost bytes.
+    // True if the store has lost bytes that were already hashed.
     const isAhead = this.hashed > size;
     const hash = (isAhead ? undefined : this.hash)?.copy() ?? createSha256();
     const paced = new PacedHash(hash);

@@ -4,33 +4,33 @@ import { Upload } from "./upload.js";
 import type { StoredUpload, UploadInfo, UploadStore } from "@quicrpc/blobs";
 
 /**
- * Maximum number of uploads, and of downloads, of all clients together. It applies in addition to the limits of each
- * principal, since a client may have many principals.
+ * Maximum number of uploads, and of downloads, of all clients together. It applies in addition to each principal's
+ * limits, because a client may have many principals.
  */
 export const MAX_RESOURCES = 16_384;
 
-/** The requester of a resource. */
+/** The client that requests an upload or download. */
 export interface Requester {
   /**
-   * The caller that a resource is bound to. Empty if callers are not distinguished: then anyone who knows the id may
-   * use the resource.
+   * Principal that the resource belongs to. Empty if callers are not distinguished: then every client that knows the id
+   * may use the resource.
    */
   readonly principal: string;
-  /** The principal that limits count it for, otherwise the client's address. */
+  /** Name under which limits count the resource: the principal, or the client's address if there is none. */
   readonly counted: string;
 }
 
-/** The uploads that wait for their calls. */
+/** All uploads that no call has used yet. */
 export class Uploads {
   private readonly store: UploadStore;
   private readonly maxAgeMs: number;
   private readonly load: ServerLoad;
   private readonly limits: Limits;
-  /** Existing uploads, including those that are being removed. */
+  /** Uploads by id, including those that are being removed. */
   private readonly known: Map<string, Upload> = new Map();
   /**
-   * For each id that requests are looking up in the store: resolves when the last of them has done so and created its
-   * upload.
+   * Queues of requests that look up or create the upload with the same id. Each promise resolves when the last request
+   * in the queue is done.
    */
   private readonly turns: Map<string, Promise<unknown>> = new Map();
   /** Number of uploads, including those that are being created. */
@@ -43,16 +43,16 @@ export class Uploads {
     this.limits = limits;
   }
 
-  /** Returns the maximum bytes of an upload whose field allows `maxBytes`. */
+  /** Returns the maximum bytes of an upload for a field that allows `maxBytes`; the store may allow fewer. */
   mostOf(maxBytes: number): number {
     return Math.min(maxBytes, this.store.maxBytes ?? maxBytes);
   }
 
   /**
-   * Begins an upload. Throws `RpcError` `resource_exhausted` if its principal has too many, and `already_exists` if the
-   * id is in use.
+   * Creates an upload. Throws `RpcError` `resource_exhausted` if its owner has too many, and `already_exists` if the id
+   * is in use.
    *
-   * @param maxBytes size that is charged if its length is unknown
+   * @param maxBytes bytes that are charged if the length of the upload is unknown
    */
   async create(id: string, info: UploadInfo, { counted }: Requester, maxBytes: number): Promise<Upload> {
     return this.inTurn(id, async () => {
@@ -65,7 +65,10 @@ export class Uploads {
     });
   }
 
-  /** Returns the upload of a field with this id. Throws `RpcError` `not_found` if this principal has none. */
+  /**
+   * Returns the upload with this id that belongs to a field. Throws `RpcError` `not_found` if the requesting principal
+   * has none.
+   */
   async find(id: string, field: string, { principal, counted }: Requester, maxBytes: number): Promise<Upload> {
     return this.inTurn(id, async () => {
       const known = this.known.get(id);
@@ -77,12 +80,12 @@ export class Uploads {
         stored.info.field !== field
       )
         throw new RpcError("not_found", "the upload does not exist or has expired");
-      // Otherwise it was created by another process, or by an earlier run of this one.
+      // An upload that is not in `known` was created by another process, or by an earlier run of this one.
       return known ?? this.enter(id, counted, stored.info.length ?? maxBytes, async () => stored);
     });
   }
 
-  /** Looks up or creates an upload before another request with the same id does so. */
+  /** Runs `act`, which looks up or creates an upload, after all earlier requests with the same id. */
   private async inTurn(id: string, act: () => Promise<Upload>): Promise<Upload> {
     const turn = (this.turns.get(id) ?? Promise.resolve()).then(act);
     const over = turn.catch(() => {});
