@@ -11,7 +11,7 @@ interface DialOptions extends Pick<HttpOptions, "limits" | "headers"> {
   readonly credentials?: Credentials | undefined;
 }
 
-/** Calls over plain HTTP, as a transport for `connect` or as a caller without sessions. */
+/** A transport that makes calls over plain HTTP. It works with `connect`, or provides callers without sessions. */
 export interface HttpTransport {
   readonly name: string;
   readonly schemes: readonly string[];

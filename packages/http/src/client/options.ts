@@ -38,37 +38,52 @@ export type Uploads = "none" | "half" | "full";
 /** Options of calls over HTTP. */
 export interface HttpOptions {
   /**
-   * The function that makes requests. For HTTP/2 in Node: `http2Fetch(connect, { ca })`, with `connect` of
-   * `node:http2`. Default: the platform's `fetch`.
+   * Function that sends requests. For HTTP/2 in Node: `http2Fetch(connect, { ca })`, with `connect` of `node:http2`.
+   * Default: the platform's `fetch`.
    */
   readonly fetch?: Fetch | undefined;
   /** Which request bodies `fetch` can stream. Default: "full" in Node and Deno; elsewhere what the browser reports. */
   readonly uploads?: Uploads | undefined;
-  /** The encoding of messages: `plainJson` for servers of the Connect protocol that do not support MessagePack. Default: MessagePack. */
+  /**
+   * Encoding of messages. `plainJson` is for servers of the Connect protocol that do not support MessagePack. Default:
+   * MessagePack.
+   */
   readonly codec?: HttpCodec | undefined;
-  /** Makes calls of `readOnly` methods by GET, so that caches may answer them, unless the URL would be too long. Default false. */
+  /**
+   * True to call `readOnly` methods by GET, so that caches may answer them, unless the URL would be too long. Default:
+   * false.
+   */
   readonly get?: boolean | undefined;
-  /** A token, or a function that returns one for each request, which is sent as `authorization: Bearer …`. Default: none. */
+  /**
+   * A bearer token, or a function that returns one for each request. It is sent as `authorization: Bearer …`. Default:
+   * none.
+   */
   readonly credentials?: Credentials | undefined;
-  /** Header fields of every request. Default: none. */
+  /** Header fields that are added to every request. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Compresses sent messages of at least `minBytes` (1024) with the first of these algorithms, and asks for streams in
-   * any of them, as in `{ algorithms: [zstd, gzip] }`. Algorithms that the runtime lacks are skipped. `fetch` itself
-   * decompresses single responses. Default: none.
+   * Compression algorithms, such as `{ algorithms: [zstd, gzip] }`. Sent messages of at least `minBytes` bytes
+   * (default: 1024) are compressed with the first one; the server may compress streams with any of them. Algorithms
+   * that the runtime lacks are skipped. `fetch` itself decompresses single responses. Default: none.
    */
   readonly compression?:
     | { readonly algorithms: readonly (ContentCoding | undefined)[]; readonly minBytes?: number }
     | undefined;
-  /** `maxFrameBytes` limits a message, and `maxMetadataBytes` the metadata. Default: `DEFAULT_LIMITS`. */
+  /**
+   * Limits of calls, such as `maxFrameBytes` for a message and `maxMetadataBytes` for metadata. Default:
+   * `DEFAULT_LIMITS`.
+   */
   readonly limits?: Partial<Limits> | undefined;
 }
 
 /** An encoding of messages over HTTP. */
 export interface HttpCodec {
-  /** The codec's name in content types, such as "json" for `application/json`. */
+  /** Name of the codec in content types, such as "json" for `application/json`. */
   readonly name: string;
-  /** Returns the codec of a method's messages in this encoding, for the generated codec; undefined if the method has no such message. */
+  /**
+   * Returns the codec of a message in this encoding, given its generated codec; undefined if the method has no such
+   * message.
+   */
   of(codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined;
   /**
    * Finds and decodes the details of an error that a server of this library has sent; undefined if there are none.
@@ -77,7 +92,7 @@ export interface HttpCodec {
   readDetails?(details: readonly ErrorDetail[], method: AnyMethod): NamedDetails | undefined;
 }
 
-/** MessagePack by the generated codecs, which need no schema at run time. */
+/** The default encoding: MessagePack, by the generated codecs, without a schema at run time. */
 export const messagePack: HttpCodec = {
   name: "msgpack",
   of: (codec) => codec,

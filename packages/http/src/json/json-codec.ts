@@ -16,7 +16,10 @@ import { jsonProblem } from "./problems.js";
 import { JsonReaders } from "./reader.js";
 import { JsonWriters } from "./writer.js";
 
-/** Messages as plain JSON: times in RFC 3339, bytes in base64, 64-bit integers as strings, maps as objects. */
+/**
+ * A codec that represents messages as plain JSON: times in RFC 3339, bytes in base64, 64-bit integers as strings, maps
+ * as objects.
+ */
 export interface JsonCodec<In, Out = In> extends MessageCodec<In, Out> {
   /** Returns the JSON of `value`. Throws `RpcError` `invalid_argument` if it does not match the schema. */
   write(value: In): string;

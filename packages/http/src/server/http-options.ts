@@ -32,8 +32,8 @@ interface HttpHost {
   /** Name of the function whose options configure the server, for error messages: "serve". */
   readonly optionsOf: string;
   /**
-   * Returns the address of the client that has sent a request. The server knows it if a proxy has forwarded the
-   * connection.
+   * Returns the address of the client that has sent a request. If a proxy has forwarded the connection, only the server
+   * knows the address.
    */
   readonly addressOf: (request: unknown) => string | undefined;
 }
@@ -42,72 +42,89 @@ interface HttpHost {
 export interface HttpServiceOptions<Context = unknown> {
   /** Handlers of the services. */
   readonly routers: readonly Router<Context>[];
-  /** Interceptors of each call; the first is the outermost. Default: none. */
+  /** Interceptors for each call; the first is the outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[];
   /**
-   * Decides, for each request and within `limits.maxHandshakeMs`, whether the client may call; handlers find its result
-   * as `context.connection`. A thrown `RpcError` is the response. The signal fires when the decision is no longer
-   * needed. Default: every client may call.
+   * Called for each request. Decides whether the client may call, within `limits.maxHandshakeMs` milliseconds; handlers
+   * find the result as `context.connection`. If it throws an `RpcError`, that is the response. The signal is aborted
+   * when the decision is no longer needed. Default: every client may call.
    */
   readonly authenticate?: (peer: HttpPeer, signal: AbortSignal) => Awaitable<Context>;
-  /** Authentications shared with a server for other transports, in place of `authenticate`. Default: none. */
+  /** Authentication shared with a server for other transports; replaces `authenticate`. Default: none. */
   readonly authentications?: Pick<Authentications<HttpPeer, Context>, "run">;
   /**
-   * Limits, as for `serve`. Each request counts as a session, whose memory `maxSessionBytes` bounds. `maxCalls` bounds
+   * Limits, as for `serve`. Each request counts as a session, whose memory `maxSessionBytes` limits. `maxCalls` limits
    * the calls of all clients together, and `maxPrincipalCalls` the calls of one client. Default: `DEFAULT_LIMITS`.
    */
   readonly limits?: Partial<Limits>;
   /**
-   * How calls of `once` methods are remembered, as for `serve`, with which it may share one object. Default: in memory,
-   * by each router.
+   * How the results of calls of `once` methods are stored, as for `serve`; a server may share one object with it.
+   * Default: each router stores them in memory.
    */
   readonly once?: OnceOptions<Context>;
-  /** Refuses calls, so that they can be repeated elsewhere, rather than serving them late. Default: none. */
+  /**
+   * Makes the server refuse calls that it could only serve late, so that clients can repeat them elsewhere. Default:
+   * none.
+   */
   readonly loadShedding?: LoadSheddingOptions;
-  /** Refuses calls under load by the application's own rules, as for `createSession`. Default: none. */
+  /** Makes the server refuse calls under load by the application's own rules, as for `createSession`. Default: none. */
   readonly loadShedder?: LoadShedder;
-  /** Load shared with a server for other transports. Default: a separate one. */
+  /** Load and memory limits shared with a server for other transports. Default: a separate object. */
   readonly load?: ServerLoad;
-  /** The server around it, such as `serve` of `@quicrpc/node`, for messages to its users. Default: none. */
+  /**
+   * The server that this service is part of, such as `serve` of `@quicrpc/node`; error messages refer to it. Default:
+   * none.
+   */
   readonly host?: HttpHost;
-  /** Called with failures that the caller does not receive in full, as for `serve`. Default: `console.error`. */
+  /**
+   * Called with each failure of which the caller does not receive all details, as for `serve`. Default:
+   * `console.error`.
+   */
   readonly onError?: ErrorHook;
   /**
-   * Origins of pages of other hosts that may call: a list, or a test. Pages of the host that a request names, and
-   * programs, always may. Default: none.
+   * Origins of web pages from other hosts that may call: a list, or a function that tests an origin. Pages from this
+   * server's host and programs may always call. Default: none.
    */
   readonly allowedOrigins?: AllowedOrigins;
   /**
-   * Names under which clients reach this server without TLS. IP addresses, `localhost` and the hosts of
-   * `allowedOrigins` need not be listed. Any page can make its own name resolve to this server (DNS rebinding). So if
-   * this option is set, or the server listens at a loopback address, all requests for another name are refused;
-   * otherwise only requests of pages without TLS are. Default: none.
+   * Host names under which clients reach this server without TLS; IP addresses, `localhost` and the hosts of
+   * `allowedOrigins` need not be listed. The list protects against DNS rebinding, in which a page makes its own name resolve
+   * to this server. If this option is set, or the server listens at a loopback address, requests for other names are
+   * refused; otherwise only requests of pages without TLS are. Default: none.
    */
   readonly allowedHosts?: readonly string[];
   /** Prefix of the paths of methods, such as "/api". Default: none. */
   readonly prefix?: string;
-  /** Minimum bytes of messages that are compressed for clients that support it, Infinity for never. Default: 1024. */
+  /**
+   * Minimum bytes of a message that is compressed for clients which support it; Infinity to compress none. Default:
+   * 1024.
+   */
   readonly compressFrom?: number;
   /**
-   * Serves an OpenAPI 3.1 document of the services at `/openapi.json`, below `prefix`, to clients that may call
-   * `quicrpc.v1.Reflection/describe`: `authenticate` and the interceptors decide as for such a call. Default: no
-   * document.
+   * True to serve an OpenAPI 3.1 document of the services at `/openapi.json`, below `prefix`; an object to set its
+   * parts. Clients that may call `quicrpc.v1.Reflection/describe` may read it. Default: no document.
    */
   readonly openApi?: boolean | OpenApiOptions;
   /**
-   * Extensions: other protocols for the methods, such as `grpc()`, and pages next to the methods, each at its own path,
-   * for clients that may call `quicrpc.v1.Reflection/describe`. Default: none.
+   * Other protocols for the methods, such as `grpc()`, and pages next to the methods at their own paths. Clients that
+   * may call `quicrpc.v1.Reflection/describe` may use the pages. Default: none.
    */
   readonly extensions?: readonly (HttpExtension | HttpProtocol)[];
-  /** Maximum milliseconds until the only message of a request arrives, and each piece of an upload. Default: 60,000. */
+  /**
+   * Maximum milliseconds until the message of a request with only one has arrived, and until each piece of an upload
+   * has. Default: 60,000.
+   */
   readonly maxBodyMs?: number;
-  /** Returns the principal of a call and of its blobs, as for `serve`. Default: `connection`, if it is text. */
+  /**
+   * Returns the principal to which a call and its blobs belong, as for `serve`. Default: `connection`, if it is a
+   * string.
+   */
   readonly principal?: PrincipalOf<Context>;
   /**
-   * Stores the bytes of blobs until their calls. Default: the memory of the process, with `limits.maxSessionBytes` for
-   * each.
+   * Stores uploaded blobs until the calls that use them. The default store keeps at most `limits.maxSessionBytes` bytes
+   * of each. Default: the memory of the process.
    */
   readonly uploads?: UploadStore;
-  /** Milliseconds that an upload waits for more bytes, or for its call. Default: 3,600,000. */
+  /** Milliseconds for which an upload is kept while it waits for more bytes or for its call. Default: 3,600,000. */
   readonly maxUploadAgeMs?: number;
 }
