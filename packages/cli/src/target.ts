@@ -233,6 +233,7 @@ async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialO
   if (credentialsFrom !== undefined && credentials === undefined) {
     throw new TypeError(`the environment variable ${credentialsFrom} of --credentials-from is not set`);
   }
+  if (codec === "json" && isPlainHttp(url, options)) throw new TypeError("--codec cannot be used over plain HTTP");
   return {
     timeoutMs: timeout,
     ...(ca !== undefined && { ca: readPem(ca) }),

@@ -266,6 +266,10 @@ describe("commands that call a server", () => {
       expect((await loaded(text, "--compress")).length).toBeLessThan(5000);
       expect(await loaded('{"a":"b"}')).not.toContain('{"a":"b"}');
       expect(await loaded('{"a":"b"}', "--codec", "json")).toContain('{"a":"b"}');
+      expect(await quicrpc(["load", "http://127.0.0.1:1", "demo.v1.Shop/echo", "1", "--codec", "json"])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("--codec cannot be used over plain HTTP"),
+      });
     } finally {
       between.close();
       await reading.close();

@@ -254,8 +254,8 @@ export class OnceService {
   }
 
   /**
-   * Calls a method of the store. If the store fails, reports the exception and throws `unavailable`: the handler has
-   * not run.
+   * Calls a method of the store. If the store fails, reports the exception and throws `unavailable`: this attempt has
+   * not run the handler. An earlier attempt may have, so the caller must repeat the call with the same key.
    */
   private async queryStore(
     operation: string,
@@ -267,7 +267,9 @@ export class OnceService {
     } catch (error) {
       if (error instanceof RpcError) throw error;
       context.report(new Error(`the once store failed (${operation}): ${asError(error).message}`, { cause: error }));
-      throw new RpcError("unavailable", "the once store cannot be reached: the call did not run");
+      throw new RpcError("unavailable", "the once store cannot be reached, so this attempt did not run the handler", {
+        hint: "Repeat the call with the same key: an earlier attempt may have run.",
+      });
     }
   }
 }

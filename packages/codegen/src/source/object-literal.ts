@@ -39,7 +39,7 @@ function methodsOf(source: SchemaSource, expression: Expression): Expression | u
   return methods !== undefined && ts.isIdentifier(methods) ? source.resolve(methods) : methods;
 }
 
-/** Returns the expression that a function or getter returns; undefined if it has several return statements. */
+/** Returns the expression that a function or getter returns; undefined if it has no return statement. */
 export function returned(node: SourceNode): Expression | undefined {
   if (!ts.isArrowFunction(node) && !ts.isFunctionExpression(node) && !ts.isGetAccessorDeclaration(node)) {
     return undefined;

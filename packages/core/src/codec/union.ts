@@ -126,8 +126,12 @@ function textsOf(fields: Fields): Texts {
   return texts;
 }
 
+/** Steps of validation for each entry of a map that is compared with a key. */
+const ENTRY_STEPS = 1 / 32;
+
 function propertyOf(value: object, key: string): unknown {
   if (!(value instanceof WireMap)) return (value as Readonly<Record<string, unknown>>)[key];
+  countSteps(value.entries.length * ENTRY_STEPS);
   return value.entries.findLast(([name]) => isName(name) && String(name) === key)?.[1];
 }
 

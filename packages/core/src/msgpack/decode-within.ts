@@ -25,6 +25,7 @@ function resetCounts(maxBytes: number): void {
   allowance.steps = maxBytes / STEP_BYTES;
   uncounted = 0;
   followers = undefined;
+  lastKey = "";
 }
 
 /**
@@ -87,7 +88,8 @@ export function decodeWithin(
     budget.decodedBytes = end - start + (maxValues - allowance.values) * VALUE_BYTES;
     return value;
   } catch (error) {
-    if (allowance.steps < 0) throw new RpcError("resource_exhausted", "the message takes too long to validate");
+    if (allowance.steps < 0)
+      throw new RpcError("resource_exhausted", "the message takes too long to validate: send it in parts");
     // A negative count means that the limit was exceeded, whichever error the codec then threw.
     throw allowance.values < 0 ? budget.refusal("a message of so many values", isRequest) : error;
   } finally {

@@ -259,7 +259,7 @@ export abstract class ServedCall implements ItemTarget {
 
   /**
    * Ends the call because an item of the caller cannot be decoded. A caller without permission receives the permission
-   * error instead. A call in the queue ends only when it may run.
+   * error instead. Then a call in the queue ends only when it may run.
    */
   protected refuseItem(reason: RpcError): void {
     const { authorize, context } = this;

@@ -109,6 +109,11 @@ describe("values that JSON lacks", () => {
     );
     const json = jsonOf(shape);
     const secret = { passwordHash: "h" };
+    const lists = wire.intersection(
+      wire.object({ a: wire.array(wire.object({ x: wire.number() })) }),
+      wire.object({ a: wire.array(wire.object({ y: wire.number() })) }),
+    );
+    expect(jsonOf(lists).write({ a: [{ x: 1, y: 2, ...secret }] })).toBe('{"a":[{"x":1,"y":2}]}');
     expect(json.write({ ...secret, list: [{ ...secret, x: { ...secret, b: "x", c: 1 } }] })).toBe(
       '{"list":[{"x":{"b":"x","c":1}}]}',
     );

@@ -68,8 +68,8 @@ export function objectOf<Part>(parts: readonly Part[], describe: Describe<Part>)
     if (ABSENCE.has(form.kind) && "inner" in form) return add(form.inner as Part);
     if (form.kind !== "object") return false;
     for (const [name, field] of Object.entries(form.fields)) {
-      if (Object.hasOwn(fields, name)) fields[name]?.push(field);
-      else fields[name] = [field];
+      const known = Object.hasOwn(fields, name) ? (fields[name] as Part[]) : [];
+      if (!known.includes(field)) fields[name] = [...known, field];
     }
     if (!isPart(others)) others = form.others;
     return true;

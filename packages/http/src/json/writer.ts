@@ -1,4 +1,5 @@
 import {
+  intersection,
   type Check,
   type Form,
   isPlainObject,
@@ -171,7 +172,10 @@ export class JsonWriters {
   #all(shapes: readonly Shape[]): WriteJson {
     if (isSingle(shapes, shapeAsIs)) return this.of(shapes.at(-1) as Shape);
     const object = objectOf(shapes, shapeAsIs);
-    if (object === undefined) return plainText;
+    if (object === undefined) {
+      const all = shapes.reduce((left, right) => intersection(left, right));
+      return fitting(all, (value) => plainText(run(all, value, Mode.Sent).value));
+    }
     const entries = Object.entries(object.fields);
     const fields = Object.fromEntries(entries.map(([name, parts]) => [name, parts.at(-1) as Shape]));
     const writers = entries.map(([, parts]): WriteJson => {

@@ -6,10 +6,7 @@ import type { SocketName } from "./socket-server.js";
  * example about TLS.
  */
 const MAX_HEADER_BYTES = 4096;
-/**
- * Maximum length in bytes of a version 1 header: `PROXY TCP6 source destination port port\r
- * `.
- */
+/** Maximum length in bytes of a version 1 header: `PROXY TCP6 source destination port port`, and the line break. */
 const MAX_TEXT_BYTES = 107;
 const SIGNATURE = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const TEXT_SIGNATURE = Buffer.from("PROXY ", "latin1");

@@ -16,8 +16,9 @@ export const sharesPorts: boolean = cluster.isWorker && process.env[SHARED_VARIA
 let serving = false;
 
 /**
- * Calls `start`, with the UDP ports that the primary shares if `listen` names them. Throws `TypeError` if `listen`
- * names only some of these ports, or if the connection ids differ.
+ * Calls `start`, with the UDP ports that the primary shares if `listen` names them. Rejects with
+ * `TypeError` if `listen` does not name exactly these ports, if the connection ids differ, or if this worker has
+ * already served them.
  */
 export async function serveShared<Context>(
   options: ServeSettings<Context>,

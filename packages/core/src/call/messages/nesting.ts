@@ -7,7 +7,7 @@ const MAX_SENT = 2 ** 26;
 
 /**
  * Throws `RpcError` `invalid_argument` if every receiver would refuse `value`: it is nested deeper than `MAX_DEPTH`
- * levels, or contains a bigint with too many digits.
+ * levels. Throws `RangeError` if it contains a bigint with too many digits.
  */
 export function requireSendable(value: unknown): void {
   if (nodesLeft(value, MAX_SENT, MAX_DEPTH) < 0) {
@@ -17,8 +17,8 @@ export function requireSendable(value: unknown): void {
 
 /**
  * Throws `RpcError` `invalid_argument` if the decoded `value` is unsafe to deliver: it is nested deeper than
- * `MAX_DEPTH` levels, has the key `__proto__` or a bigint with too many digits, or contains the same object several
- * times.
+ * `MAX_DEPTH` levels, has the key `__proto__`, or has more values than bytes because it contains an object several
+ * times. Throws `RangeError` if it contains a bigint with too many digits.
  *
  * @param bytes size of the encoded message
  */
