@@ -1,6 +1,6 @@
 import { Metadata, type RpcError } from "@quicrpc/core";
 import { CODINGS, EnvelopeCall, writeEnvelope } from "@quicrpc/http/internal";
-import { setStatus } from "./status.js";
+import { FLAG_TRAILERS, setStatus } from "./status.js";
 
 /** Compressions that requests may use, as a list for the field `grpc-accept-encoding`. */
 const ACCEPTED = ["identity", ...CODINGS.map(({ name }) => name)].join(",");
@@ -53,9 +53,6 @@ export class GrpcCall extends EnvelopeCall<Headers> {
     else this.exchange.respond({ status: 200, fields: this.fields(), metadata: this.endingOf(error) });
   }
 }
-
-/** Flag of the envelope that contains the trailers in gRPC-Web. */
-export const FLAG_TRAILERS = 0x80;
 
 /** A call of a gRPC-Web client. The trailers are at the end of the response's body. */
 export class GrpcWebCall extends GrpcCall {

@@ -1,22 +1,20 @@
-import { type Code, Metadata, RpcError } from "@quicrpc/core";
+import { type Code, RpcError } from "@quicrpc/core";
 import { codeFromNumber } from "@quicrpc/core/internal";
 import type { ContentCoding, Fetch } from "@quicrpc/http";
 import {
-  type EndOfStream,
   type Envelope,
   ENVELOPE_COMPRESSED,
+  type ErrorJson,
   errorToJson,
   FLAG_END,
   jsonBytes,
   readEnvelopes,
   readHeaders,
+  requireSmall,
   TRAILER_PREFIX,
-  writeEndOfStream,
   writeEnvelope,
-  writeHeaders,
 } from "@quicrpc/http/internal";
-import { FLAG_TRAILERS, withoutOwn } from "./grpc-call.js";
-import { decodedMessage, readDetails } from "./status.js";
+import { decodedMessage, FLAG_TRAILERS, MAX_RECEIVED_STATUS, readDetails } from "./status.js";
 
 /** How calls are made. */
 export interface GrpcSettings {
@@ -26,17 +24,29 @@ export interface GrpcSettings {
   readonly codings: readonly ContentCoding[];
   /** Most bytes of a message of a response. */
   readonly maxBytes: number;
+  /** Most bytes of the trailers of a response, without its status. */
+  readonly maxMetadataBytes: number;
 }
 
 /** The messages of a response, and its trailers once they have been read. */
 type Messages = AsyncGenerator<Envelope, void>;
 
+/** The end of a response. */
+interface End {
+  /** Undefined if the call succeeded. */
+  readonly error: ErrorJson | undefined;
+  /** Trailers as they were received: foreign servers send characters that this library does not. */
+  readonly trailers: Headers;
+}
+
 /** Returns the end of a response, once its messages have been read. */
-type End = (isEmpty: boolean) => EndOfStream;
+type ReadEnd = (isEmpty: boolean) => End;
 
 const STATUS = "grpc-status";
 const GRPC_TYPE = /^application\/grpc(\+proto)?($|;)/;
 const WEB_TYPE = /^application\/grpc-web(\+proto)?($|;)/;
+/** Names that belong to gRPC, or that have a meaning in the Connect protocol, which the server does not speak. */
+const OWN = /^(grpc|connect|quicrpc|trailer)-/;
 
 /**
  * Returns a `fetch` for a client of the Connect protocol that makes its calls by gRPC. Both protocols put the messages
@@ -66,7 +76,7 @@ export function grpcFetch(fetch: Fetch, settings: GrpcSettings): Fetch {
     const read = settings.isWeb ? webMessages(response, settings, onTrailers) : messagesOf(response, settings);
     const messages = untilDeadline(read, deadline);
     // The end of a response without messages may be in its head.
-    const end: End = (isEmpty) => endOf(trailers ?? (isEmpty ? head : new Headers()));
+    const end: ReadEnd = (isEmpty) => endOf(trailers ?? (isEmpty ? head : new Headers()), settings);
     return isStream ? streamOf(head, messages, end) : unaryOf(head, messages, end, settings);
   };
 }
@@ -113,16 +123,24 @@ async function* webMessages(
     if (isOver) throw new RpcError("internal", "a message follows the trailers");
     isOver = flags >= FLAG_TRAILERS;
     const message = { flags: flags & ENVELOPE_COMPRESSED, bytes };
-    if (isOver) onTrailers(readTrailers(await expanded(message, response.headers.get("grpc-encoding"), settings)));
-    else yield message;
+    if (!isOver) yield message;
+    else {
+      const trailers = await expanded(message, response.headers.get("grpc-encoding"), settings);
+      onTrailers(readTrailers(trailers, settings.maxMetadataBytes));
+    }
   }
 }
 
-function readTrailers(bytes: Uint8Array): Headers {
+/** Reads the trailers of gRPC-Web. Values that HTTP headers cannot carry are left out. */
+function readTrailers(bytes: Uint8Array, maxMetadataBytes: number): Headers {
+  if (bytes.length > maxMetadataBytes + MAX_RECEIVED_STATUS) {
+    const text = `the trailers have ${bytes.length} bytes, and limits.maxMetadataBytes is ${maxMetadataBytes}`;
+    throw new RpcError("resource_exhausted", text);
+  }
   const trailers = new Headers();
   for (const line of new TextDecoder().decode(bytes).split("\r\n")) {
     const [, name, value] = /^([!-9;-~]+):(.*)$/.exec(line) ?? [];
-    if (name === undefined || value === undefined) continue;
+    if (name === undefined || value === undefined || /[^\0-\xff]/.test(value)) continue;
     try {
       trailers.append(name, value);
     } catch (cause) {
@@ -133,7 +151,7 @@ function readTrailers(bytes: Uint8Array): Headers {
 }
 
 /** Returns the response to a stream: its messages, and its end as one more. */
-function streamOf(head: Headers, messages: Messages, end: End): Response {
+function streamOf(head: Headers, messages: Messages, end: ReadEnd): Response {
   const headers = responseHeaders(head, "application/connect+proto");
   const coding = head.get("grpc-encoding");
   if (coding !== null) headers.set("connect-content-encoding", coding);
@@ -154,9 +172,9 @@ function streamOf(head: Headers, messages: Messages, end: End): Response {
   return new Response(body, { headers });
 }
 
-async function* withEnd(messages: Messages, end: End): AsyncGenerator<Uint8Array, void> {
+async function* withEnd(messages: Messages, end: ReadEnd): AsyncGenerator<Uint8Array, void> {
   let isEmpty = true;
-  let last: EndOfStream;
+  let last: End;
   try {
     for await (const message of messages) {
       isEmpty = false;
@@ -166,13 +184,18 @@ async function* withEnd(messages: Messages, end: End): AsyncGenerator<Uint8Array
   } catch (error) {
     last = failedEnd(error);
   }
-  yield writeEnvelope({ flags: FLAG_END, bytes: writeEndOfStream(last) });
+  const { error, trailers } = last;
+  // `Headers` joins the values of each other name.
+  const valuesOf = (name: string, value: string): string[] =>
+    name === "set-cookie" ? trailers.getSetCookie() : [value];
+  const metadata = Object.fromEntries(Array.from(trailers, ([name, value]) => [name, valuesOf(name, value)]));
+  yield writeEnvelope({ flags: FLAG_END, bytes: jsonBytes({ error, metadata }) });
 }
 
 /** Returns the response to a call with single messages. */
-async function unaryOf(head: Headers, messages: Messages, end: End, settings: GrpcSettings): Promise<Response> {
+async function unaryOf(head: Headers, messages: Messages, end: ReadEnd, settings: GrpcSettings): Promise<Response> {
   let message: Uint8Array | undefined;
-  let last: EndOfStream;
+  let last: End;
   try {
     for await (const each of messages) {
       if (message !== undefined) throw new RpcError("unimplemented", "the response has more than one message");
@@ -186,7 +209,7 @@ async function unaryOf(head: Headers, messages: Messages, end: End, settings: Gr
   }
   const { error, trailers } = last;
   const headers = responseHeaders(head, error === undefined ? "application/proto" : "application/json");
-  writeHeaders(trailers, headers, TRAILER_PREFIX);
+  for (const [name, value] of trailers) headers.append(TRAILER_PREFIX + name, value);
   return error === undefined
     ? new Response(message as Uint8Array<ArrayBuffer>, { headers })
     : new Response(jsonBytes(error) as Uint8Array<ArrayBuffer>, { status: 500, headers });
@@ -197,7 +220,7 @@ async function expanded(
   name: string | null,
   { codings, maxBytes }: GrpcSettings,
 ): Promise<Uint8Array> {
-  if (flags === 0) return bytes;
+  if (flags === 0 || bytes.length === 0) return bytes;
   const coding = codings.find((each) => each.name === name);
   if (coding === undefined)
     throw new RpcError("internal", `a message is compressed, and ${JSON.stringify(name)} was not asked for`);
@@ -206,10 +229,13 @@ async function expanded(
 
 /** Returns the head of a response, with its metadata. */
 function responseHeaders(head: Headers, contentType: string): Headers {
-  const headers = new Headers();
-  for (const [name, value] of head) if (!name.startsWith("grpc-")) headers.append(name, value);
+  const headers = withoutOwn(head);
   headers.set("content-type", contentType);
   return headers;
+}
+
+function withoutOwn(fields: Headers): Headers {
+  return new Headers([...fields].filter(([name]) => !OWN.test(name)));
 }
 
 async function* untilDeadline(messages: Messages, deadline: number): Messages {
@@ -230,17 +256,18 @@ function orLate(error: unknown, deadline: number): unknown {
 const KEPT: ReadonlySet<Code> = new Set(["deadline_exceeded", "resource_exhausted", "unimplemented"]);
 
 /** Returns the end of a response that cannot be read. Throws errors of its connection. */
-function failedEnd(error: unknown): EndOfStream {
+function failedEnd(error: unknown): End {
   if (!(error instanceof RpcError)) throw error;
   const { code, message } = error;
   const text = `the response cannot be read: ${message}`;
-  return { error: errorToJson(new RpcError(KEPT.has(code) ? code : "internal", text)), trailers: new Metadata() };
+  return { error: errorToJson(new RpcError(KEPT.has(code) ? code : "internal", text)), trailers: new Headers() };
 }
 
-/** Reads the end of a response. Throws `RpcError` for malformed metadata. */
-function endOf(fields: Headers): EndOfStream {
+/** Reads the end of a response. Throws `RpcError` for malformed metadata, and for more than `maxMetadataBytes`. */
+function endOf(fields: Headers, { maxMetadataBytes }: GrpcSettings): End {
   const status = fields.get(STATUS);
-  const trailers = withoutOwn(readHeaders(fields));
+  const trailers = withoutOwn(fields);
+  requireSmall(readHeaders(trailers), maxMetadataBytes);
   if (status === "0") return { error: undefined, trailers };
   const error =
     status === null

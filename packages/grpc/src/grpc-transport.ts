@@ -56,8 +56,8 @@ class GrpcClient extends HttpClient {
 
   constructor(url: URL, { services, isWeb, ...options }: ClientOptions) {
     const codings = options.compression?.algorithms.filter((coding) => coding !== undefined) ?? [];
-    const maxBytes = options.limits?.maxFrameBytes ?? CALLER_LIMITS.maxFrameBytes;
-    const fetch = grpcFetch(options.fetch, { isWeb, codings, maxBytes });
+    const { maxFrameBytes: maxBytes, maxMetadataBytes } = { ...CALLER_LIMITS, ...options.limits };
+    const fetch = grpcFetch(options.fetch, { isWeb, codings, maxBytes, maxMetadataBytes });
     super(url, { ...options, fetch, codec: PROTO });
     this.#services = services;
   }

@@ -1,6 +1,6 @@
 import type { RpcError } from "@quicrpc/core";
 import { codeNumber } from "@quicrpc/core/internal";
-import { type ErrorDetail, readBase64, unpadded } from "@quicrpc/http/internal";
+import { type ErrorDetail, MAX_DETAILS, readBase64, unpadded } from "@quicrpc/http/internal";
 import type { ProtobufMessage } from "@quicrpc/protobuf";
 import {
   push,
@@ -21,6 +21,10 @@ import {
  * KiB, and Node closes the connection at 64 KiB.
  */
 const MAX_STATUS = 6144;
+/** Maximum number of characters of the status of a response: what Node accepts in headers. */
+export const MAX_RECEIVED_STATUS = 65_536;
+/** Flag of the envelope that contains the trailers in gRPC-Web. */
+export const FLAG_TRAILERS = 0x80;
 const LEVELS = 2;
 
 /** Adds the status of a call to its trailers: `grpc-status`, and for an error its message and details. */
@@ -98,8 +102,9 @@ export function decodedMessage(text: string): string {
   );
 }
 
-/** Reads the details of a `google.rpc.Status` in base64. A malformed one has none. */
+/** Reads the first `MAX_DETAILS` details of a `google.rpc.Status` in base64. A malformed or too large one has none. */
 export function readDetails(status: string): readonly ErrorDetail[] {
+  if (status.length > MAX_RECEIVED_STATUS) return [];
   const bytes = readBase64(status);
   try {
     return bytes === undefined ? [] : readWhole(bytes, 0, bytes.length, readStatus);
@@ -114,7 +119,7 @@ function readStatus(...[r, end, depth]: ReadParameters): ErrorDetail[] {
   const details: ErrorDetail[] = [];
   while (r.position < end) {
     const tag = readTag(r, end);
-    if (tag === 26) push(details, readMessage(r, end, readAny, depth));
+    if (tag === 26 && details.length < MAX_DETAILS) push(details, readMessage(r, end, readAny, depth));
     else skipField(r, tag, end, depth);
   }
   return details;

@@ -14,9 +14,11 @@ import {
 } from "@grpc/grpc-js";
 import { load } from "@grpc/proto-loader";
 import { isRpcErrorOf, Metadata, rpcError, RpcError } from "@quicrpc/core";
+import { createCallerSession } from "@quicrpc/core/transport";
 import {
   connectDetails,
   createFetchHandler,
+  type Fetch,
   gzip,
   http2Fetch,
   type NodeHandler,
@@ -36,17 +38,18 @@ import { echoProtobuf } from "./generated/echo.protobuf.js";
 const PROTO = fileURLToPath(new URL("proto/test/v1/test.proto", import.meta.url));
 
 /** Makes a client of a server at this port. */
-type MakeClient = (port: number, options?: Partial<GrpcTransportOptions>) => EchoClient;
+type MakeClient = (port: number, options?: Partial<GrpcTransportOptions>, wrap?: (fetch: Fetch) => Fetch) => EchoClient;
 
-const webClientOf: MakeClient = (port, options = {}) => {
-  const transport = grpcWebTransport({ services: [echoProtobuf], ...options });
+const webClientOf: MakeClient = (port, options = {}, wrap = (fetch) => fetch) => {
+  const fetch = wrap((url, init) => globalThis.fetch(url, init));
+  const transport = grpcWebTransport({ services: [echoProtobuf], fetch, ...options });
   return createEchoClient(transport.caller(`http://127.0.0.1:${port}`));
 };
 
-const clientOf: MakeClient = (port, options = {}) => {
+const clientOf: MakeClient = (port, options = {}, wrap = (fetch) => fetch) => {
   const fetch = http2Fetch(connect);
   onTestFinished(() => fetch.close());
-  const transport = grpcTransport({ services: [echoProtobuf], fetch, ...options });
+  const transport = grpcTransport({ services: [echoProtobuf], fetch: wrap(fetch), ...options });
   return createEchoClient(transport.caller(`http://127.0.0.1:${port}`));
 };
 
@@ -134,7 +137,7 @@ async function serveGrpcJs(): Promise<Peer> {
   const { test: packages } = loadPackageDefinition(definition) as unknown as {
     test: { v1: { Echo: ServiceClientConstructor } };
   };
-  const server = new Server({ "grpc.default_compression_algorithm": 2 });
+  const server = new Server();
   server.addService(packages.v1.Echo.service, {
     Say(call: ServerUnaryCall<Item, Item>, done: sendUnaryData<Item>) {
       seen.metadata = Object.entries(call.metadata.getMap()).map(([name, value]) => `${name}: ${value.toString()}`);
@@ -283,11 +286,26 @@ describe.each<[string, () => Promise<Peer>, MakeClient]>([
 
   test("exchanges compressed messages", async () => {
     const { port } = await serve();
-    const client = clientOf(port, { compression: { algorithms: [gzip] } });
+    const exchanges: unknown[] = [];
+    const record =
+      (inner: Fetch): Fetch =>
+      async (url, init) => {
+        const response = await inner(url, init);
+        const [flags] = new Uint8Array(await response.clone().arrayBuffer());
+        const { headers } = init;
+        exchanges.push([headers.get("grpc-accept-encoding"), headers.get("grpc-encoding")]);
+        exchanges.push([response.headers.get("grpc-encoding"), flags]);
+        return response;
+      };
+    const client = clientOf(port, { compression: { algorithms: [gzip] } }, record);
     expect(await client.say({ text: LARGE, count: 1 })).toEqual({ text: LARGE, count: 1 });
     expect(await collect(client.repeat({ text: LARGE, count: 1 }))).toMatchObject({ items: [{ text: LARGE }] });
     const sent = { text: LARGE, count: 2 };
     expect(await client.join([sent, sent])).toEqual({ text: "sum", count: 4 });
+    const request = ["gzip", "gzip"];
+    // The server of grpc-js compresses no messages.
+    const response = serve === serveGrpcJs ? ["identity", 0] : ["gzip", 1];
+    expect(exchanges.slice(0, 4)).toEqual([request, response, request, response]);
   });
 
   test("does not know a method", async () => {
@@ -310,6 +328,16 @@ test("messages are compressed from 1024 bytes on", async () => {
   expect(seen.encoding).toBe("gzip");
   await clientOf(port, { compression: { algorithms: [gzip] } }).say({ text: "small", count: 1 });
   expect(seen.encoding).toBeUndefined();
+});
+
+test("a client has no ping", async () => {
+  const transport = grpcWebTransport({ services: [echoProtobuf] });
+  const session = createCallerSession(await transport.dial(new URL("http://127.0.0.1:1")));
+  await expect(session.ping()).rejects.toMatchObject({
+    code: "unimplemented",
+    message: expect.stringMatching(/pings$/),
+  });
+  await session.close();
 });
 
 test("a method without messages in protobuf is refused before it is sent", async () => {
@@ -428,6 +456,48 @@ describe("a response", () => {
     }
   });
 
+  test.each(["head", "trailers"] as const)("may have any text in its %s", async (where) => {
+    const failed = { "grpc-status": "5", "grpc-message": "none", "x-tail": "é" };
+    const client = await answering({ [where]: failed });
+    const unary = await client.say({ text: "", count: 0 }).catch((error: unknown) => error);
+    const { error } = await collect(client.repeat({ text: "", count: 0 }));
+    for (const each of [unary, error]) {
+      expect(each).toMatchObject({ code: "not_found", message: "none" });
+      expect((each as RpcError).metadata.getAll("x-tail")).toEqual(["é"]);
+    }
+  });
+
+  test("may succeed with any text in its trailers", async () => {
+    const client = await answering({ body: envelope(ITEM), trailers: { "grpc-status": "0", "x-tail": "é" } });
+    const tails: unknown[] = [];
+    const onTrailers = (trailers: Metadata): void => void tails.push(trailers.getAll("x-tail"));
+    expect(await client.say({ text: "", count: 0 }, { onTrailers })).toEqual({ text: "a", count: 1 });
+    const { items, error } = await collect(client.repeat({ text: "", count: 0 }, { onTrailers }));
+    expect([items, error]).toEqual([[{ text: "a", count: 1 }], undefined]);
+    expect(tails).toEqual([["é"], ["é"]]);
+  });
+
+  test("may have an empty message that is marked as compressed", async () => {
+    const client = await answering({ body: envelope([], 1), trailers: { "grpc-status": "0" } });
+    const empty = { text: "", count: 0 };
+    expect(await client.say(empty)).toEqual(empty);
+    expect(await collect(client.repeat(empty))).toEqual({ items: [empty], error: undefined });
+  });
+
+  test("with headers of the Connect protocol has no meaning there", async () => {
+    const head = { "trailer-x-tail": "head", "connect-content-encoding": "br", "quicrpc-refused": "1" };
+    const client = await answering({ head, body: envelope(ITEM), trailers: { "grpc-status": "0" } });
+    const tails: unknown[] = [];
+    const onTrailers = (trailers: Metadata): void => void tails.push(...trailers);
+    await client.say({ text: "", count: 0 }, { onTrailers });
+    await collect(client.repeat({ text: "", count: 0 }, { onTrailers }));
+    expect(tails).toEqual([]);
+    const failing = await answering({ head, trailers: { "grpc-status": "14", "quicrpc-refused": "1" } });
+    const unary = await failing.say({ text: "", count: 0 }).catch((error: unknown) => error);
+    const { error } = await collect(failing.repeat({ text: "", count: 0 }));
+    for (const each of [unary, error]) expect(each).toMatchObject({ code: "unavailable", refused: false });
+  });
+
   test.each([
     ["no message", []],
     ["more than one message", [...envelope(ITEM), ...envelope(ITEM)]],
@@ -442,10 +512,55 @@ describe("a response", () => {
 describe("a response of gRPC-Web", () => {
   const END = [...Buffer.from("grpc-status: 0\r\nX-Tail: tail\r\n")];
 
-  function answering(body: readonly number[]): EchoClient {
+  function answering(body: readonly number[], maxMetadataBytes: number = 1000): EchoClient {
     const headers = { "content-type": "application/grpc-web+proto" };
-    return webClientOf(1, { fetch: async () => new Response(Uint8Array.from(body), { headers }) });
+    const fetch: Fetch = async () => new Response(Uint8Array.from(body), { headers });
+    return webClientOf(1, { fetch, limits: { maxMetadataBytes } });
   }
+
+  const longEnd = (end: string): number[] => {
+    const bytes = Buffer.from(end);
+    const head = Buffer.from([0x80, 0, 0, 0, 0]);
+    head.writeUInt32BE(bytes.length, 1);
+    return [...head, ...bytes];
+  };
+
+  test("may have trailers of other characters", async () => {
+    for (const [value, expected] of [
+      ["é", ["é"]],
+      ["→", []],
+    ] as const) {
+      const tails: unknown[] = [];
+      const onTrailers = (trailers: Metadata): void => void tails.push(trailers.getAll("x-tail"));
+      const client = answering([...envelope(ITEM), ...longEnd(`grpc-status: 0\r\nx-tail: ${value}\r\n`)]);
+      expect(await client.say({ text: "", count: 0 }, { onTrailers })).toEqual({ text: "a", count: 1 });
+      expect((await collect(client.repeat({ text: "", count: 0 }, { onTrailers }))).error).toBeUndefined();
+      expect(tails).toEqual([expected, expected]);
+    }
+  });
+
+  test.each([
+    ["more metadata than the limit", `x-tail: ${"a".repeat(1000)}\r\n`, "1000"],
+    ["trailers far beyond the limit", "grpc-x:\r\n".repeat(8000), "the trailers have 72016 bytes"],
+  ])("with %s is an error", async (_, trailers, text) => {
+    const client = answering([...envelope(ITEM), ...longEnd(`grpc-status: 0\r\n${trailers}`)]);
+    const failure = { code: "resource_exhausted", message: expect.stringContaining(text) as unknown };
+    await expect(client.say({ text: "", count: 0 })).rejects.toMatchObject(failure);
+    expect((await collect(client.repeat({ text: "", count: 0 }))).error).toMatchObject(failure);
+  });
+
+  test.each([
+    ["the first 64 details", 100, 64],
+    ["no details of a status that is too large", 70_000, 0],
+  ])("has %s", async (_, given, read) => {
+    // A `google.protobuf.Any` of the type "a" with one byte.
+    const any = [26, 6, 10, 1, 97, 18, 1, 1];
+    const details = Buffer.from(Array.from({ length: given }, () => any).flat()).toString("base64");
+    const client = answering(longEnd(`grpc-status: 9\r\ngrpc-status-details-bin: ${details}\r\n`), 4_000_000);
+    const error = await client.say({ text: "", count: 0 }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "failed_precondition" });
+    expect(connectDetails(error as RpcError)).toHaveLength(read);
+  });
 
   test("has trailers in its last envelope", async () => {
     let tail: Metadata | undefined;

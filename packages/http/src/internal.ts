@@ -1,9 +1,8 @@
 // For the packages of this repository only: exempt from semantic versioning, any release may change or remove these names.
 export { readBase64, unpadded } from "./protocol/base64.js";
-export { type EndOfStream, writeEndOfStream } from "./protocol/end-of-stream.js";
 export { type Envelope, ENVELOPE_COMPRESSED, FLAG_END, readEnvelopes, writeEnvelope } from "./protocol/envelope.js";
-export { type ErrorDetail, errorToJson, jsonBytes } from "./protocol/error-json.js";
-export { readHeaders, TRAILER_PREFIX, writeHeaders } from "./protocol/headers.js";
+export { type ErrorDetail, type ErrorJson, errorToJson, jsonBytes, MAX_DETAILS } from "./protocol/error-json.js";
+export { readHeaders, requireSmall, TRAILER_PREFIX } from "./protocol/headers.js";
 export { HttpClient } from "./client/http-client.js";
 export { transportOf } from "./client/http-transport.js";
 export { EnvelopeCall } from "./server/envelope-call.js";

@@ -1,11 +1,5 @@
 import { type CallOptions, RpcError } from "@quicrpc/core";
-import {
-  type AnyMethod,
-  type Caller,
-  type MessageCodec,
-  describeMethod,
-  foreignUnaryCalls,
-} from "@quicrpc/core/generated";
+import type { AnyMethod, Caller, MessageCodec } from "@quicrpc/core/generated";
 import {
   CALLER_LIMITS,
   type CallerLimits,
@@ -23,9 +17,6 @@ import { HttpClientCall } from "./http-call.js";
 import type * as LoadedLater from "./loaded-later.js";
 import { type HttpOptions, type HttpCodec, messagePack } from "./options.js";
 import { callUnary } from "./unary.js";
-import { HTTP_SERVICE } from "../protocol/ping.js";
-
-const METHOD = describeMethod(HTTP_SERVICE, foreignUnaryCalls, "ping", { id: 1 });
 
 /** Minimum bytes of a message that is compressed by default. Smaller messages gain little. */
 const MIN_BYTES = 1024;
@@ -149,16 +140,6 @@ export class HttpClient implements ForeignClient {
 
   acknowledged(): Promise<void> {
     return this.#notifications.none();
-  }
-
-  /**
-   * Sends a ping and returns the milliseconds until the response. Rejects if there is no response, if the server
-   * refuses the credentials, or if the response is not from a server of this library.
-   */
-  async ping(): Promise<number> {
-    const since = performance.now();
-    await this.start(METHOD, undefined);
-    return performance.now() - since;
   }
 
   /** Loads the code that successful unary calls do not need. */

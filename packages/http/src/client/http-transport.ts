@@ -1,7 +1,24 @@
+import { describeMethod, foreignUnaryCalls } from "@quicrpc/core/generated";
 import type { Credentials } from "@quicrpc/core/internal";
 import type { ForeignClient } from "@quicrpc/core/transport";
 import { HttpClient } from "./http-client.js";
 import type { HttpOptions } from "./options.js";
+import { HTTP_SERVICE } from "../protocol/ping.js";
+
+const METHOD = describeMethod(HTTP_SERVICE, foreignUnaryCalls, "ping", { id: 1 });
+
+/** A client that can ping: servers of this library have a method for it. */
+class PingClient extends HttpClient {
+  /**
+   * Sends a ping and returns the milliseconds until the response. Rejects if there is no response, if the server
+   * refuses the credentials, or if the response is not from a server of this library.
+   */
+  async ping(): Promise<number> {
+    const since = performance.now();
+    await this.start(METHOD, undefined);
+    return performance.now() - since;
+  }
+}
 
 /**
  * Options that `connect` of `@quicrpc/node` and `@quicrpc/browser` passes to a transport, in addition to the
@@ -38,7 +55,7 @@ export interface HttpTransport {
  * const arith = createArithClient(httpTransport().caller("https://orders.example"));
  */
 export function httpTransport(options: HttpOptions = {}): HttpTransport {
-  return transportOf(options, HttpClient);
+  return transportOf(options, PingClient);
 }
 
 /** Returns a transport whose clients are of this class. */

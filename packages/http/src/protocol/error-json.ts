@@ -21,7 +21,7 @@ export interface ErrorJson {
 }
 
 /** Maximum number of details of one error that are read. */
-const MAX_DETAILS = 64;
+export const MAX_DETAILS = 64;
 
 /**
  * Converts an error to the JSON of the Connect protocol. `details` are the results of `structDetail` and
