@@ -8,6 +8,9 @@ const UNWANTED =
 /** Modules that explain why a message does not fit, and that read or write any value. */
 const EXPLANATIONS = /core\/dist\/(codec\/(?!bare|compiled|halves|index|shape)|msgpack\/(read|write)-value)/;
 
+/** Modules of servers over HTTP. */
+const SERVER = /(http|core)\/dist\/server\/|grpc\/dist\/grpc-call\.js/;
+
 /** Members that minifiers do not shorten: `#` they do. */
 const LONG_MEMBER = /^ {2}private (?!constructor)/m;
 /** Objects of each call, item and frame: V8 makes those with `#` members slower, and their methods too. */
@@ -30,7 +33,8 @@ function objections(modules, unwanted) {
 
 /**
  * Pages whose size is limited. The size counts the modules that a page loads at first, or all of them if it has `all`. A page with `bare` has a client
- * that `quicrpc gen --no-explain` has written. docs/browsers.md has the sizes.
+ * that `quicrpc gen --no-explain` has written. `unwanted` are the modules that it must not load, by default
+ * those above. docs/browsers.md has the sizes.
  */
 const pages = [
   {
@@ -90,14 +94,29 @@ const pages = [
     limit: "9.55 kB",
     bare: true,
   },
+  {
+    page: "grpc-web",
+    name: "`grpcWebTransport().caller(url)` of `@quicrpc/grpc`, with the same client, without messages in protobuf",
+    limit: "28.95 kB",
+    unwanted: [SERVER],
+  },
 ];
 
 export default await Promise.all(
-  pages.map(async ({ page, name, limit, bare = false, all = false }) => {
-    const { initial, later } = await bundlePage(`test/size/${page}.ts`);
-    const wrong = objections(modulesOf(initial), bare ? [UNWANTED, EXPLANATIONS] : [UNWANTED]);
-    if (wrong.length > 0) throw new Error(`${page}: ${wrong.join("; ")}`);
-    const path = await writeChunks(all ? `${page}-all` : page, all ? [...initial, ...later] : initial);
-    return { name, path, limit, gzip: true };
-  }),
+  pages.map(
+    async ({
+      page,
+      name,
+      limit,
+      bare = false,
+      all = false,
+      unwanted = [UNWANTED, ...(bare ? [EXPLANATIONS] : [])],
+    }) => {
+      const { initial, later } = await bundlePage(`test/size/${page}.ts`);
+      const wrong = objections(modulesOf(initial), unwanted);
+      if (wrong.length > 0) throw new Error(`${page}: ${wrong.join("; ")}`);
+      const path = await writeChunks(all ? `${page}-all` : page, all ? [...initial, ...later] : initial);
+      return { name, path, limit, gzip: true };
+    },
+  ),
 );
