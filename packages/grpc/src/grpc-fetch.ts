@@ -77,7 +77,7 @@ export function grpcFetch(fetch: Fetch, settings: GrpcSettings): Fetch {
     const messages = untilDeadline(read, deadline);
     // The end of a response without messages may be in its head.
     const end: ReadEnd = (isEmpty) => endOf(trailers ?? (isEmpty ? head : new Headers()), settings);
-    return isStream ? streamOf(head, messages, end) : unaryOf(head, messages, end, settings);
+    return isStream ? streamOf(head, messages, end, settings) : unaryOf(head, messages, end, settings);
   };
 }
 
@@ -151,11 +151,11 @@ function readTrailers(bytes: Uint8Array, maxMetadataBytes: number): Headers {
 }
 
 /** Returns the response to a stream: its messages, and its end as one more. */
-function streamOf(head: Headers, messages: Messages, end: ReadEnd): Response {
+function streamOf(head: Headers, messages: Messages, end: ReadEnd, settings: GrpcSettings): Response {
   const headers = responseHeaders(head, "application/connect+proto");
   const coding = head.get("grpc-encoding");
   if (coding !== null) headers.set("connect-content-encoding", coding);
-  const pieces = withEnd(messages, end);
+  const pieces = withEnd(messages, end, (message) => codingOf(message, coding, settings));
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -172,12 +172,17 @@ function streamOf(head: Headers, messages: Messages, end: ReadEnd): Response {
   return new Response(body, { headers });
 }
 
-async function* withEnd(messages: Messages, end: ReadEnd): AsyncGenerator<Uint8Array, void> {
+async function* withEnd(
+  messages: Messages,
+  end: ReadEnd,
+  check: (message: Envelope) => void,
+): AsyncGenerator<Uint8Array, void> {
   let isEmpty = true;
   let last: End;
   try {
     for await (const message of messages) {
       isEmpty = false;
+      check(message);
       yield writeEnvelope(message);
     }
     last = end(isEmpty);
@@ -215,16 +220,18 @@ async function unaryOf(head: Headers, messages: Messages, end: ReadEnd, settings
     : new Response(jsonBytes(error) as Uint8Array<ArrayBuffer>, { status: 500, headers });
 }
 
-async function expanded(
-  { flags, bytes }: Envelope,
-  name: string | null,
-  { codings, maxBytes }: GrpcSettings,
-): Promise<Uint8Array> {
-  if (flags === 0 || bytes.length === 0) return bytes;
+async function expanded(message: Envelope, name: string | null, settings: GrpcSettings): Promise<Uint8Array> {
+  const { bytes } = message;
+  const coding = codingOf(message, name, settings);
+  return coding === undefined || bytes.length === 0 ? bytes : coding.decompress(bytes, settings.maxBytes);
+}
+
+/** Returns the compression of a message. Throws `RpcError` `internal` if it was not asked for. */
+function codingOf({ flags }: Envelope, name: string | null, { codings }: GrpcSettings): ContentCoding | undefined {
+  if (flags === 0) return undefined;
   const coding = codings.find((each) => each.name === name);
-  if (coding === undefined)
-    throw new RpcError("internal", `a message is compressed, and ${JSON.stringify(name)} was not asked for`);
-  return coding.decompress(bytes, maxBytes);
+  if (coding !== undefined) return coding;
+  throw new RpcError("internal", `a message is compressed, and ${JSON.stringify(name)} was not asked for`);
 }
 
 /** Returns the head of a response, with its metadata. */

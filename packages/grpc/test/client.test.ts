@@ -384,7 +384,10 @@ describe("a response", () => {
     readonly trailers?: Readonly<Record<string, string>>;
   }
 
-  async function answering({ head = {}, body = [], trailers }: Answer): Promise<EchoClient> {
+  async function answering(
+    { head = {}, body = [], trailers }: Answer,
+    options: Partial<GrpcTransportOptions> = {},
+  ): Promise<EchoClient> {
     const port = await listen((stream) => {
       stream.respond(
         { ":status": 200, "content-type": "application/grpc", ...head },
@@ -393,7 +396,7 @@ describe("a response", () => {
       stream.on("wantTrailers", () => stream.sendTrailers(trailers ?? {}));
       stream.end(Buffer.from(body));
     });
-    return clientOf(port, { limits: { maxFrameBytes: 1000 } });
+    return clientOf(port, { limits: { maxFrameBytes: 1000 }, ...options });
   }
 
   test.each<[string, Answer, string, string]>([
@@ -421,6 +424,12 @@ describe("a response", () => {
     [
       "of a message in an unknown compression",
       { head: { "grpc-encoding": "br" }, body: envelope([...gzipSync("a")], 1), trailers: { "grpc-status": "0" } },
+      "internal",
+      "compressed",
+    ],
+    [
+      "of an empty message in no compression that is marked as compressed",
+      { body: envelope([], 1), trailers: { "grpc-status": "0" } },
       "internal",
       "compressed",
     ],
@@ -478,7 +487,9 @@ describe("a response", () => {
   });
 
   test("may have an empty message that is marked as compressed", async () => {
-    const client = await answering({ body: envelope([], 1), trailers: { "grpc-status": "0" } });
+    const head = { "grpc-encoding": "gzip" };
+    const answer = { head, body: envelope([], 1), trailers: { "grpc-status": "0" } };
+    const client = await answering(answer, { compression: { algorithms: [gzip] } });
     const empty = { text: "", count: 0 };
     expect(await client.say(empty)).toEqual(empty);
     expect(await collect(client.repeat(empty))).toEqual({ items: [empty], error: undefined });
