@@ -54,7 +54,7 @@ export const QUESTIONS = [
   { asked: "prometheus metrics tracing opentelemetry", answers: ["/monitoring#calls"] },
   { asked: "react query", answers: ["/query#tanstack-query", "/query#queries"] },
   { asked: "tRPC migration", answers: ["/from-trpc#coming-from-trpc"] },
-  { asked: "gRPC status codes proto", answers: ["/from-grpc#coming-from-grpc"] },
+  { asked: "gRPC status codes proto", answers: ["/from-grpc#coming-from-grpc", "/grpc#call-grpc-servers"] },
   { asked: "socket.io rooms emit", answers: ["/from-socket-io#coming-from-socketio"] },
   { asked: "breaking change schema", answers: ["/evolution#what-breaks"] },
   {
