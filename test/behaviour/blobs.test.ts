@@ -204,7 +204,7 @@ describe.each(kindsFor("C84", distinctKinds) as readonly LocalKind[])("blobs: $n
     const said = { content: large.chunks, length: 20_000_001 };
     await expect(client.unary(methods.attach, { note: "", file: said })).rejects.toMatchObject({
       code: "resource_exhausted",
-      message: expect.stringContaining("at most 20000000"),
+      message: expect.stringContaining("the limit is 20000000 bytes"),
     });
     expect({ entered, given: large.given() }).toEqual({ entered: 0, given: 0 });
     for (const length of [999_999, 1_000_001]) {

@@ -1,7 +1,7 @@
 // Requests as other clients than grpc-js may send them, in gRPC-Web.
 import { RpcError } from "@quicrpc/core";
 import { createFetchHandler, type FetchHandler, withConnectDetails } from "@quicrpc/http";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { grpc } from "../src/index.js";
 import { echoProtobuf } from "./generated/echo.protobuf.js";
 import { createEchoRouter, type EchoHandlers } from "./generated/echo.js";
@@ -11,6 +11,8 @@ const ITEM = [10, 1, 97, 16, 1];
 
 let deadline: number | undefined;
 let reason: unknown;
+/** Called when a handler waits for the end of its call. */
+let onWait = (): void => {};
 const handlers: EchoHandlers = {
   say(item, { responseMetadata, trailers }) {
     for (const metadata of [responseMetadata, trailers]) {
@@ -24,7 +26,9 @@ const handlers: EchoHandlers = {
     ({ deadline } = context);
     yield { text, count };
     if (text === "") {
-      await new Promise<void>((resolve) => context.signal.addEventListener("abort", () => resolve()));
+      const ended = new Promise<void>((resolve) => context.signal.addEventListener("abort", () => resolve()));
+      onWait();
+      await ended;
       ({ reason } = context.signal);
     }
   },
@@ -115,8 +119,12 @@ describe("a timeout", () => {
     expect(deadline).toBeUndefined();
   });
 
+  afterEach(() => void vi.useRealTimers());
+
   test("ends the call and its handler", async () => {
-    const { status } = await call("Repeat", [], { headers: { "grpc-timeout": "5m" } });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+    onWait = () => void vi.advanceTimersByTime(5000);
+    const { status } = await call("Repeat", [], { headers: { "grpc-timeout": "5S" } });
     expect(status).toBe("4");
     expect(reason).toMatchObject({ code: "deadline_exceeded" });
   });
