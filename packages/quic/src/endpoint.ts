@@ -16,7 +16,8 @@ import {
   SERVER_TLS_OPTIONS,
   WEB_TRANSPORT_OPTIONS,
 } from "./option-names.js";
-import { type CloseInfo, encodeReason, type QuicSession, type SocketAddress } from "./session.js";
+import { encodeReason, type QuicSession } from "./session.js";
+import type { CloseInfo, SocketAddress } from "./session-handler.js";
 import { type EndpointStats, endpointStats } from "./stats.js";
 import { encodeServerTls, type ServerTlsOptions } from "./tls-options.js";
 import { dialWebTransport, HTTP3_ALPN, type WebTransportConnectOptions } from "./web-transport-dial.js";

@@ -6,7 +6,8 @@ import { fromFailure, loadNative, type NativeEndpoint, unwrap } from "./native.j
 import { handleIndex, packHandle, streamGeneration } from "./handles.js";
 import { fieldPairs, HttpRequest } from "./http-request.js";
 import * as record from "./native-layout.js";
-import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
+import { cleanOr, QuicSession } from "./session.js";
+import type { SocketAddress } from "./session-handler.js";
 import { QuicStream } from "./stream.js";
 import { WebTransports } from "./web-transports.js";
 

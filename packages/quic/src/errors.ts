@@ -1,5 +1,5 @@
 import type { QuicErrorCode } from "./error-codes.js";
-import type { SocketAddress } from "./session.js";
+import type { SocketAddress } from "./session-handler.js";
 
 /** Part of the system in which an error arose. */
 export type QuicErrorSource = "session" | "stream" | "tls" | "system" | "usage";

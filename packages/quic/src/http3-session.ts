@@ -5,7 +5,8 @@ import { invalidOption } from "./errors.js";
 import { handleIndex } from "./handles.js";
 import { unwrap } from "./native.js";
 import { checkOptionNames, HTTP_REQUEST_OPTIONS } from "./option-names.js";
-import type { CloseInfo, QuicSession } from "./session.js";
+import type { QuicSession } from "./session.js";
+import type { CloseInfo } from "./session-handler.js";
 import { H3_NO_ERROR, HTTP3_ALPN, parseUrl } from "./web-transport-dial.js";
 import { encodeFields, type HeaderFields } from "./web-transport-request.js";
 

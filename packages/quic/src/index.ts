@@ -25,7 +25,8 @@ export {
 } from "./errors.js";
 export { DEFAULT_TRANSPORT, type ListenTransportOptions, type TransportOptions } from "./limits.js";
 export { type InheritedPortOptions, PortGroup, type PortGroupOptions } from "./port-group.js";
-export { type CloseInfo, QuicSession, type SessionHandler, type SocketAddress } from "./session.js";
+export { QuicSession } from "./session.js";
+export type { CloseInfo, SessionHandler, SocketAddress } from "./session-handler.js";
 export type { EndpointStats, SessionStats, WebTransportStats } from "./stats.js";
 export { QuicStream, type StreamHandler } from "./stream.js";
 export type {

@@ -1,7 +1,8 @@
 import { DeferredPromise } from "./deferred.js";
 import type { QuicError } from "./errors.js";
 import { MAX_UNCLAIMED_STREAMS } from "./limits.js";
-import type { CloseInfo, QuicSession } from "./session.js";
+import type { QuicSession } from "./session.js";
+import type { CloseInfo } from "./session-handler.js";
 import type { QuicStream } from "./stream.js";
 
 interface BidirectionalParts {

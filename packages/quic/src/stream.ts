@@ -20,7 +20,7 @@ export interface StreamHandler {
    * avoids garbage collection. Default false.
    */
   readonly borrows?: boolean;
-  /** Called with the trailers of an HTTP message, if it has any. `onEnd` follows. */
+  /** Called before `onEnd` with the trailers of an HTTP message; not called for a message without trailers. */
   onTrailers?(trailers: HeaderPairs): void;
   /** Called when the peer has ended its side of the stream (FIN). */
   onEnd(): void;

@@ -1,5 +1,5 @@
 import { invalidOption, QuicError } from "./errors.js";
-import type { SocketAddress } from "./session.js";
+import type { SocketAddress } from "./session-handler.js";
 
 /** A client's request for a WebTransport session (WebTransport over HTTP/3 §3.2). */
 export interface WebTransportRequest {

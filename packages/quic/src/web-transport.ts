@@ -2,7 +2,7 @@ import { connectWebTransport } from "./connect.js";
 import { Datagrams } from "./datagrams.js";
 import { QuicError, WebTransportError } from "./errors.js";
 import { WEB_TRANSPORT_OPTIONS } from "./option-names.js";
-import type { CloseInfo } from "./session.js";
+import type { CloseInfo } from "./session-handler.js";
 import type { QuicStream } from "./stream.js";
 import type { WebTransportStats } from "./stats.js";
 import type { WebTransportConnectOptions } from "./web-transport-dial.js";

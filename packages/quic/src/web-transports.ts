@@ -4,7 +4,8 @@ import type { QuicError } from "./errors.js";
 import { unwrap } from "./native.js";
 import { packHandle } from "./handles.js";
 import { WEB_TRANSPORT } from "./native-layout.js";
-import type { QuicSession, SocketAddress } from "./session.js";
+import type { QuicSession } from "./session.js";
+import type { SocketAddress } from "./session-handler.js";
 import {
   checkAnswer,
   decodeFields,

@@ -39,3 +39,15 @@ export function isStrict(node: SchemaNode): boolean {
   if (node.kind === "intersection") return [node.left, node.right].every((side) => isStrict(valueOf(side).node));
   return node.kind === "object" && node.others === "strict";
 }
+
+export function isObject({ kind }: SchemaNode): boolean {
+  return kind === "object" || kind === "intersection";
+}
+
+/** Returns the text of the discriminator for an option of a union; undefined if it has none. */
+export function discriminatorText(union: SchemaNode, option: SchemaNode): string | undefined {
+  if (union.kind !== "union" || union.discriminator === undefined || option.kind !== "object") return undefined;
+  const tag = option.fields[union.discriminator];
+  const [text] = (tag && valueOf(tag).values) ?? [];
+  return typeof text === "string" ? text : undefined;
+}

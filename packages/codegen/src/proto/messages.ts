@@ -17,7 +17,7 @@ import {
   type TaggedField,
 } from "./model.js";
 import { enumType } from "./enums.js";
-import { fieldsOfObject, isStrict } from "./fields.js";
+import { discriminatorText, fieldsOfObject, isObject, isStrict } from "./fields.js";
 import { defaultJsonName, distinctNames, elementName, snakeCase, typeName } from "./names.js";
 import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
 import { commonScalar, commonType, isTexts, numericMembers, scalar, simpleType } from "./scalars.js";
@@ -336,7 +336,8 @@ export class PackageMessages {
       for (const [index, option] of options.entries()) {
         const type = simple[index];
         const given = type === undefined ? this.#nameOf(option.node) : undefined;
-        const text = type?.name.split(".").at(-1) ?? given ?? this.#tagOf(value, option) ?? `option${index + 1}`;
+        const text =
+          type?.name.split(".").at(-1) ?? given ?? discriminatorText(value.node, option.node) ?? `option${index + 1}`;
         const key = type === undefined ? snakeCase(text) : `${snakeCase(text)}_value`;
         const earlier = entries.get(key);
         const scalars = [earlier?.field.type, type].filter((each) => each?.kind === "scalar");
@@ -350,14 +351,6 @@ export class PackageMessages {
         Array.from(entries, ([key, entry]) => ({ ...entry, key })),
       );
     });
-  }
-
-  /** Returns the text of the discriminator for an option of a union; undefined if it has none. */
-  #tagOf({ node }: Value, option: Value): string | undefined {
-    if (node.kind !== "union" || node.discriminator === undefined || option.node.kind !== "object") return undefined;
-    const tag = option.node.fields[node.discriminator];
-    const [text] = (tag && valueOf(tag).values) ?? [];
-    return typeof text === "string" ? text : undefined;
   }
 
   #enum(
@@ -400,8 +393,4 @@ export class PackageMessages {
     // The names of a oneof and its fields must differ.
     if (message.fields.some(({ name }) => name === message.oneof)) message.oneof = `${message.oneof}_choice`;
   }
-}
-
-function isObject({ kind }: SchemaNode): boolean {
-  return kind === "object" || kind === "intersection";
 }

@@ -1,5 +1,5 @@
 import { hasShare, LinkedSet, sourceOf } from "@quicrpc/core/internal";
-import type { PendingConnection } from "./connection-limiter.js";
+import type { PendingConnection } from "./pending-connection.js";
 
 /** Source of connections without an address. It has no maximum share. */
 export const NO_SOURCE: string = "";

@@ -1,6 +1,7 @@
 import type { AddressInfo, ListenOptions, Server, Socket } from "node:net";
 import { type HeldReads, holdReads } from "./held-reads.js";
-import type { ConnectionLimiter, PendingConnection } from "./connection-limiter.js";
+import type { ConnectionLimiter } from "./connection-limiter.js";
+import type { PendingConnection } from "./pending-connection.js";
 import { sourceIn } from "./places.js";
 import type { HandedConnections, Listener, ListenTarget } from "./listener.js";
 import { readProxyHeader, type TrustedProxies } from "./proxy-protocol.js";

@@ -26,8 +26,8 @@ export { divert } from "../listen/socket-server.js";
 export {
   type ConnectionLimiter,
   type ConnectionLimits,
-  type PendingConnection,
 } from "../listen/connection-limiter.js";
+export type { PendingConnection } from "../listen/pending-connection.js";
 export { type HeldReads, holdReads } from "../listen/held-reads.js";
 export type { AcceptedSocket, SocketName } from "../listen/socket-server.js";
 export { certificateRefusal, verifiedCertificate } from "../listen/client-certificate.js";
