@@ -14,8 +14,8 @@ export interface BlobOptions {
    */
   readonly digest?: "sha-256";
   /**
-   * If true, a call whose session is lost is repeated on the next session, and the transfer continues where it stopped.
-   * The handler may then run more than once for one call. Default false.
+   * If true, a client whose session is lost makes the call again on its next session, and the transfer continues at the
+   * byte where it stopped. So the handler may run more than once for one call. Default false.
    */
   readonly resumable?: boolean;
 }

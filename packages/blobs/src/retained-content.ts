@@ -50,8 +50,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
   }
 
   /**
-   * Opens the content at a position. Rejects with `RpcError` `out_of_range` if the bytes at that position are no longer
-   * stored.
+   * Opens the content at the byte `from`. Rejects with `RpcError` `out_of_range` if the store has dropped that byte.
    */
   async open(from: number): Promise<OpenedContent> {
     if (from < this.first || from > this.end) throw this.discarded(from);

@@ -38,8 +38,8 @@ export interface FallbackOptions {
   /**
    * Transport for calls if neither the first transport nor the fallback works, for example behind proxies that only
    * forward HTTP requests: `httpTransport()` of `@quicrpc/http`, or a function that loads it. Over HTTP, the server
-   * cannot call the page, and there are no datagrams. HTTP is not tried with the options `proof` and `metadata`, which
-   * require sessions. Default: none.
+   * cannot call the page, and there are no datagrams. A connection with the option `proof` or `metadata` never uses
+   * HTTP, because both options need sessions. Default: none.
    */
   readonly http?: HttpProvider | (() => Promise<HttpProvider>);
   /** URL for calls over HTTP, to which names of services are appended. Default: the connection's URL. */

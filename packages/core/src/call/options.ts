@@ -55,8 +55,8 @@ export interface CallOptions {
    */
   readonly onceKey?: string | undefined;
   /**
-   * Called once, before the response or its first item, with the handler's `responseMetadata`, which may be empty. Not
-   * called if there is no response. Default: none.
+   * Called once with the handler's `responseMetadata`, before the response or its first item. The metadata may be empty.
+   * A call that fails without a response does not call it. Default: none.
    */
   readonly onResponseMetadata?: ((metadata: Metadata) => void) | undefined;
   /**

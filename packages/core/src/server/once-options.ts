@@ -64,9 +64,7 @@ export interface OnceOptions<Context = unknown> {
   /** Store for the states and results of calls. Default: `MemoryOnceStore`, which uses this process's memory. */
   readonly store?: OnceStore;
   /**
-   * Returns the principal (user or client) of a call. Equal keys of different principals are different keys. Default:
-   * `context.connection` if it is a string, or one principal for all clients if there is no connection value. With any
-   * other connection value, calls fail unless this option is set.
+   * Returns the principal (user or client) of a call. Equal keys of different principals are different keys. Default: `context.connection`, which must then be a string. Without `authenticate`, all clients are one principal.
    */
   readonly principal?: (context: CallContext<Context>) => string;
   /** Time for which a call's result is stored and its key can be used, in milliseconds. Default: a day. */

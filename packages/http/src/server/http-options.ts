@@ -45,9 +45,9 @@ export interface HttpServiceOptions<Context = unknown> {
   /** Interceptors for each call; the first is the outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[];
   /**
-   * Called for each request. Decides whether the client may call, within `limits.maxHandshakeMs` milliseconds; handlers
-   * find the result as `context.connection`. If it throws an `RpcError`, that is the response. The signal is aborted
-   * when the decision is no longer needed. Default: every client may call.
+   * Called for each request, to decide whether the client may call. It has `limits.maxHandshakeMs` milliseconds.
+   * Handlers read its result from `context.connection`; an `RpcError` that it throws is the response. The signal is
+   * aborted when the request has ended before the decision. Default: every client may call.
    */
   readonly authenticate?: (peer: HttpPeer, signal: AbortSignal) => Awaitable<Context>;
   /** Authentication shared with a server for other transports; replaces `authenticate`. Default: none. */
