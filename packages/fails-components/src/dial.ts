@@ -13,8 +13,10 @@ export async function dialFails(url: URL, options: TransportDialOptions): Promis
   return attempt(url, options, (resolve, reject) => {
     const session = new fails.WebTransport(url.href, { ...settings(options), forceReliable: true });
     session.closed.catch(() => {});
-    const connection = session.sessionint?.parentobj?.transportInt?.clientInt;
-    if (connection === undefined) throw unsupportedVersion();
+    const inside = session.sessionint;
+    const connection = inside?.parentobj?.transportInt?.clientInt;
+    if (inside === undefined || connection === undefined) throw unsupportedVersion();
+    refuseLateStreams(inside);
     pingWhileAlive(connection);
     let cause: unknown;
     let status: number | undefined;
@@ -76,7 +78,6 @@ function transportOf(
     session.close();
     throw failsError("ERR_FAILS_PROTOCOL", `the server does not speak ${WEBTRANSPORT_STREAM_PROTOCOL}`);
   }
-  if (session.sessionint !== undefined) refuseLateStreams(session.sessionint);
   const timeout = limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs };
   return oneStreamTransport(destroyingOnClose(session, connection), "client", timeout);
 }

@@ -87,8 +87,9 @@ export class FailsRequests {
     const status = this.refusal(header);
     if (status !== undefined) return { status };
     if (!header["wt-available-protocols"]?.includes(WEBTRANSPORT_STREAM_PROTOCOL)) return { status: 400 };
-    const pending = source && this.reservePlace(source);
-    if (source === undefined || pending === undefined) return { status: 503 };
+    if (source === undefined) return { status: 503 };
+    const pending = this.reservePlace(source);
+    if (pending === undefined) return { status: 503 };
     const userData: Accepted = { header, source, pending };
     return { status: 200, path: SESSIONS, selectedProtocol: WEBTRANSPORT_STREAM_PROTOCOL, userData };
   }

@@ -62,7 +62,7 @@ export class SessionAcceptor<Context> {
       const timeoutMessage = (): string =>
         `the session was not authenticated within ${limits.maxHandshakeMs} ms of its connection (limits.maxHandshakeMs)`;
       const source = sourceOf(peer.remoteAddress?.host ?? "");
-      const connection = await authentications?.run({ ...incoming, source, late: timeoutMessage });
+      const connection = await authentications?.run({ ...incoming, source, timeoutMessage });
       releaseGreeting();
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (!pending.admit()) throw noRoom();

@@ -77,7 +77,7 @@ export class SessionCredentials<Context> {
       // existing sessions.
       const source = `renewals of ${sourceOf(peer.remoteAddress?.host ?? "")}`;
       const renewing = renewedPeer(peer, greeting, transport);
-      const renewed = await authentications.run({ peer: renewing, source, late: timeoutMessage, pending });
+      const renewed = await authentications.run({ peer: renewing, source, timeoutMessage, pending });
       if (this.subjectOf(renewed) !== subject)
         throw new RpcError(
           "permission_denied",

@@ -102,14 +102,14 @@ export function itemOf({ prefixItems, items }: JsonSchema, index: number): unkno
 
 /** Returns the minimum and maximum number of items of a list or tuple. */
 export function lengthOf({ prefixItems, items, minItems, maxItems }: JsonSchema): {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 } {
   const fixed = Array.isArray(prefixItems) ? prefixItems.length : 0;
   const isOpen = isObject(items) || (fixed === 0 && items !== false);
   return {
-    least: typeof minItems === "number" ? minItems : fixed,
-    most: typeof maxItems === "number" ? maxItems : isOpen ? Number.POSITIVE_INFINITY : fixed,
+    min: typeof minItems === "number" ? minItems : fixed,
+    max: typeof maxItems === "number" ? maxItems : isOpen ? Number.POSITIVE_INFINITY : fixed,
   };
 }
 

@@ -37,7 +37,7 @@ describe("authenticate", () => {
     const authentications = authenticationsBy(authenticate, errors);
     const { pending, leave } = visitor();
     const outcome = authentications
-      .run({ peer: "somebody", source: "192.0.2.1", pending, late: () => "too late" })
+      .run({ peer: "somebody", source: "192.0.2.1", pending, timeoutMessage: () => "too late" })
       .then(
         () => "resolved",
         () => "rejected",
@@ -57,7 +57,7 @@ describe("authenticate", () => {
     const authentications = authenticationsBy(authenticate, errors);
     const { pending, leave } = visitor();
     const outcome = authentications
-      .run({ peer: "somebody", source: "192.0.2.1", pending, late: () => "too late" })
+      .run({ peer: "somebody", source: "192.0.2.1", pending, timeoutMessage: () => "too late" })
       .catch((error: unknown) => error);
     leave();
     expect(await outcome).toMatchObject({ code: "cancelled" });
@@ -88,7 +88,7 @@ describe("the places of authenticate", () => {
     async ask(...names: string[]): Promise<void> {
       for (const peer of names) {
         const source = peer.replace(/\d+$/, "");
-        this.authentications.run({ peer, source, pending: visitor().pending, late: () => "too late" }).then(
+        this.authentications.run({ peer, source, pending: visitor().pending, timeoutMessage: () => "too late" }).then(
           () => this.outcomes.set(peer, "in"),
           (error: unknown) => this.outcomes.set(peer, error),
         );

@@ -20,7 +20,7 @@ export interface UnauthenticatedPeer<Who> {
   /**
    * Returns the error message if authentication takes too long, such as "the session was not authenticated within …".
    */
-  readonly late: () => string;
+  readonly timeoutMessage: () => string;
   readonly pending: {
     /** Time left for authentication, in milliseconds. */
     readonly remainingMs: number;
@@ -66,7 +66,7 @@ export class Authentications<Who, Context> {
    * Calls `authenticate`, possibly after waiting, and returns its result. Rejects with `RpcError`: `deadline_exceeded`
    * if it takes too long, `cancelled` if the peer has disconnected, `resource_exhausted` if too many peers wait.
    */
-  run({ peer, source, pending, late }: UnauthenticatedPeer<Who>): Promise<Context> {
+  run({ peer, source, pending, timeoutMessage }: UnauthenticatedPeer<Who>): Promise<Context> {
     const { authenticate, limits } = this.settings;
     const controller = new AbortController();
     return new Promise((resolve, reject) => {
@@ -101,7 +101,7 @@ export class Authentications<Who, Context> {
         controller.abort(error);
         reject(error);
       };
-      const timer = expiries.add(pending.remainingMs, () => rejectWith(this.tooLate(late())));
+      const timer = expiries.add(pending.remainingMs, () => rejectWith(this.tooLate(timeoutMessage())));
       pending.onGone(() => rejectWith(new RpcError("cancelled", "the peer is gone")));
       if (isOver) return;
       if (this.running < limits.maxAuthentications && this.hasShare(source)) {
@@ -133,11 +133,11 @@ export class Authentications<Who, Context> {
     }
   }
 
-  private tooLate(late: string): RpcError {
+  private tooLate(message: string): RpcError {
     const { maxAuthentications } = this.settings.limits;
     const queueText =
       this.running < maxAuthentications ? "" : `: ${this.running} others were (limits.maxAuthentications)`;
-    return new RpcError("deadline_exceeded", late + queueText, { refused: true });
+    return new RpcError("deadline_exceeded", message + queueText, { refused: true });
   }
 
   private tooMany(): RpcError {

@@ -52,7 +52,7 @@ function peerOf(
   return {
     peer: { headers, path, address, method, request },
     source: sourceOf(address ?? ""),
-    late: () =>
+    timeoutMessage: () =>
       timeoutMs <= maxHandshakeMs
         ? "the deadline has passed before the request was authenticated"
         : `the request was not authenticated within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`,

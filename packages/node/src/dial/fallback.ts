@@ -40,11 +40,7 @@ export async function dialFirst(
   { afterMs = AFTER_MS }: FallbackOptions,
   signal: AbortSignal,
 ): Promise<Opened<Session, Error>> {
-  const {
-    value,
-    index,
-    failures: losses,
-  } = await race({
+  const { value, index, failures } = await race({
     openers: ways,
     afterMs,
     signal,
@@ -54,7 +50,7 @@ export async function dialFirst(
     signal.throwIfAborted();
     throw combinedError((error as AggregateError).errors as Error[]);
   });
-  const [loss] = losses;
+  const [loss] = failures;
   const lateCount = loss?.late === true ? 1 : 0;
   const reason = loss && (loss.late ? new NoAnswerError(afterMs) : (loss.error as Error));
   return { value, index, reason, lateCount };

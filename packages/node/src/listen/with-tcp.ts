@@ -20,7 +20,8 @@ export async function listenWithTcp(
   ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
   const { webSocket, protocols, http } = settings.web;
-  const overTcp: Listen = async (...args) => (await import("./web.js")).listenWeb(settings.web)(...args);
+  const overTcp: Listen = async (target, ...rest) =>
+    (await import("./web.js")).listenWeb(settings.web)({ ...target, path: target.path || "/" }, ...rest);
   const needsTcp = webSocket || protocols.length > 0 || http !== undefined;
   if (!needsTcp) return [await overUdp(target, settings, onIncoming)];
   try {
@@ -28,23 +29,23 @@ export async function listenWithTcp(
   } catch (error) {
     if (!settings.engineOptional || !isMissingEngine(error)) throw error;
     settings.onError(error, { method: "serve" });
-    return [await overTcp({ ...target, path: target.path || "/" }, settings, onIncoming)];
+    return [await overTcp(target, settings, onIncoming)];
   }
 }
 
 /** Starts a UDP and a TCP listener on the same port number. */
 async function listenTwice(
-  listen: Listen,
-  other: Listen,
+  overUdp: Listen,
+  overTcp: Listen,
   ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
   // A worker's UDP port belongs to its group, so only the process that has bound the port can choose another one.
   return retryTaken(target.port === 0 && target.member === undefined, async () => {
-    const first = await listen(target, settings, onIncoming);
+    const first = await overUdp(target, settings, onIncoming);
     try {
       const { port } = first.address ?? target;
-      const tcpTarget = { ...target, port, path: target.path || "/", sharesPortWithHttp3: first.takesHttp3 === true };
-      return [first, await other(tcpTarget, settings, onIncoming)];
+      const tcpTarget = { ...target, port, sharesPortWithHttp3: first.takesHttp3 === true };
+      return [first, await overTcp(tcpTarget, settings, onIncoming)];
     } catch (error) {
       await first.close();
       throw error;

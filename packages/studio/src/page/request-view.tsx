@@ -30,30 +30,23 @@ export interface RequestViewProps {
 }
 
 /** Editor of a method's input, and the call that the user makes with it. */
-export function RequestView({
-  method,
-  target,
-  nonce,
-  prefilled: prefilledRequest,
-  onKept,
-  served,
-}: RequestViewProps): JSX.Element {
+export function RequestView({ method, target, nonce, prefilled, onKept, served }: RequestViewProps): JSX.Element {
   const example = useMemo(
     () => (method.input === undefined ? "null" : JSON.stringify(exampleOf(method.input, method.input), undefined, 2)),
     [method],
   );
-  const [text, setText] = useState(prefilledRequest?.input ?? example);
-  const [settings, setSettings] = useState<CallSettings>(() => settingsOf(prefilledRequest));
+  const [text, setText] = useState(prefilled?.input ?? example);
+  const [settings, setSettings] = useState<CallSettings>(() => settingsOf(prefilled));
   const [file, setFile] = useState<File>();
   const [files, setFiles] = useState<ChosenFiles>({});
   const [problem, setProblem] = useState<string>();
   const [call, setCall] = useState<RunningCall>();
 
   useEffect(() => {
-    if (prefilledRequest?.input === undefined) return;
-    setText(prefilledRequest.input);
-    if (prefilledRequest.at !== undefined) setSettings(settingsOf(prefilledRequest));
-  }, [prefilledRequest]);
+    if (prefilled?.input === undefined) return;
+    setText(prefilled.input);
+    if (prefilled.at !== undefined) setSettings(settingsOf(prefilled));
+  }, [prefilled]);
   // A call ends with the component that shows it.
   useEffect(() => () => call?.cancel(), [call]);
 

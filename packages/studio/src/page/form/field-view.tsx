@@ -167,7 +167,7 @@ function ObjectField({ form, node, path, label, depth, field, aria }: ControlPro
 /** Form field for a list, a tuple or a set. */
 function ArrayField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
   const { schema } = field;
-  const { least: min, most: max } = lengthOf(schema);
+  const { min, max } = lengthOf(schema);
   const { length } = node.items;
   return (
     <>

@@ -93,7 +93,7 @@ function bestOf(node: JsonNode, choices: readonly unknown[], search: Search): Be
   let bestChoice: BestChoice = { index: 0, mismatches: [], cost: Number.POSITIVE_INFINITY };
   for (const [index, choice] of choices.entries()) {
     const mismatches: SchemaMismatch[] = [];
-    check(node, choice, { ...search, mismatches: mismatches });
+    check(node, choice, { ...search, mismatches });
     const isOther = mismatches.some(({ from, message }) => from === node.from || message.startsWith("It is "));
     const cost = mismatches.length + (isOther ? 1000 : 0);
     if (cost < bestChoice.cost) bestChoice = { index, mismatches, cost };
@@ -148,7 +148,7 @@ function checkKey(name: string, schema: JsonSchema, report: (message: string) =>
 }
 
 function checkItems(node: JsonNode, schema: JsonSchema, search: Search, report: ReportMismatch): void {
-  const { least: min, most: max } = lengthOf(schema);
+  const { min, max } = lengthOf(schema);
   const count = node.items.length;
   if (count < min) report(`It takes ${min} items or more.`);
   if (count > max) report(`It takes ${max} items at most.`);
