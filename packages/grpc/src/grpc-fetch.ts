@@ -190,10 +190,9 @@ async function* withEnd(
     last = failedEnd(error);
   }
   const { error, trailers } = last;
+  const metadata = Object.fromEntries(Array.from(trailers, ([name, value]) => [name, [value]]));
   // `Headers` joins the values of each other name.
-  const valuesOf = (name: string, value: string): string[] =>
-    name === "set-cookie" ? trailers.getSetCookie() : [value];
-  const metadata = Object.fromEntries(Array.from(trailers, ([name, value]) => [name, valuesOf(name, value)]));
+  if (trailers.has("set-cookie")) metadata["set-cookie"] = trailers.getSetCookie();
   yield writeEnvelope({ flags: FLAG_END, bytes: jsonBytes({ error, metadata }) });
 }
 

@@ -34,6 +34,7 @@ export function reflect(describe: Bound<unknown>, services: readonly ProtobufSer
   const files = new Files(services);
   return {
     method: { ...method, kind: "duplex", input: uncheckedCodec(), output: uncheckedCodec() },
+    authorize,
     async handler(requests: ItemStream<Request>, context) {
       await authorize?.(context);
       return files.answers(requests);
@@ -189,7 +190,9 @@ class Files {
 }
 
 function notFound(what: string): Answer {
-  return { tag: 58, write: writeNotFound, value: `${what.slice(0, 200)} is not known` };
+  // Half of a surrogate pair at the cut could not be written.
+  const name = what.slice(0, 200).replace(/[\ud800-\udbff]$/, "");
+  return { tag: 58, write: writeNotFound, value: `${name} is not known` };
 }
 
 type ReadParameters = Parameters<ProtobufMessage["read"]>;

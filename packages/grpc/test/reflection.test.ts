@@ -153,3 +153,28 @@ test("callers need the permission to call describe", async () => {
     details: "quicrpc.v1.Reflection/describe",
   });
 });
+
+test("without that permission, a request that cannot be read fails for the permission", async () => {
+  const refuse: Interceptor = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    throw new RpcError("permission_denied", "not you");
+  };
+  const client = await serve([echo, createReflection([echo])], { interceptors: [refuse] });
+  await expect(ask(client, [Buffer.from([255])])).rejects.toMatchObject({ code: status.PERMISSION_DENIED });
+});
+
+test("a long name is cut between characters", async () => {
+  const client = await serve([echo, createReflection([echo])]);
+  const name = Buffer.from(`${"a".repeat(199)}\u{1F600}`);
+  const request = Buffer.concat([
+    Buffer.from([FILE_BY_NAME * 8 + 2, (name.length & 127) | 128, name.length >> 7]),
+    name,
+  ]);
+  const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+  const same = (bytes: Buffer): Buffer => bytes;
+  const call = client.makeBidiStreamRequest(path, same, same);
+  call.end(request);
+  const answers: Buffer[] = [];
+  for await (const bytes of call as AsyncIterable<Buffer>) answers.push(bytes);
+  expect(answers.map((answer) => answer.toString().includes(`${"a".repeat(199)} is not known`))).toEqual([true]);
+});

@@ -13,6 +13,7 @@ import {
 } from "./model.js";
 import { defaultJsonName } from "./names.js";
 import { importsOf, protoFileOf } from "./print.js";
+import { tagOf, varint } from "./print-field.js";
 
 /**
  * Returns the `google.protobuf.FileDescriptorProto` of a package's file, encoded as protoc encodes it, without
@@ -27,21 +28,19 @@ export function fileDescriptor(model: ProtoPackage): Uint8Array {
  */
 type Field = readonly [number: number, value: string | number | boolean | readonly Field[] | undefined];
 
+/** Wire types of the fields of descriptors. */
+const VARINT = 0;
+const LENGTH_DELIMITED = 2;
+
 function bytesOf(fields: readonly Field[]): number[] {
   const sorted = [...fields].sort(([a], [b]) => a - b);
   return sorted.flatMap(([number, value]) => {
     if (value === undefined || value === false || value === "") return [];
-    if (typeof value === "number" || value === true) return [...varint(number * 8), ...varint(Number(value))];
+    if (typeof value === "number" || value === true)
+      return [...varint(tagOf(number, VARINT)), ...varint(Number(value))];
     const bytes = typeof value === "string" ? [...new TextEncoder().encode(value)] : bytesOf(value);
-    return [...varint(number * 8 + 2), ...varint(bytes.length), ...bytes];
+    return [...varint(tagOf(number, LENGTH_DELIMITED)), ...varint(bytes.length), ...bytes];
   });
-}
-
-function varint(value: number): number[] {
-  const bytes: number[] = [];
-  let rest = BigInt.asUintN(64, BigInt(value));
-  for (; rest >= 128n; rest >>= 7n) bytes.push(Number(rest & 127n) + 128);
-  return [...bytes, Number(rest)];
 }
 
 const SCALARS = {

@@ -26,13 +26,17 @@ export function isRest({ field }: Place): boolean {
  * position.
  */
 export function tagged(number: number, wire: number, result: string, write: (at: string) => string): string[] {
-  const bytes: number[] = [];
-  for (let rest = tagOf(number, wire); ; rest = Math.floor(rest / 128)) {
-    bytes.push((rest % 128) + (rest >= 128 ? 128 : 0));
-    if (rest < 128) break;
-  }
+  const bytes = varint(tagOf(number, wire));
   const stores = bytes.map((byte, index) => `b[${index === 0 ? "p" : `p + ${index}`}] = ${byte};`);
   return [...stores, `${result}${write(`p + ${bytes.length}`)};`];
+}
+
+/** Returns the bytes of an integer as a varint. A negative one is encoded as 64 bits in two's complement. */
+export function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = BigInt.asUintN(64, BigInt(value));
+  for (; rest >= 128n; rest >>= 7n) bytes.push(Number(rest & 127n) + 128);
+  return [...bytes, Number(rest)];
 }
 
 /** Returns the tag of a field: its number and its wire type. */

@@ -59,7 +59,8 @@ class Document {
   readonly #definitions: Record<string, JsonSchema> = {};
   /** JSON Schemas of nodes without references, which are shared with other messages. */
   readonly #known: Map<SchemaNode, JsonSchema>;
-  readonly #referring = new Map<SchemaNode, boolean>();
+  /** Returns true if the JSON Schema of a node is or contains a reference. Every recursive schema contains one. */
+  readonly #hasReferences: (node: SchemaNode) => boolean;
 
   constructor(root: SchemaNode, titleOf: TitleOf, role: Role, known: Map<SchemaNode, JsonSchema>) {
     this.#root = root;
@@ -67,6 +68,7 @@ class Document {
     this.#role = role;
     this.#known = known;
     this.#defined = definedNodes(root);
+    this.#hasReferences = reaching((node) => this.#defined.has(node), writtenParts);
   }
 
   print(): JsonSchema {
@@ -90,14 +92,6 @@ class Document {
       this.#definitions[name] = this.#written(node);
     }
     return { $ref: DEFINITIONS + name };
-  }
-
-  /** Returns true if the JSON Schema of `node` is or contains a reference. Every recursive schema contains one. */
-  #hasReferences(node: SchemaNode): boolean {
-    if (this.#defined.has(node)) return true;
-    const known = this.#referring.get(node) ?? writtenParts(node).some((part) => this.#hasReferences(part));
-    this.#referring.set(node, known);
-    return known;
   }
 
   /**
