@@ -3,7 +3,7 @@
 export type { BlobHost, OffersBlobs } from "./blob-calls.js";
 export { quotaOf } from "./blob-quota.js";
 export { type BlobOffers, type Offer, Offered, type BlobReading } from "./offers.js";
-export { type BlobCaller, TransferRetries as Losses } from "./transfer-retries.js";
+export { type BlobCaller, TransferRetries } from "./transfer-retries.js";
 export { changedBlob, DIGEST_TRAILER, type ReadBlob } from "./read-method.js";
 export { type BlobReference, tooLarge as blobTooLarge } from "./received-blob.js";
 export { PacedHash } from "./paced-hash.js";

@@ -89,7 +89,7 @@ export { type DispatchSettings, type ErrorHook, listed } from "./server/dispatch
 export {
   permit,
   type RequestHead,
-  serveRequest as serve,
+  serveRequest,
   type ServerRequest,
   runNotification,
 } from "./server/serve.js";

@@ -294,9 +294,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
 
   /** Returns the state of a pool without a target that can take calls. */
   private connecting(): ConnectionState {
-    const states = this.known
-      .flatMap(({ states: targetStates }) => targetStates)
-      .filter(({ status }) => status !== "idle");
+    const states = this.known.flatMap((target) => target.states).filter(({ status }) => status !== "idle");
     const error = this.lastError();
     const failures = Math.min(...states.map((state) => (state.status === "connecting" ? state.failures : 0)));
     const retries = states.map((state) => (state.status === "connecting" ? state.retryAt : undefined));

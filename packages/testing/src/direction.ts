@@ -44,7 +44,7 @@ export class LinkDirection {
     const dueAt = this.transmit(size, now, bytesPerSecond) + conditions.delayMs + jitter * conditions.jitterMs;
     const arrivalAt = reorder < conditions.reorder ? dueAt + lateness * LATE_MS : this.inOrder(dueAt);
     const arrivalTimes = duplicate < conditions.duplicate ? [arrivalAt, arrivalAt + lateness * LATE_MS] : [arrivalAt];
-    return { arrivalTimes: arrivalTimes, damage: corrupt < conditions.corrupt ? where : undefined };
+    return { arrivalTimes, damage: corrupt < conditions.corrupt ? where : undefined };
   }
 
   /** Returns the arrival time of TCP bytes that are sent in `packets` packets. */

@@ -103,12 +103,12 @@ export abstract class BaseCaller implements Caller {
     input: CallInputs<Sent>[Kind],
     options?: CallOptions,
   ): CallAnswers<Sent, Result>[Kind] {
-    const { around: wrapper } = method.calling;
+    const { around } = method.calling;
     const answer =
       method.refuseOptions?.(method as AnyMethod, input, options) ??
-      (wrapper === undefined || options?.attempt !== undefined
+      (around === undefined || options?.attempt !== undefined
         ? this.begin(method as AnyMethod, input, options)
-        : wrapper(this, method as AnyMethod, input, options));
+        : around(this, method as AnyMethod, input, options));
     return answer as CallAnswers<Sent, Result>[Kind];
   }
 

@@ -81,10 +81,10 @@ export class Fallback<R> {
     this.#skipNext = undefined;
     const from = Math.min(skipped?.count ?? 0, candidates.length - 1);
     try {
-      const { value: made, index, reason, lateCount } = await openFirst(candidates.slice(from));
+      const { value, index, reason, lateCount } = await openFirst(candidates.slice(from));
       if (lateCount > 0) this.#memory.remember({ reason: reason as R, count: from + lateCount });
       const reasons = [from > 0 ? skipped?.reason : undefined, reason];
-      return { value: made, index: from + index, reasons: reasons.filter((r) => r !== undefined) };
+      return { value, index: from + index, reasons: reasons.filter((r) => r !== undefined) };
     } catch (error) {
       // No transport works, so the skipped ones need not be worse.
       this.#memory.reset();

@@ -31,7 +31,7 @@ interface Awaited<T> {
 /** Connects, and waits in the way that `Connection.ready` documents. */
 export async function whenReady<T>(
   states: ItemIterator<ConnectionState>,
-  { connect, ready, refusal, closeError: why }: Awaited<T>,
+  { connect, ready, refusal, closeError }: Awaited<T>,
   { signal, timeoutMs = Number.POSITIVE_INFINITY }: ReadyOptions = {},
 ): Promise<T> {
   const startedAt = Date.now();
@@ -53,7 +53,7 @@ export async function whenReady<T>(
     stopWatching?.();
   }
   signal?.throwIfAborted();
-  throw closedError(why());
+  throw closedError(closeError());
 }
 
 /**

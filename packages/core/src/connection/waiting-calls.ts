@@ -93,9 +93,9 @@ export class WaitingCalls<C> {
     const drained = call.waitingSince > queuedAt;
     let unwatch: (() => void) | undefined;
     const waitFor = (ms: number): void => {
-      unwatch = watch(call.options, ms, { cancel: expire }, expiries);
+      unwatch = watch(call.options, ms, { cancel }, expiries);
     };
-    const expire = (error: RpcError): void => {
+    const cancel = (error: RpcError): void => {
       if (error.code !== "deadline_exceeded") {
         entry.fail(error);
         return;

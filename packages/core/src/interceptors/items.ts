@@ -36,10 +36,10 @@ export class WritableItems implements AsyncIterable<unknown> {
       write: (item) => {
         // The consumer has stopped, so the item is dropped.
         if (this.ended) return undefined;
-        const passedOn = deferred<void>();
-        this.written = { item, passed: passedOn, taken: false };
+        const passed = deferred<void>();
+        this.written = { item, passed, taken: false };
         this.wake?.();
-        return passedOn.promise;
+        return passed.promise;
       },
       close: () => {
         this.ended = true;

@@ -84,7 +84,7 @@ export function decodeWithin(
   try {
     const value = codec.decode(bytes, start, end);
     // The codec may have caught the error that stopped it, and returned a value.
-    if (allowance.values < 0) throw misfit();
+    if (allowance.values < 0 || allowance.steps < 0) throw misfit();
     budget.decodedBytes = end - start + (maxValues - allowance.values) * VALUE_BYTES;
     return value;
   } catch (error) {

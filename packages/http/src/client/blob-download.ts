@@ -4,7 +4,7 @@ import {
   changedBlob,
   createSha256,
   DIGEST_TRAILER,
-  Losses,
+  TransferRetries,
   type ReadBlob,
 } from "@quicrpc/blobs/internal";
 import { BEGINS_WITH, readDigest, REPR_DIGEST, WANT_REPR_DIGEST } from "../protocol/blob-headers.js";
@@ -30,21 +30,21 @@ export function downloaded(
   const chunks = async function* (): AsyncGenerator<Uint8Array, void> {
     let failure: RpcError | undefined;
     const call = new HttpClientCall(client, method, options, (error) => (failure = error));
-    const losses = new Losses(client as unknown as BlobCaller, options);
+    const retries = new TransferRetries(client as unknown as BlobCaller, options);
     const reading = new Download(call, path, request);
     try {
       for (;;) {
         try {
           for await (const chunk of reading.rest()) {
-            losses.progressed();
+            retries.progressed();
             yield chunk;
           }
           break;
         } catch (error) {
           if (failure !== undefined) throw failure;
           if (!reading.canGoOn) throw error;
-          await losses.waitForAttempt(error, options);
-          losses.onMade();
+          await retries.waitForAttempt(error, options);
+          retries.onMade();
         }
       }
       const sha256 = request.digest === true ? await reading.digest() : undefined;

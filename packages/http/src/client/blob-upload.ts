@@ -5,7 +5,7 @@ import {
   type BlobReading,
   type BlobReference,
   DIGEST_TRAILER,
-  Losses,
+  TransferRetries,
 } from "@quicrpc/blobs/internal";
 import type { BlobField, UnsharedBytes } from "@quicrpc/core/internal";
 import {
@@ -51,7 +51,7 @@ export class BlobUpload {
   readonly #offers: BlobOffers;
   readonly #field: BlobField;
   readonly #reference: BlobReference;
-  readonly #losses: Losses;
+  readonly #retries: TransferRetries;
   #id: string | undefined = undefined;
 
   constructor(call: HttpClientCall, offers: BlobOffers, field: BlobField, reference: BlobReference) {
@@ -59,7 +59,7 @@ export class BlobUpload {
     this.#offers = offers;
     this.#field = field;
     this.#reference = reference;
-    this.#losses = new Losses(call.client as unknown as BlobCaller, call.options ?? {});
+    this.#retries = new TransferRetries(call.client as unknown as BlobCaller, call.options ?? {});
   }
 
   /** Sends the whole blob and returns the id of the upload. */
@@ -75,7 +75,7 @@ export class BlobUpload {
         await this.#wait(error);
         ({ at, sha256 } = await this.#anew(() => this.#offset()));
       }
-      if (at > begun) this.#losses.progressed();
+      if (at > begun) this.#retries.progressed();
     }
   }
 
@@ -124,11 +124,11 @@ export class BlobUpload {
         const { at: kept, sha256: has, isComplete } = await this.#anew(() => this.#offset());
         if (isComplete) break;
         if (kept < piece.at || kept > piece.at + piece.bytes.length) return { at: kept, sha256: has };
-        if (kept > offset) this.#losses.progressed();
+        if (kept > offset) this.#retries.progressed();
         bytes = piece.bytes.subarray(kept - piece.at);
         offset = kept;
       }
-      this.#losses.progressed();
+      this.#retries.progressed();
     }
     return undefined;
   }
@@ -217,8 +217,8 @@ export class BlobUpload {
 
   async #wait(error: unknown): Promise<void> {
     if (this.#call.over) throw error;
-    await this.#losses.waitForAttempt(error, this.#call.options ?? {});
-    this.#losses.onMade();
+    await this.#retries.waitForAttempt(error, this.#call.options ?? {});
+    this.#retries.onMade();
     if (this.#call.over) throw error;
   }
 }

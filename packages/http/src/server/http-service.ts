@@ -13,7 +13,7 @@ import {
   LinkedSet,
   OverloadGuard,
   permit,
-  serve,
+  serveRequest,
 } from "@quicrpc/core/internal";
 import { callerOf, type CallerSettings, contextOf, requestAddressOf } from "./caller.js";
 import { describeBehind, OpenApiPage } from "./open-api-page.js";
@@ -314,7 +314,7 @@ export class HttpService<Context> {
       request.refuse(request.explain(error));
       return;
     }
-    if (!exchange.isGone) await serve(request);
+    if (!exchange.isGone) await serveRequest(request);
   }
 
   private errorHookFor(exchange: HttpExchange): ErrorHook {
