@@ -2,6 +2,7 @@ import {
   type ClientSessionOptions,
   createClientSession,
   type Credentials,
+  onAbort,
   publicUrl,
   withCredentials,
 } from "@quicrpc/core/internal";
@@ -80,12 +81,11 @@ async function inTime<T>(
   url: string,
 ): Promise<T> {
   const attempt = new AbortController();
-  const abortAttempt = (): void => attempt.abort(signal.reason);
   const timer = setTimeout(
     () => attempt.abort(unreached(url, "ETIMEDOUT", [`no session within ${timeoutMs} ms`], undefined)),
     timeoutMs,
   );
-  signal.addEventListener("abort", abortAttempt);
+  const stopWatching = onAbort(signal, () => attempt.abort(signal.reason));
   try {
     signal.throwIfAborted();
     return await open(attempt.signal);
@@ -97,6 +97,6 @@ async function inTime<T>(
     throw unreached(url, code, [`WebTransport failed: ${message}`], error);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", abortAttempt);
+    stopWatching();
   }
 }

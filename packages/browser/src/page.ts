@@ -16,7 +16,7 @@ type WatchedConnection = Connection<Session<BrowserTransport>>;
  * The members of a window's or worker's global scope that are used. They are missing in React Native, which has no such
  * events.
  */
-export type Scope = Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
+export type Scope = Partial<Pick<EventTarget, "addEventListener">>;
 
 /**
  * Handles the events of a connection's page. It notices at once that a session was cut off by the network or by sleep,
@@ -66,10 +66,11 @@ export class PageLifecycle {
         connection.connect();
       },
     };
-    for (const [type, listener] of Object.entries(listeners)) this.#scope.addEventListener?.(type, listener);
+    const watching = new AbortController();
+    for (const [type, listener] of Object.entries(listeners)) this.#scope.addEventListener?.(type, listener, watching);
     void connection.closed.then(() => {
       this.#onBack();
-      for (const [type, listener] of Object.entries(listeners)) this.#scope.removeEventListener?.(type, listener);
+      watching.abort();
     });
   }
 

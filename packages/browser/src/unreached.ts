@@ -23,7 +23,7 @@ export type UnreachedCode = keyof UnreachedCodes;
 export const FORBIDDEN = "ERR_FORBIDDEN";
 
 const HINT =
-  "a page is told little more, and its console may be: is the server running, is its certificate trusted, do its allowedOrigins have this page?";
+  "the page's console may say more: is the server running, is its certificate trusted, do its allowedOrigins have this page?";
 
 /** Creates the error of a failed connection attempt. It contains the failure of each transport. */
 export function unreached(

@@ -57,9 +57,7 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
 
   /** Number of values. */
   get size(): number {
-    let size = 0;
-    for (const _ of this.#present()) size++;
-    return size;
+    return [...this.#present()].length;
   }
 
   /** Returns the first value of `key`. */
@@ -72,9 +70,7 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
   /** Returns all values of `key`, in order. */
   getAll<Key extends string>(key: Key): ValueOf<Key>[] {
     const lowerKey = key.toLowerCase();
-    const values: ValueOf<Key>[] = [];
-    for (const [present, value] of this.#present()) if (present === lowerKey) values.push(value as ValueOf<Key>);
-    return values;
+    return [...this.#present()].filter(([present]) => present === lowerKey).map(([, value]) => value as ValueOf<Key>);
   }
 
   has(key: string): boolean {

@@ -77,23 +77,22 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
       case FrameType.Response:
         this.call = undefined;
         call.onResponse(frame);
-        this.channel.stopSending(NO_ERROR);
-        return;
+        break;
       case FrameType.Error: {
         const fault = receiveFault(this.channel, frame, this.maxMetadataBytes);
         this.call = undefined;
         call.onFault(fault);
-        this.channel.stopSending(NO_ERROR);
-        return;
+        break;
       }
       case FrameType.End:
         this.call = undefined;
         call.onDone(frame);
-        this.channel.stopSending(NO_ERROR);
-        return;
+        break;
       default:
         deliver(call, frame);
+        return;
     }
+    this.channel.stopSending(NO_ERROR);
   }
 
   onEnd(): void {

@@ -5,7 +5,7 @@ import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js"
 import { watch } from "../call/watch.js";
 import { asError, type Code, ProtocolError, RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";
-import { Cursor } from "../wire/cursor.js";
+import { type Cursor, cursorOf } from "../wire/cursor.js";
 import { FLAG_HEAD, type Frame } from "../wire/frame.js";
 import { type Head, type HeadFields, readHead, writeHead } from "../wire/head.js";
 import { decodeMetadata, encodeMetadata } from "../wire/metadata.js";
@@ -103,7 +103,7 @@ export abstract class Call extends PendingCall implements OutgoingCall {
     if (this.answered) throw new ProtocolError("headers after the callee began to answer");
     this.answered = true;
     try {
-      const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+      const cursor = cursorOf(frame);
       this.onMetadata((frame.flags & FLAG_HEAD) === 0 ? undefined : this.readHead(cursor));
     } catch (error) {
       this.onUnreadable(error);
@@ -133,12 +133,12 @@ export abstract class Call extends PendingCall implements OutgoingCall {
   }
 
   /** Reads the optional head of the last frame of the response. Returns the index of the payload's first byte. */
-  protected onLastFrame({ flags, bytes, start, end }: Frame): number {
-    if ((flags & FLAG_HEAD) === 0) {
+  protected onLastFrame(frame: Frame): number {
+    if ((frame.flags & FLAG_HEAD) === 0) {
       this.onLastHead(undefined);
-      return start;
+      return frame.start;
     }
-    const cursor = new Cursor(bytes, start, end);
+    const cursor = cursorOf(frame);
     this.onLastHead(this.readHead(cursor));
     return cursor.position;
   }

@@ -15,8 +15,7 @@ export function callFailureOf(error: RpcError, method: AnyMethod, peer: string |
 }
 
 function copyOf(error: RpcError): RpcError {
-  const { code, message, reason, details, metadata, refused, cause, hint } = error;
-  const copy = new RpcError(code, message, { reason, details, metadata, refused, cause, hint });
+  const copy = new RpcError(error.code, error.message, error);
   return isEndOfSession(error) ? noteEndOfSession(copy) : copy;
 }
 

@@ -116,29 +116,31 @@ export class SessionLink<S extends Session> {
   }
 
   /** Closes the link and all sessions. Resolves with how the last session ended. */
-  async close(options: CloseOptions = {}): Promise<ClosedSession> {
-    const { closeCode = 0, reason = "" } = options;
+  close(options?: CloseOptions): Promise<ClosedSession> {
     this.#stop(undefined);
-    const ends = await Promise.all(this.#sessions.map((session) => session.close(options)));
+    return this.#endAll((session) => session.close(options), options);
+  }
+
+  /** Closes the link after the calls in progress have finished. Resolves with how the last session ended. */
+  drain(options?: DrainOptions): Promise<ClosedSession> {
+    if (this.state.status === "closed") return this.#closedSession();
+    this.#stopDialling();
+    this.#set({ status: "draining" });
+    return this.#endAll((session) => session.drain(options));
+  }
+
+  async #endAll(
+    end: (session: S) => Promise<ClosedSession>,
+    { closeCode = 0, reason = "" }: CloseOptions = {},
+  ): Promise<ClosedSession> {
+    const ends = await Promise.all(this.#sessions.map(end));
+    this.#stop(undefined);
     this.#end.resolve(ends.at(-1) ?? { closeCode, reason, error: undefined });
     return this.#closedSession();
   }
 
-  /** Closes the link after the calls in progress have finished. Resolves with how the last session ended. */
-  async drain(options?: DrainOptions): Promise<ClosedSession> {
-    if (this.state.status !== "closed") {
-      this.#stopDialling();
-      this.#set({ status: "draining" });
-      const ends = await Promise.all(this.#sessions.map((session) => session.drain(options)));
-      this.#stop(undefined);
-      this.#end.resolve(ends.at(-1) ?? { closeCode: 0, reason: "", error: undefined });
-    }
-    return this.#closedSession();
-  }
-
   async #closedSession(): Promise<ClosedSession> {
-    const { closeCode, reason, error } = await this.closed;
-    return { closeCode, reason, error, unacknowledged: this.#unacknowledged };
+    return { ...(await this.closed), unacknowledged: this.#unacknowledged };
   }
 
   #attempt(state: ConnectionState): void {

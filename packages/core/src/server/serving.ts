@@ -20,7 +20,7 @@ import { ServerLoad } from "./server-load.js";
 import { codeFromNumber } from "../codes.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
-import { Cursor } from "../wire/cursor.js";
+import { cursorOf } from "../wire/cursor.js";
 import type { Frame } from "../wire/frame.js";
 import { type ReceiveFlow, LaneReceiveFlow } from "../call/items/flow.js";
 import { oversized } from "../call/messages/payload.js";
@@ -208,12 +208,12 @@ class ServedLane implements LaneCallee, AnswerCarrier {
         this.requests.onNotify(this, frame);
         return;
       case FrameType.Cancel: {
-        const code = codeFromNumber(new Cursor(frame.bytes, frame.start, frame.end).byte());
+        const code = codeFromNumber(cursorOf(frame).byte());
         this.calls[frame.callId >>> 1]?.onCancel(code, false, false);
         return;
       }
       case FrameType.Credit:
-        this.calls[frame.callId >>> 1]?.onCredit(new Cursor(frame.bytes, frame.start, frame.end).varint());
+        this.calls[frame.callId >>> 1]?.onCredit(cursorOf(frame).varint());
         return;
       // Items, cancels and credit that were sent before the response arrived are dropped.
       case FrameType.Item:

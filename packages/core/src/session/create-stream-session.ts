@@ -1,8 +1,7 @@
 import { completeClientLimits } from "../client-limits.js";
-import type { TransportSession, WebTransportSession } from "../transport/session.js";
+import type { DirectStream, TransportSession, WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./plain-settings.js";
 import { type ClientSessionOptions, explainByLoaded } from "./create-client-session.js";
-import type { StreamTaker } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 import { StreamSession } from "./stream-session.js";
 import * as ResetCode from "../transport/close-codes.js";
@@ -30,21 +29,19 @@ export function createStreamSession<Transport extends WebTransportSession>(
 }
 
 /**
- * Returns an object that loads the code for accepting the peer's streams when the first one arrives, because the peer
+ * Returns a function that loads the code for accepting the peer's streams when the first one arrives, because the peer
  * of such a session rarely opens one.
  */
-function loadPeerStreams(session: StreamSession<TransportSession>): StreamTaker {
-  let loading: Promise<StreamTaker> | undefined;
-  return {
-    accept(stream) {
-      loading ??= import("./loaded-later.js").then(({ takePeerStreams }) => takePeerStreams(session));
-      loading.then(
-        (taker) => taker.accept(stream),
-        () => {
-          stream.reset(ResetCode.UnknownKind);
-          stream.stopSending(ResetCode.UnknownKind);
-        },
-      );
-    },
+function loadPeerStreams(session: StreamSession<TransportSession>): (stream: DirectStream) => void {
+  let loading: Promise<(stream: DirectStream) => void> | undefined;
+  return (stream) => {
+    loading ??= import("./loaded-later.js").then(({ takePeerStreams }) => takePeerStreams(session));
+    loading.then(
+      (accept) => accept(stream),
+      () => {
+        stream.reset(ResetCode.UnknownKind);
+        stream.stopSending(ResetCode.UnknownKind);
+      },
+    );
   };
 }

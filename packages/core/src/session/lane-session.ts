@@ -31,16 +31,11 @@ class Pings {
   #token = 0;
   #waiting: Map<number, Ping> | undefined = undefined;
 
-  /** Sends a ping by `send`. Resolves with the round-trip time in milliseconds. */
-  ping(send: (token: number) => void): Promise<number> {
-    const answer = deferred<number>();
-    this.#start(send, answer);
-    return answer.promise;
-  }
-
-  /** Sends a ping without waiting for the pong. */
-  probe(send: (token: number) => void): void {
-    this.#start(send, undefined);
+  /** Sends a ping on `lane`. `answer` is settled with the round-trip time in milliseconds. */
+  send(lane: Lane, answer?: Deferred<number>): void {
+    const token = this.#token++;
+    (this.#waiting ??= new Map()).set(token, { sentAt: performance.now(), answer });
+    lane.ping(token);
   }
 
   /** Handles a pong. Ignores a pong without a pending ping. */
@@ -56,12 +51,6 @@ class Pings {
   fail(error: RpcError): void {
     this.#waiting?.forEach(({ answer }) => answer?.reject(error));
     this.#waiting = undefined;
-  }
-
-  #start(send: (token: number) => void, answer: Deferred<number> | undefined): void {
-    const token = this.#token++;
-    (this.#waiting ??= new Map()).set(token, { sentAt: performance.now(), answer });
-    send(token);
   }
 }
 
@@ -132,9 +121,9 @@ export class LaneSession<Transport extends TransportSession>
       void this.close({ closeCode: SessionCode.DrainTimeout, reason: "the drain took too long" });
     const timer = setTimeout(expire, Math.min(timeoutMs, this.limits.maxTimeoutMs));
     Drain.of(this).start();
-    const { closeCode, reason, error } = await this.closed;
+    const end = await this.closed;
     clearTimeout(timer);
-    return { closeCode, reason, error, unacknowledged: this.unacknowledged };
+    return { ...end, unacknowledged: this.unacknowledged };
   }
 
   demandCredentials(options?: DemandOptions): void {
@@ -168,8 +157,9 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   async ping(): Promise<number> {
-    const lane = this.lane();
-    return this.pings.ping((token) => lane.ping(token));
+    const answer = deferred<number>();
+    this.pings.send(this.lane(), answer);
+    return answer.promise;
   }
 
   get rttMs(): number | undefined {

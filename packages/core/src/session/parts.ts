@@ -3,12 +3,11 @@ import type { ExplainFault } from "../call/fault.js";
 import type { Via } from "../contract/descriptor.js";
 import type { ServingHost } from "../server/serving.js";
 import type { ClientSide, ProvingHost } from "../transport/prover.js";
-import type { DirectSessionHandler, TransportSession } from "../transport/session.js";
+import type { DirectSessionHandler, DirectStream, TransportSession } from "../transport/session.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
 import type { BulkLane } from "./bulk-lane.js";
 import type { sayDeparture } from "./create-session.js";
 import type { LaneSession } from "./lane-session.js";
-import type { StreamTaker } from "./peer-streams.js";
 import type { ServerRenewal, ServerRenewalHost } from "./server-renewal.js";
 import type { StreamSession } from "./stream-session.js";
 
@@ -30,8 +29,8 @@ export interface SessionParts {
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
   /** Tells the peer the address for further calls when this side starts to drain. */
   readonly sayDeparture?: typeof sayDeparture | undefined;
-  /** Creates the object that accepts the streams that the peer opens. */
-  readonly peerStreams: (session: StreamSession<TransportSession>) => StreamTaker;
+  /** Returns the function that accepts the streams that the peer opens. */
+  readonly peerStreams: (session: StreamSession<TransportSession>) => (stream: DirectStream) => void;
   /** Adds details to errors of the peer. */
   readonly explain: ExplainFault;
   /** Handles the peer's streams that belong to other protocols. */

@@ -103,7 +103,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     this.ourLane = lane;
     this.lanes = [lane];
     if (keepAlive !== false) {
-      const ping = (): void => this.pings.probe((token) => lane.ping(token));
+      const ping = (): void => this.pings.send(lane);
       this.beat = new KeepAlive(lane.channel, keepAlive, ping, (error) => stream.lose(error));
     }
     void this.closed.then(() => {

@@ -7,7 +7,7 @@ import { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { Calling, CallingHost } from "../client/calling.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
-import { deferred } from "../deferred.js";
+import { deferred, type Deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
@@ -27,7 +27,6 @@ import { writeMisfitNotice } from "../wire/misfit-notice.js";
 import type { Drain } from "../call/lanes/drain.js";
 import type { ClosedSession, CloseOptions, SessionEnd } from "./options.js";
 import type { SessionParts } from "./parts.js";
-import type { StreamTaker } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 import { OutgoingCallStream, type StreamOpener } from "../call/outgoing-stream.js";
 
@@ -60,11 +59,10 @@ export class StreamSession<Transport extends TransportSession>
   readonly onForeign: SessionParts["onForeign"];
   readonly explain: SessionParts["explain"];
   readonly #events: DirectSessionHandler;
-  readonly #streams: StreamTaker;
+  readonly onStream: (stream: DirectStream) => void;
   readonly #onEnd: (end: SessionEnd) => void;
   /** Promise that resolves when either side starts to drain the session; created on first use. */
-  #draining: Promise<void> | undefined = undefined;
-  #drains: (() => void) | undefined = undefined;
+  #draining: Deferred<void> | undefined = undefined;
   /** Whether the peer has closed the session with code 0. After a drain, it has then received all data. */
   protected parted = false;
   /**
@@ -78,7 +76,7 @@ export class StreamSession<Transport extends TransportSession>
     super();
     this.explain = explain;
     this.peer = peer;
-    this.#streams = peerStreams(this);
+    this.onStream = peerStreams(this);
     this.transport = transport;
     this.direct = directSession(transport);
     this.limits = settings.limits;
@@ -93,17 +91,13 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   get draining(): Promise<void> {
-    if (this.#draining === undefined) {
-      const { promise, resolve } = deferred<void>();
-      this.#draining = promise;
-      this.#drains = resolve;
-      if (this.drainage !== undefined) resolve();
-    }
-    return this.#draining;
+    this.#draining ??= deferred();
+    if (this.drainage !== undefined) this.#draining.resolve();
+    return this.#draining.promise;
   }
 
   onDraining(): void {
-    this.#drains?.();
+    this.#draining?.resolve();
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
@@ -143,8 +137,7 @@ export class StreamSession<Transport extends TransportSession>
     this.ended = true;
     this.beforeClose?.();
     this.direct.close(info);
-    const { closeCode, reason, error } = await this.closed;
-    return { closeCode, reason, error, unacknowledged: this.unacknowledged };
+    return { ...(await this.closed), unacknowledged: this.unacknowledged };
   }
 
   get takesCalls(): boolean {
@@ -215,10 +208,6 @@ export class StreamSession<Transport extends TransportSession>
 
   protected attach(): void {
     this.direct.attach(this.#events);
-  }
-
-  onStream(stream: DirectStream): void {
-    this.#streams.accept(stream);
   }
 
   waits(): boolean {

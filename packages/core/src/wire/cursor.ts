@@ -1,5 +1,6 @@
 import { ProtocolError } from "../errors.js";
 import { readUtf8 } from "../msgpack/text.js";
+import type { Frame } from "./frame.js";
 import { readVarint, varintLengthFromFirstByte } from "./varint.js";
 
 /** Reads the fields of a frame's body in order. Its methods throw `ProtocolError` if the frame ends too early. */
@@ -47,6 +48,11 @@ export class Cursor {
   rest(): Uint8Array {
     return this.bytes.slice(this.position, this.end);
   }
+}
+
+/** Returns a cursor over the body of a frame. */
+export function cursorOf({ bytes, start, end }: Pick<Frame, "bytes" | "start" | "end">): Cursor {
+  return new Cursor(bytes, start, end);
 }
 
 function tooShort(): ProtocolError {

@@ -1,6 +1,6 @@
 import { codeFromNumber } from "../codes.js";
 import { type Code, RpcError } from "../errors.js";
-import { Cursor } from "./cursor.js";
+import { Cursor, cursorOf } from "./cursor.js";
 import { FLAG_COMPRESSED, type Frame } from "./frame.js";
 import { type Head, readOptionalHead } from "./head.js";
 
@@ -23,7 +23,7 @@ export function readFault(
   maxMetadataBytes: number,
   expand: (bytes: Uint8Array, start: number, end: number) => Uint8Array,
 ): ReceivedFault {
-  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+  const cursor = cursorOf(frame);
   const head = readFaultHead(frame, cursor, maxMetadataBytes);
   if ((frame.flags & FLAG_COMPRESSED) === 0) return readFaultBody(cursor, head);
   try {

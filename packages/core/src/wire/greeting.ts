@@ -2,7 +2,8 @@ import type { Cursor } from "./cursor.js";
 import type { Frame } from "./frame.js";
 import { type RawMetadata, checkMetadata } from "./metadata.js";
 import { ByteWriter } from "./writer.js";
-import { Field, helloFieldsOf, type RawGreeting } from "./hello.js";
+import * as Field from "./hello-field.js";
+import { helloFieldsOf, type RawGreeting } from "./hello.js";
 import { writeField } from "./head.js";
 
 /** A client's greeting, as the server has read it. */

@@ -1,11 +1,12 @@
 import { ProtocolError } from "../errors.js";
-import { Cursor } from "./cursor.js";
+import { type Cursor, cursorOf } from "./cursor.js";
 import { type Frame, PROTOCOL_VERSION } from "./frame.js";
 import { writeField } from "./head.js";
 import type { RawMetadata } from "./metadata.js";
 import { encodeText, type FrameWriter } from "./writer.js";
 import { varintLength } from "./varint.js";
 import * as FrameType from "./frame-type.js";
+import * as Field from "./hello-field.js";
 
 /** The first frame of each side on a lane: version (varint), then fields as in a head. */
 export interface HelloFrame {
@@ -36,26 +37,6 @@ export interface RawGreeting {
   /** Encoded fields of a client that proves possession of its key (`provesField`, `proofField`). */
   readonly fields?: Uint8Array | undefined;
 }
-
-/** Keys of the fields of a hello and of renewed credentials. */
-export const Field = {
-  /** Compression algorithms that the sender can decompress. Value: numbers (1 byte each). */
-  Compressions: 0x1,
-  /** Name of the codec. Value: UTF-8. */
-  Codec: 0x2,
-  /** Credentials of the client. Value: UTF-8. */
-  Credentials: 0x3,
-  /** Metadata of the session. Value: entries. */
-  Metadata: 0x5,
-  /** The client can renew its credentials. Value: empty. */
-  Renews: 0x7,
-  /** The client can prove possession of its key. Value: empty. */
-  Proves: 0x9,
-  /** The proof of possession. Value: a proof (proof.ts). */
-  Proof: 0xb,
-  /** Number of calls that the sender serves at the same time. Value: varint. */
-  Calls: 0xd,
-} as const;
 
 /** Appends the body of a hello frame. */
 export function writeHello(out: FrameWriter, { codec, compressions, greeting, calls }: HelloFrame): void {
@@ -109,7 +90,7 @@ export function readHello(frame: Frame): HelloFrame {
  */
 export function helloFieldsOf(frame: Frame): Cursor {
   if (frame.type !== FrameType.Hello) throw new ProtocolError("a lane begins with hello");
-  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+  const cursor = cursorOf(frame);
   const version = cursor.varint();
   if (version === PROTOCOL_VERSION) return cursor;
   throw new ProtocolError(`the peer speaks version ${version} of the protocol, this side ${PROTOCOL_VERSION}`);

@@ -1,4 +1,4 @@
-import { Cursor } from "./cursor.js";
+import { Cursor, cursorOf } from "./cursor.js";
 import type { Frame } from "./frame.js";
 import { MAX_REASON_BYTES, type MisfitNotice } from "./misfit-notice.js";
 
@@ -10,7 +10,7 @@ export interface IncomingRequest {
 }
 
 export function readRequest(frame: Frame): IncomingRequest {
-  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+  const cursor = cursorOf(frame);
   const at = cursor.take(2);
   const serviceId = ((frame.bytes[at] as number) << 8) | (frame.bytes[at + 1] as number);
   return { serviceId, methodId: cursor.varint(), cursor };

@@ -1,13 +1,13 @@
 import { ProtocolError } from "../errors.js";
-import { Cursor } from "./cursor.js";
+import { cursorOf } from "./cursor.js";
 import type { Frame } from "./frame.js";
 
 /** Maximum bytes of data in a ping. */
 const MAX_PING_BYTES = 8;
 
 /** Reads the stage of a goaway frame (varint). */
-export function readGoaway({ bytes, start, end }: Frame): number {
-  return new Cursor(bytes, start, end).varint();
+export function readGoaway(frame: Frame): number {
+  return cursorOf(frame).varint();
 }
 
 /** Returns the data of a ping, or of the pong that answers it. */

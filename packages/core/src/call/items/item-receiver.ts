@@ -4,7 +4,7 @@ import { ITEM_BYTES, type MemoryBudget } from "../../memory-budget.js";
 import type { ClientLimits } from "../../client-limits.js";
 import { Metadata } from "../../metadata.js";
 import type { SessionCompression } from "../../transport/compression.js";
-import { Cursor } from "../../wire/cursor.js";
+import { cursorOf } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
 import { decodeMetadata, type RawMetadata } from "../../wire/metadata.js";
 import { readOptionalHead } from "../../wire/head.js";
@@ -80,7 +80,7 @@ export class ItemReceiver {
       this.flow?.consumed(size);
       return;
     }
-    const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+    const cursor = cursorOf(frame);
     readOptionalHead(frame, cursor, (this.limits as ClientLimits).maxMetadataBytes);
     const budget = this.budget as MemoryBudget;
     const item = decodePayload(this.codec, frame, cursor.position, this.compression, budget);

@@ -2,7 +2,7 @@ import { codeNumber } from "../../codes.js";
 import { type Code, RpcError, untracedError } from "../../errors.js";
 import { Channel, type FrameHandler } from "../../transport/channel.js";
 import type { DirectStream } from "../../transport/session.js";
-import { Cursor } from "../../wire/cursor.js";
+import { cursorOf } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
 import { type Carrier, type CarrierSettings, deliver, type OutgoingCall } from "../carrier.js";
 import { receiveFault } from "../fault.js";
@@ -151,7 +151,7 @@ export class Lane extends PeerLane implements Carrier {
     const index = frame.callId >>> 1;
     const call = this.outgoing.get(index);
     if (frame.type === FrameType.Credit) {
-      call?.onCredit(new Cursor(frame.bytes, frame.start, frame.end).varint());
+      call?.onCredit(cursorOf(frame).varint());
       return;
     }
     if (call === undefined) throw notInProgress(frame.callId);

@@ -6,7 +6,7 @@ import { ProtocolError, RpcError, untracedError } from "../../errors.js";
 import type { Channel, FrameHandler } from "../../transport/channel.js";
 import { gatherFrames } from "../../transport/gathering.js";
 import { lostCall, describeReset } from "../../transport/close-codes.js";
-import { Cursor } from "../../wire/cursor.js";
+import { cursorOf } from "../../wire/cursor.js";
 import { type Frame, FLAG_HEAD } from "../../wire/frame.js";
 import { type HelloFrame, readHello, writeHello } from "../../wire/hello.js";
 import { readGoaway, readPing } from "../../wire/session-frames.js";
@@ -200,7 +200,7 @@ export class PeerLane implements FrameHandler {
   }
 
   private onSessionFrame(frame: Frame): void {
-    const { type, callId, bytes, start, end } = frame;
+    const { type, callId } = frame;
     if (callId !== 0) throw new ProtocolError(`a frame of type ${type} belongs to no call`);
     if (type === FrameType.Goaway) {
       this.onGoaway(readGoaway(frame), frame);
@@ -208,12 +208,12 @@ export class PeerLane implements FrameHandler {
       const token = readPing(frame).slice();
       this.send(FrameType.Pong, (out) => out.bytes(token));
     } else if (type === FrameType.Pong) {
-      this.onPong(new Cursor(bytes, start, end).varint());
+      this.onPong(cursorOf(frame).varint());
     } else if (type === FrameType.Credentials) {
       const { renewal } = this.host;
       if (renewal !== undefined) renewal.onFrame(frame);
       // The server reads proofs before it creates the session. A client without a key ignores a challenge.
-      else if (bytes[start] !== CredentialsKind.OfProof)
+      else if (frame.bytes[frame.start] !== CredentialsKind.OfProof)
         throw new ProtocolError("credentials are not renewed in this session");
     } else if (type === FrameType.Close) {
       if (this.host.onClose === undefined) throw new ProtocolError("a close frame on one of several streams");
