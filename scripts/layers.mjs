@@ -52,6 +52,7 @@ export const entries = [
   "development",
   "development-generated",
   "development-transports",
+  "codecs",
   "generated",
   "internal",
   "transports",

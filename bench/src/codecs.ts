@@ -1,6 +1,6 @@
 // Sizes and times of messages, by codec: `node dist/codecs.js [--json] [message …]`. Times are medians, of messages that differ from one another.
 import type { MessageCodec } from "@quicrpc/core/generated";
-import { useTextPlatform } from "@quicrpc/core/generated";
+import { useTextPlatform } from "@quicrpc/core/internal";
 import { Packr } from "msgpackr";
 import { Bench } from "tinybench";
 import { Messages } from "./messages.service.js";

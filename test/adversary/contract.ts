@@ -1,4 +1,4 @@
-import * as wire from "@quicrpc/core/generated";
+import * as wire from "@quicrpc/core/codec";
 import { defineMethod, uncheckedCodec, bytesCodec, zodCodec } from "@quicrpc/core/generated";
 import { resumableCalls } from "@quicrpc/durable/generated";
 import type { Limits } from "@quicrpc/core";

@@ -98,6 +98,7 @@ describe.skipIf(executablePath === undefined)("a page's modules", () => {
     const imports: Record<string, string> = {
       "@quicrpc/blobs/generated": "/modules/blobs/dist/generated.js",
       "@quicrpc/durable/generated": "/modules/durable/dist/generated.js",
+      "@quicrpc/core/codec": "/modules/core/dist/codecs.js",
       "@quicrpc/core/generated": "/modules/core/dist/generated.js",
       "@quicrpc/core/internal": "/modules/core/dist/internal.js",
       "@quicrpc/core/measure": "/modules/core/dist/measure.js",

@@ -1,7 +1,7 @@
 // The suite's service, as its documentation describes it.
 import { fromJson, type JsonObject, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { type CallContext, type Metadata, RpcError } from "@quicrpc/core";
-import { isCode } from "@quicrpc/core/generated";
+import { isCode } from "@quicrpc/core/internal";
 import { type ConnectDetail, type HttpPeer, withConnectDetails } from "@quicrpc/http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type {

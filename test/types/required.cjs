@@ -1,6 +1,6 @@
 // What `require` finds of each package that a Node program loads.
 const { createLocalCaller } = require("@quicrpc/core");
-const { encoder } = require("@quicrpc/core/generated");
+const { encoder } = require("@quicrpc/core/codec");
 const { messagePortTransport } = require("@quicrpc/core/transport");
 const { dial } = require("@quicrpc/browser");
 const { serve } = require("@quicrpc/node");

@@ -1,7 +1,7 @@
 import { dirname, relative, resolve } from "node:path";
 import type { Diagnostic, SchemaRun } from "@quicrpc/codegen";
 import { type Caller, type CallOptions, createLocalCaller, type Router, RpcError } from "@quicrpc/core";
-import { nearest } from "@quicrpc/core/generated";
+import { nearest } from "@quicrpc/core/internal";
 import { createReflectionClient, type MethodDetails, type ServiceDescription } from "@quicrpc/services";
 import { printNotice, type TargetOptions } from "./target.js";
 

@@ -11,7 +11,8 @@ import {
   writeGenerated,
 } from "@quicrpc/codegen";
 import { createLocalCaller, type Router, type ServiceSchema } from "@quicrpc/core";
-import { type AnyMethod, createRouter, isServiceSchema } from "@quicrpc/core/generated";
+import { type AnyMethod, createRouter } from "@quicrpc/core/generated";
+import { isServiceSchema } from "@quicrpc/core/internal";
 import { createReflection, createReflectionClient, describeServices, reflectionMethods } from "@quicrpc/services";
 
 /** A service of the project, with its generated code. */

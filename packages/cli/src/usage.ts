@@ -1,6 +1,6 @@
 import type { Command, CommanderError } from "commander";
 import { jsonText } from "./target.js";
-import { nearest } from "@quicrpc/core/generated";
+import { nearest } from "@quicrpc/core/internal";
 
 /** Returns true if a command line contains the option --json. */
 export function asksForJson(words: readonly string[]): boolean {

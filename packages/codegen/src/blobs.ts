@@ -1,4 +1,5 @@
-import { type BlobFields, blobOptionsOf } from "@quicrpc/core/generated";
+import type { BlobFields } from "@quicrpc/core/generated";
+import { blobOptionsOf } from "@quicrpc/core/internal";
 import type { GeneratedKind } from "./model.js";
 import { ownStructure, reaching, type SchemaNode } from "./schema/node.js";
 import { nodeOf } from "./schema/read.js";

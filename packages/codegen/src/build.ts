@@ -1,5 +1,6 @@
 import { SchemaReader } from "./schema/read.js";
-import { type BlobFields, itemCursor } from "@quicrpc/core/generated";
+import type { BlobFields } from "@quicrpc/core/generated";
+import { itemCursor } from "@quicrpc/core/internal";
 import { blobsOf } from "./blobs.js";
 import { jsonProblem } from "@quicrpc/http/openapi";
 import { describeNode } from "./codec/parts.js";

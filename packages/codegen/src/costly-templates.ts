@@ -1,4 +1,4 @@
-import { backtrackingOf } from "@quicrpc/core/generated";
+import { backtrackingOf } from "@quicrpc/core/internal";
 import { type Diagnostic, sourcePlaceOf } from "./diagnostics.js";
 import { ownStructure } from "./schema/node.js";
 import { nodeOf } from "./schema/read.js";

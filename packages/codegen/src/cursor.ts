@@ -1,4 +1,4 @@
-import { type CursorOption, itemCursor } from "@quicrpc/core/generated";
+import { type CursorOption, itemCursor } from "@quicrpc/core/internal";
 import type { GeneratedKind } from "./model.js";
 import { ownStructure, ownValue, partsOf, type SchemaNode } from "./schema/node.js";
 import { nodeOf } from "./schema/read.js";

@@ -1,4 +1,4 @@
-import { isServiceSchema, type MethodSchema, topicOfMethod, type TopicOfMethod } from "@quicrpc/core/generated";
+import { isServiceSchema, type MethodSchema, topicOfMethod, type TopicOfMethod } from "@quicrpc/core/internal";
 import { type Expression, type SourceNode, ts } from "./source/compiler.js";
 import { type Diagnostic, sourcePlaceOf, type SourcePlace } from "./diagnostics.js";
 import { isIdentifier, isReservedMethodName, isServiceName, pascalCase } from "./names.js";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nearest } from "@quicrpc/core/generated";
+import { nearest } from "@quicrpc/core/internal";
 import type { ts as compiler } from "ts-morph";
 import * as z from "zod";
 import { type Diagnostic, placeAt } from "./diagnostics.js";

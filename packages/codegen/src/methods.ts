@@ -1,7 +1,7 @@
 import type { Code } from "@quicrpc/core";
 import { blobProblem } from "./blobs.js";
 import { cursorProblem } from "./cursor.js";
-import { isBytesSchema, isCode, isStreamSchema, type Payload } from "@quicrpc/core/generated";
+import { isBytesSchema, isCode, isStreamSchema, type Payload } from "@quicrpc/core/internal";
 import { type Expression, type SourceNode, ts } from "./source/compiler.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FoundMethod } from "./discover.js";

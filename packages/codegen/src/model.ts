@@ -1,13 +1,6 @@
 import type { Code } from "@quicrpc/core";
-import type {
-  BlobFields,
-  ItemCursor,
-  MethodKind,
-  MethodSchema,
-  MethodTooling,
-  TopicOfMethod,
-  Via,
-} from "@quicrpc/core/generated";
+import type { BlobFields, MethodKind, MethodTooling, Via } from "@quicrpc/core/generated";
+import type { ItemCursor, MethodSchema, TopicOfMethod } from "@quicrpc/core/internal";
 import type { SourceNode } from "./source/compiler.js";
 import type { CodecPlan } from "./codec/plan.js";
 import type { Diagnostic } from "./diagnostics.js";

@@ -1,4 +1,4 @@
-import { nearest } from "@quicrpc/core/generated";
+import { nearest } from "@quicrpc/core/internal";
 
 /** An option in a schema that does not exist. */
 export interface UnknownOption {

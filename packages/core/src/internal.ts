@@ -159,3 +159,43 @@ export { readOptionalHead } from "./wire/head.js";
 export { young } from "./young.js";
 export type { AttemptRequest } from "./server/router.js";
 export type { Frame } from "./wire/frame.js";
+export { blobOptionsOf } from "./contract/blob-code.js";
+export type { PlainCodec } from "./contract/descriptor.js";
+export {
+  isServiceSchema,
+  type MethodSchema,
+  topicMethodNames,
+  topicOfMethod,
+  type TopicOfMethod,
+  isBytesSchema,
+  isStreamSchema,
+  type Payload,
+} from "./contract/service.js";
+export { type CursorOption, type ItemCursor, itemCursor } from "./contract/cursor.js";
+export { fnv1a } from "./contract/service-id.js";
+export { isCode } from "./codes.js";
+export { parseOrThrow, shapeOf } from "./codec/codec.js";
+export type { Check } from "./codec/check.js";
+export { isPlainObject } from "./codec/record.js";
+export {
+  CONTAINERS,
+  type Form,
+  LISTS,
+  partAt,
+  partsOf,
+  type Place,
+  placesOf,
+  type PlainJson,
+  type Structure,
+} from "./codec/form.js";
+export { backtrackingOf, longestText } from "./codec/backtracking.js";
+export { Mode } from "./codec/shape.js";
+export { fromMarkedJson, markedJson } from "./call/messages/json.js";
+export { jsonOf, readIsoDate } from "./call/messages/plain-json.js";
+export { weightOf } from "./codec/nodes.js";
+export { countJson } from "./call/messages/json-count.js";
+export { MAX_BIGINT_DIGITS } from "./msgpack/big-int.js";
+export { setOf } from "./msgpack/key-crowd.js";
+export { sentBytes } from "./msgpack/write-value.js";
+export { readUtf8, useTextPlatform, writeUtf8 } from "./msgpack/text.js";
+export { nearest } from "./nearest.js";

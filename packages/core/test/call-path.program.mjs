@@ -16,7 +16,10 @@ async function generated() {
   const { output } = await bundle.generate({
     format: "esm",
     codeSplitting: false,
-    paths: { "@quicrpc/core/generated": new URL("../dist/generated.js", import.meta.url).href },
+    paths: {
+      "@quicrpc/core/codec": new URL("../dist/codecs.js", import.meta.url).href,
+      "@quicrpc/core/generated": new URL("../dist/generated.js", import.meta.url).href,
+    },
   });
   return import(`data:text/javascript,${encodeURIComponent(output[0].code)}`);
 }

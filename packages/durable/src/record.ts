@@ -1,6 +1,6 @@
 import { type Code, RpcError } from "@quicrpc/core";
-import { type AnyMethod, isCode } from "@quicrpc/core/generated";
-import { declaredError, FrameWriter, pack, packDetails, unpack } from "@quicrpc/core/internal";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import { isCode, declaredError, FrameWriter, pack, packDetails, unpack } from "@quicrpc/core/internal";
 
 /** Multiplier of one half of the hash; `B` is that of the other half (constants of MurmurHash3 and xxHash). */
 const A = 0x85ebca6b;

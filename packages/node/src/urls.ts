@@ -1,5 +1,5 @@
 import type { TransportProvider } from "./transport/provider.js";
-import { nearest } from "@quicrpc/core/generated";
+import { nearest } from "@quicrpc/core/internal";
 import { BUILT_IN } from "./transport/built-in.js";
 
 /**

@@ -1,5 +1,5 @@
-import { isPlainObject, misfit } from "@quicrpc/core/generated";
-import { isMisfit } from "@quicrpc/core/internal";
+import { isPlainObject, isMisfit } from "@quicrpc/core/internal";
+import { misfit } from "@quicrpc/core/codec";
 import { requireObject, type WriteMessage } from "./writer.js";
 
 /** Functions that write a value, with its tag, as one of the options of a union. */

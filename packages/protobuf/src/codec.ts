@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
-import type { MessageCodec, PlainCodec } from "@quicrpc/core/generated";
-import { asError, encoding, isMisfit } from "@quicrpc/core/internal";
+import type { MessageCodec } from "@quicrpc/core/generated";
+import { type PlainCodec, asError, encoding, isMisfit } from "@quicrpc/core/internal";
 import { readWhole } from "./reader.js";
 import type { ProtobufMessage } from "./service.js";
 import { LEVELS } from "./writer.js";

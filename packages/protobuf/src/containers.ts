@@ -1,5 +1,5 @@
-import { misfit, placesWith, setOf as setOfValues } from "@quicrpc/core/generated";
-import { mapOf as mapOfEntries } from "@quicrpc/core/internal";
+import { misfit, placesWith } from "@quicrpc/core/codec";
+import { setOf as setOfValues, mapOf as mapOfEntries } from "@quicrpc/core/internal";
 
 type Entries = readonly (readonly [key: unknown, value: unknown])[];
 

@@ -1,4 +1,4 @@
-import { misfit } from "@quicrpc/core/generated";
+import { misfit } from "@quicrpc/core/codec";
 import { readInt32, type Reader } from "./reader.js";
 import { writeInt32 } from "./writer.js";
 

@@ -48,4 +48,4 @@ export {
   writeUint32,
   writeUint64,
 } from "./writer.js";
-export { misfit } from "@quicrpc/core/generated";
+export { misfit } from "@quicrpc/core/codec";

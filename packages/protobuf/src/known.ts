@@ -1,5 +1,5 @@
 // Readers and writers of protobuf's well-known types google.protobuf.Timestamp and google.protobuf.Value.
-import { misfit } from "@quicrpc/core/generated";
+import { misfit } from "@quicrpc/core/codec";
 import { toRecord } from "./containers.js";
 import {
   countFields,

@@ -1,5 +1,5 @@
-import { count, MAX_DEPTH, misfit, readUtf8 } from "@quicrpc/core/generated";
-import { BYTES_VALUES, copyBytes } from "@quicrpc/core/internal";
+import { count, MAX_DEPTH, misfit } from "@quicrpc/core/codec";
+import { readUtf8, BYTES_VALUES, copyBytes } from "@quicrpc/core/internal";
 
 /**
  * The input of the protobuf read functions: bytes and a position. Each read function takes the reader and the end of

@@ -1,7 +1,8 @@
 // Each writer takes a buffer, a position and a value, and returns the position after the value. Nothing is written
 // beyond the buffer: if the returned position is past its end, the caller provides a longer buffer and writes again.
 // Writers throw the mismatch error for a value of another type.
-import { isPlainObject, MAX_DEPTH, misfit, sentBytes, writeUtf8 } from "@quicrpc/core/generated";
+import { isPlainObject, sentBytes, writeUtf8 } from "@quicrpc/core/internal";
+import { MAX_DEPTH, misfit } from "@quicrpc/core/codec";
 
 export type WriteScalar = (b: Uint8Array, p: number, value: unknown) => number;
 export type WriteMessage = (b: Uint8Array, p: number, value: unknown, depth: number) => number;

@@ -19,7 +19,7 @@ export { createHealth, type Health, type HealthStatuses, watchHealth } from "./h
 export { createReflection, describeServices, type ReflectionOptions } from "./reflection.js";
 export { describedMethod } from "./described-method.js";
 export type { JsonSchema } from "./json-schema.js";
-export { jsonOf } from "@quicrpc/core/generated";
+export { jsonOf } from "@quicrpc/core/internal";
 export { valueOf } from "./json-values.js";
 export { schemaText } from "./schema-text.js";
 export { createTimingsClient, type TimingsClient, timingsMethods } from "./generated/timings.js";

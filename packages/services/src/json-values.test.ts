@@ -1,4 +1,4 @@
-import { jsonOf } from "@quicrpc/core/generated";
+import { jsonOf } from "@quicrpc/core/internal";
 import { expect, test } from "vitest";
 import { valueOf } from "./json-values.js";
 

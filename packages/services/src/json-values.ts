@@ -1,5 +1,4 @@
-import { readIsoDate } from "@quicrpc/core/generated";
-import { fromBase64 } from "@quicrpc/core/internal";
+import { readIsoDate, fromBase64 } from "@quicrpc/core/internal";
 import {
   choicesOf,
   isObject,

@@ -1,4 +1,4 @@
-import { nearest } from "@quicrpc/core/generated";
+import { nearest } from "@quicrpc/core/internal";
 import type { Conditions } from "./conditions.js";
 import type { Outages } from "./network.js";
 

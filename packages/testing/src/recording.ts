@@ -1,5 +1,5 @@
 import type { Code } from "@quicrpc/core";
-import { fromMarkedJson, markedJson } from "@quicrpc/core/generated";
+import { fromMarkedJson, markedJson } from "@quicrpc/core/internal";
 
 /** One event of a recorded call, as its caller saw it. */
 export type Step =

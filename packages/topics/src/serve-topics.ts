@@ -1,12 +1,12 @@
 import { type CallContext, type Router, RpcError } from "@quicrpc/core";
+import { type AnyMethod, createRouter, type Handlers, type MessageCodec } from "@quicrpc/core/generated";
 import {
-  type AnyMethod,
-  createRouter,
-  type Handlers,
-  type MessageCodec,
   topicMethodNames,
-} from "@quicrpc/core/generated";
-import { type Awaitable, type BoundMethod, checkOptions, type OptionNames } from "@quicrpc/core/internal";
+  type Awaitable,
+  type BoundMethod,
+  checkOptions,
+  type OptionNames,
+} from "@quicrpc/core/internal";
 import { topicName } from "./topic-pattern.js";
 import type { TopicLog } from "./bus.js";
 import { encodedOnce } from "./delivery.js";

@@ -4,7 +4,7 @@
 // @ts-nocheck
 
 import type { MessageCodec } from "@quicrpc/core/generated";
-import * as wire from "@quicrpc/core/generated";
+import * as wire from "@quicrpc/core/codec";
 import type { DrawingServiceAddInput, Shape, ShapeCircle, ShapeSquare, DrawingServiceAddOutput } from "./drawings.js";
 
 export const drawingServiceAddInputCodec: MessageCodec<DrawingServiceAddInput, DrawingServiceAddInput> = wire.codec(

@@ -4,7 +4,7 @@
 // @ts-nocheck
 
 import type { MessageCodec } from "@quicrpc/core/generated";
-import * as wire from "@quicrpc/core/generated";
+import * as wire from "@quicrpc/core/codec";
 import type { FeedReadInput, Post, FeedWatchInput, FeedPublishOutput, FeedSeenInput } from "./feed.js";
 
 export const feedReadInputCodec: MessageCodec<FeedReadInput, FeedReadInput> = wire.codec(

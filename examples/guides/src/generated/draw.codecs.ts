@@ -4,7 +4,7 @@
 // @ts-nocheck
 
 import type { MessageCodec } from "@quicrpc/core/generated";
-import * as wire from "@quicrpc/core/generated";
+import * as wire from "@quicrpc/core/codec";
 import type { Stroke } from "./draw.js";
 
 export const strokeCodec: MessageCodec<Stroke, Stroke> = wire.codec(() => strokeShape, writeStroke, readStroke);

@@ -1,14 +1,7 @@
 import type { CallContext, Router } from "@quicrpc/core";
 import { ReceivedBlob } from "@quicrpc/blobs";
-import {
-  type AnyMethod,
-  createRouter,
-  type Handlers,
-  type MethodSchema,
-  topicMethodNames,
-  topicOfMethod,
-  type TopicOfMethod,
-} from "@quicrpc/core/generated";
+import { type AnyMethod, createRouter, type Handlers } from "@quicrpc/core/generated";
+import { type MethodSchema, topicMethodNames, topicOfMethod, type TopicOfMethod } from "@quicrpc/core/internal";
 import { durableRouter } from "@quicrpc/durable/generated";
 import { createTopics } from "@quicrpc/topics";
 import { createTopicRouter, type ServedTopic, type ServedTopics, serveTopics } from "@quicrpc/topics/generated";

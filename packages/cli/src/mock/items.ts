@@ -1,4 +1,5 @@
-import { type BlobFields, fnv1a, isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/generated";
+import type { BlobFields } from "@quicrpc/core/generated";
+import { fnv1a, isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/internal";
 import { randomNumbers } from "@quicrpc/testing";
 import type { ZodLike } from "./schema.js";
 import { mockValue, valuesOf } from "./values.js";

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError } from "@quicrpc/core";
-import { type BlobFields, isStreamSchema, type ItemCursor, type Payload } from "@quicrpc/core/generated";
+import type { BlobFields } from "@quicrpc/core/generated";
+import { isStreamSchema, type ItemCursor, type Payload } from "@quicrpc/core/internal";
 import { randomNumbers } from "@quicrpc/testing";
 import { isStreamPayload, itemsOf, type Random, seedOf, withBlobs } from "./items.js";
 

@@ -1,5 +1,5 @@
 import { type Bounds, boundsOf, checksOf, isFunction, nodeOf, ownStructure, type SchemaNode } from "@quicrpc/codegen";
-import { CONTAINERS } from "@quicrpc/core/generated";
+import { CONTAINERS } from "@quicrpc/core/internal";
 import * as fc from "fast-check";
 import { bigintsWithin, datesWithin, numbersWithin } from "./numbers.js";
 import { MockError, type ValueSource, type ZodLike } from "./schema.js";

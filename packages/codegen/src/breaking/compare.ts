@@ -1,4 +1,4 @@
-import type { ItemCursor } from "@quicrpc/core/generated";
+import type { ItemCursor } from "@quicrpc/core/internal";
 import { ownValue } from "../schema/node.js";
 import { CanonicalText } from "../shape/canonical.js";
 import { lastPart, payloadName } from "../proto/model.js";

@@ -1,4 +1,4 @@
-import type { Form } from "@quicrpc/core/generated";
+import type { Form } from "@quicrpc/core/internal";
 import { jsonProblem } from "@quicrpc/http/openapi";
 import { type MethodSnapshot, type Shape, type ShapeTypes, valueOfLiteral } from "../shape/shape.js";
 

@@ -1,4 +1,4 @@
-import { CONTAINERS } from "@quicrpc/core/generated";
+import { CONTAINERS } from "@quicrpc/core/internal";
 import { ownValue } from "../schema/node.js";
 import { mergeChecks } from "../shape/checks.js";
 import {

@@ -1,4 +1,4 @@
-import { longestText } from "@quicrpc/core/generated";
+import { longestText } from "@quicrpc/core/internal";
 import { guard } from "../print/syntax.js";
 import { isCompiled, present } from "./compiled.js";
 import { expression } from "./literals.js";

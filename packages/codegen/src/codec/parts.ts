@@ -1,4 +1,4 @@
-import type { PlainJson } from "@quicrpc/core/generated";
+import type { PlainJson } from "@quicrpc/core/internal";
 import type { Described } from "@quicrpc/http/openapi";
 import {
   factOf,

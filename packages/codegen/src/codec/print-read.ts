@@ -1,4 +1,4 @@
-import { weightOf } from "@quicrpc/core/generated";
+import { weightOf } from "@quicrpc/core/internal";
 import {
   arrayOf,
   assignment,

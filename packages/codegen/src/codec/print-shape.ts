@@ -1,4 +1,4 @@
-import { longestText } from "@quicrpc/core/generated";
+import { longestText } from "@quicrpc/core/internal";
 import { isBlob } from "../blobs.js";
 import { arrayOf, braced, callOf } from "../print/syntax.js";
 import { keyText, quoted } from "../print/text.js";
@@ -21,7 +21,7 @@ import type { CodecPrinter } from "./printer.js";
 /** The members of `CodecPrinter` that printing shapes uses. */
 export type ShapePrinter = Pick<CodecPrinter, "patternName" | "schema" | "partShape">;
 
-/** Returns the expression that creates the shape of a schema, with functions of `@quicrpc/core/generated`. */
+/** Returns the expression that creates the shape of a schema, with functions of `@quicrpc/core/codec`. */
 export function shapeExpression(node: SchemaNode, printer: ShapePrinter): string {
   const shape = untoldExpression(node, printer);
   if (node.told === undefined) return shape;

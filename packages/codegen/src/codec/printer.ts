@@ -1,4 +1,4 @@
-import { LISTS } from "@quicrpc/core/generated";
+import { LISTS } from "@quicrpc/core/internal";
 import { camelCase } from "../names.js";
 import { arrayOf, assignment, block, callOf } from "../print/syntax.js";
 import { quoted } from "../print/text.js";

@@ -62,7 +62,7 @@ function join(
   const all = [
     messages.length === 0 ? "" : 'import type { MessageCodec } from "@quicrpc/core/generated";\n',
     names.zodImport,
-    `import * as ${WIRE} from "@quicrpc/core/generated";\n`,
+    `import * as ${WIRE} from "@quicrpc/core/codec";\n`,
     imports.print(),
   ];
   return joinParts([headerFor(source) + UNCHECKED, all.join(""), ...code]);

@@ -1,6 +1,6 @@
 import { importText } from "./imports.js";
 
-/** Name under which generated code imports `@quicrpc/core/generated`. */
+/** Name under which generated code imports `@quicrpc/core/codec`. */
 export const WIRE: string = "wire";
 
 const CORE_VALUES: readonly string[] = [

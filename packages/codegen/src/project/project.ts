@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { nearest } from "@quicrpc/core/generated";
+import { nearest } from "@quicrpc/core/internal";
 import type { Diagnostic } from "../diagnostics.js";
 import type { DocumentInfo } from "../docs/openapi.js";
 import { ModuleLoader } from "../load.js";

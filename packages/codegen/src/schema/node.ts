@@ -1,4 +1,4 @@
-import { type Place as PlaceOf, placesOf as placesOfForm, type Structure } from "@quicrpc/core/generated";
+import { type Place as PlaceOf, placesOf as placesOfForm, type Structure } from "@quicrpc/core/internal";
 import type { SchemaRoot } from "../source/schema-root.js";
 import type { AnySchema, SchemaMeta } from "../types/zod.js";
 import { isPrintable } from "./constant.js";

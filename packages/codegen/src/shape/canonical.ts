@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { MAX_DEPTH } from "@quicrpc/core/generated";
+import { MAX_DEPTH } from "@quicrpc/core/codec";
 import { isPartial, keysOf, type Shape, type ShapeTypes, typeName } from "./shape.js";
 
 /** Maximum nesting levels in the text of a shape; recursive types end there. */

@@ -1,4 +1,4 @@
-import { fnv1a } from "@quicrpc/core/generated";
+import { fnv1a } from "@quicrpc/core/internal";
 import { type CanonicalText, compareText } from "./canonical.js";
 import type { MethodSnapshot } from "./shape.js";
 

@@ -1,4 +1,4 @@
-import type { ItemCursor, Structure } from "@quicrpc/core/generated";
+import type { ItemCursor, Structure } from "@quicrpc/core/internal";
 
 /**
  * A literal value: a JSON value, or an object that represents a bigint or a number which JSON lacks (NaN, -0 or an

@@ -1,4 +1,4 @@
-import { type CursorOption, itemCursor } from "@quicrpc/core/generated";
+import { type CursorOption, itemCursor } from "@quicrpc/core/internal";
 import type { FoundMethod } from "../discover.js";
 import type { ErrorShape, MethodShape, PayloadPart } from "../methods.js";
 import { nodeOf } from "../schema/read.js";

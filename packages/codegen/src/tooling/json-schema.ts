@@ -1,4 +1,4 @@
-import { jsonOf } from "@quicrpc/core/generated";
+import { jsonOf } from "@quicrpc/core/internal";
 import { isBlob } from "../blobs.js";
 import {
   factOf,

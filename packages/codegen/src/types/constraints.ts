@@ -1,4 +1,4 @@
-import { jsonOf } from "@quicrpc/core/generated";
+import { jsonOf } from "@quicrpc/core/internal";
 import { checksOf, constantOf, type NodeOf, ownStructure, type SchemaNode } from "../schema/node.js";
 import { summaryOf } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";

@@ -1,4 +1,4 @@
-import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/generated";
+import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/internal";
 import { callsAsync, isConstantDefault } from "../schema/constant.js";
 import type { DiagnosticCode } from "../diagnostics.js";
 import { type AnySchema, canonical, defOf, isZod3Schema, isZodSchema } from "./zod.js";

@@ -1,5 +1,7 @@
 import { RpcError } from "@quicrpc/core";
-import { Mode, parseOrThrow, run, shapeOf, type MessageCodec, type Shape } from "@quicrpc/core/generated";
+import { Mode, parseOrThrow, shapeOf } from "@quicrpc/core/internal";
+import { run, type Shape } from "@quicrpc/core/codec";
+import type { MessageCodec } from "@quicrpc/core/generated";
 import { type JsonCodec, jsonCodecOf } from "@quicrpc/http";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";

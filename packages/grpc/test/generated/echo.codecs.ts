@@ -4,7 +4,7 @@
 // @ts-nocheck
 
 import type { MessageCodec } from "@quicrpc/core/generated";
-import * as wire from "@quicrpc/core/generated";
+import * as wire from "@quicrpc/core/codec";
 import type { Item, EchoFailInput, EchoFailTooManyDetails } from "./echo.js";
 
 export const itemCodec: MessageCodec<Item, Item> = wire.codec(() => itemShape, writeItem, readItem);

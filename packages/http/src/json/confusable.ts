@@ -1,4 +1,4 @@
-import { CONTAINERS, type Form, LISTS, partAt, readIsoDate } from "@quicrpc/core/generated";
+import { CONTAINERS, type Form, LISTS, partAt, readIsoDate } from "@quicrpc/core/internal";
 import { bigintOf, bytesOf } from "./conversions.js";
 import { basesOf, type Describe, unwrapped } from "./own-forms.js";
 

@@ -1,5 +1,5 @@
-import { type Check, type Mode, MAX_BIGINT_DIGITS, misfit, readIsoDate } from "@quicrpc/core/generated";
-import { fromBase64 } from "@quicrpc/core/internal";
+import { type Check, type Mode, MAX_BIGINT_DIGITS, readIsoDate, fromBase64 } from "@quicrpc/core/internal";
+import { misfit } from "@quicrpc/core/codec";
 
 /** Decodes base64 of either alphabet, with or without padding. Returns undefined if `text` is invalid. */
 export function bytesOf(text: string): Uint8Array | undefined {

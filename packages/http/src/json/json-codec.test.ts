@@ -1,5 +1,6 @@
 import { RpcError } from "@quicrpc/core";
-import * as wire from "@quicrpc/core/generated";
+import * as wire from "@quicrpc/core/codec";
+import { bytesCodec, uncheckedCodec } from "@quicrpc/core/generated";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { colliding, MANY } from "../../../core/test/colliding.js";
@@ -152,7 +153,7 @@ describe("values that JSON lacks", () => {
   });
 
   test("raw bytes are base64", () => {
-    const json = jsonCodecOf(wire.bytesCodec);
+    const json = jsonCodecOf(bytesCodec);
     expect(json.write(new Uint8Array([1, 2]))).toBe('"AQI="');
     expect(json.read('"AQI="')).toEqual(new Uint8Array([1, 2]));
     expect(refusal(() => json.read('"*"'))).toMatchObject({ code: "invalid_argument" });
@@ -327,7 +328,7 @@ describe("messages that plain JSON does not say all of are refused", () => {
   });
 
   test("as are codecs without a shape", () => {
-    const error = refusal(() => jsonCodecOf(wire.uncheckedCodec()));
+    const error = refusal(() => jsonCodecOf(uncheckedCodec()));
     expect(error).toMatchObject({
       code: "unimplemented",
       message: expect.stringContaining("message's schema at run time"),

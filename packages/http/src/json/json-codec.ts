@@ -1,15 +1,7 @@
-import {
-  countJson,
-  type MessageCodec,
-  parseOrThrow,
-  bytesCodec,
-  readUtf8,
-  type Shape,
-  shapeOf,
-  writeUtf8,
-} from "@quicrpc/core/generated";
+import { countJson, parseOrThrow, readUtf8, shapeOf, writeUtf8, toBase64 } from "@quicrpc/core/internal";
+import { type MessageCodec, bytesCodec } from "@quicrpc/core/generated";
+import type { Shape } from "@quicrpc/core/codec";
 import { appendBytes, RpcError } from "@quicrpc/core";
-import { toBase64 } from "@quicrpc/core/internal";
 import { bytesOf, jsonMode } from "./conversions.js";
 import { shapeAsIs } from "./own-forms.js";
 import { jsonProblem } from "./problems.js";

@@ -1,4 +1,5 @@
-import { CONTAINERS, type Form, partsOf, placesOf, type Shape } from "@quicrpc/core/generated";
+import { CONTAINERS, type Form, partsOf, placesOf } from "@quicrpc/core/internal";
+import type { Shape } from "@quicrpc/core/codec";
 
 /** A schema as the JSON analyses see it: a shape at run time, or a schema node of the generator. */
 export interface Described<Part> {

@@ -1,4 +1,4 @@
-import { misfit } from "@quicrpc/core/generated";
+import { misfit } from "@quicrpc/core/codec";
 import { isJsonObject } from "./conversions.js";
 
 /**

@@ -1,4 +1,4 @@
-import { placesOf } from "@quicrpc/core/generated";
+import { placesOf } from "@quicrpc/core/internal";
 import { confusable } from "./confusable.js";
 import { type Describe, hasOwnForms, isSingle, objectOf, unwrapped } from "./own-forms.js";
 

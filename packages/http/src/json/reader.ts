@@ -1,4 +1,5 @@
-import { applyChecks, type Check, freeze, misfit, run, setOf, type Shape } from "@quicrpc/core/generated";
+import { applyChecks, freeze, misfit, run, type Shape } from "@quicrpc/core/codec";
+import { type Check, setOf } from "@quicrpc/core/internal";
 import { checking, isJsonObject, jsonMode, requireAll } from "./conversions.js";
 
 /**

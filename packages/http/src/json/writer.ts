@@ -1,20 +1,15 @@
+import { intersection, MAX_DEPTH, misfit, requireObject, run, type Shape } from "@quicrpc/core/codec";
 import {
-  intersection,
   type Check,
   type Form,
   isPlainObject,
   MAX_BIGINT_DIGITS,
-  MAX_DEPTH,
-  misfit,
   Mode,
   partAt,
   type PlainJson,
-  requireObject,
-  run,
   sentBytes,
-  type Shape,
-} from "@quicrpc/core/generated";
-import { toBase64 } from "@quicrpc/core/internal";
+  toBase64,
+} from "@quicrpc/core/internal";
 import { checking, jsonMode, requireAll } from "./conversions.js";
 import { areDisjoint } from "./confusable.js";
 import { basesOf, hasOwnForms, isSingle, objectOf, shapeAsIs, unwrapped } from "./own-forms.js";

@@ -1,7 +1,6 @@
 import { appendBytes, RpcError } from "@quicrpc/core";
 import type { MessageCodec } from "@quicrpc/core/generated";
-import { countJson } from "@quicrpc/core/generated";
-import { type BlobField, pack, Received, unpack } from "@quicrpc/core/internal";
+import { countJson, type BlobField, pack, Received, unpack } from "@quicrpc/core/internal";
 import type { BlobReference } from "@quicrpc/blobs/internal";
 import { encodeMessage } from "./message.js";
 

@@ -1,5 +1,5 @@
 import type { Code } from "@quicrpc/core";
-import { isCode } from "@quicrpc/core/generated";
+import { isCode } from "@quicrpc/core/internal";
 
 /** HTTP statuses that the Connect protocol assigns to the codes of failed calls. */
 const STATUSES: Readonly<Record<Code, number>> = {

@@ -1,4 +1,4 @@
-import { count, placesWith } from "@quicrpc/core/generated";
+import { count, placesWith } from "@quicrpc/core/codec";
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -18,8 +18,13 @@ const WIRE_DOUBLE = 1;
 const WIRE_BYTES = 2;
 const WIRE_FLOAT = 5;
 
-/** Field numbers of `google.protobuf.Value`. */
-const VALUE = { null: 1, number: 2, string: 3, bool: 4, struct: 5, list: 6 } as const;
+// Field numbers of `google.protobuf.Value`.
+const NULL = 1;
+const NUMBER = 2;
+const STRING = 3;
+const BOOL = 4;
+const STRUCT = 5;
+const LIST = 6;
 
 /** Encodes an object as the protobuf message `google.protobuf.Struct`. Throws `RangeError` if it is nested too deeply. */
 export function writeStruct(object: JsonObject): Uint8Array {
@@ -37,14 +42,14 @@ function structBytes(object: JsonObject, depth: number): number[] {
 
 function valueBytes(value: Json, depth: number): number[] {
   if (depth > MAX_DEPTH) throw new RangeError(`values are nested more than ${MAX_DEPTH} deep`);
-  if (typeof value === "string") return field(VALUE.string, utf8(value));
-  if (typeof value === "boolean") return [tag(VALUE.bool, WIRE_VARINT), value ? 1 : 0];
-  if (typeof value === "number") return [tag(VALUE.number, WIRE_DOUBLE), ...double(value)];
-  if (value === null || typeof value !== "object") return [tag(VALUE.null, WIRE_VARINT), 0];
-  if (!Array.isArray(value)) return field(VALUE.struct, structBytes(value as JsonObject, depth));
+  if (typeof value === "string") return field(STRING, utf8(value));
+  if (typeof value === "boolean") return [tag(BOOL, WIRE_VARINT), value ? 1 : 0];
+  if (typeof value === "number") return [tag(NUMBER, WIRE_DOUBLE), ...double(value)];
+  if (value === null || typeof value !== "object") return [tag(NULL, WIRE_VARINT), 0];
+  if (!Array.isArray(value)) return field(STRUCT, structBytes(value as JsonObject, depth));
   const items: number[] = [];
   for (const item of value as readonly Json[]) append(items, field(1, valueBytes(item, depth + 1)));
-  return field(VALUE.list, items);
+  return field(LIST, items);
 }
 
 function field(number: number, bytes: Iterable<number> & { readonly length: number }): number[] {
@@ -109,12 +114,12 @@ function valueOf(bytes: Uint8Array, depth: number): Json {
   if (depth > MAX_DEPTH) throw new RangeError(`values are nested more than ${MAX_DEPTH} deep`);
   let read: Json = null;
   for (const { number, value } of fields(bytes)) {
-    if (number === VALUE.null) read = null;
-    else if (number === VALUE.number) read = view(asBytes(value)).getFloat64(0, true);
-    else if (number === VALUE.string) read = text(asBytes(value));
-    else if (number === VALUE.bool) read = value !== 0;
-    else if (number === VALUE.struct) read = structOf(asBytes(value), depth);
-    else if (number === VALUE.list) {
+    if (number === NULL) read = null;
+    else if (number === NUMBER) read = view(asBytes(value)).getFloat64(0, true);
+    else if (number === STRING) read = text(asBytes(value));
+    else if (number === BOOL) read = value !== 0;
+    else if (number === STRUCT) read = structOf(asBytes(value), depth);
+    else if (number === LIST) {
       read = fields(asBytes(value))
         .filter((item) => item.number === 1)
         .map((item) => valueOf(asBytes(item.value), depth + 1));

@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
-import { countJson, type MessageCodec } from "@quicrpc/core/generated";
-import { callBytes, decodeWithin, type MemoryBudget } from "@quicrpc/core/internal";
+import { countJson, callBytes, decodeWithin, type MemoryBudget } from "@quicrpc/core/internal";
+import type { MessageCodec } from "@quicrpc/core/generated";
 import type { HttpExchange } from "./exchange.js";
 import type { ExtensionRequest } from "./extension.js";
 import type { RequestBytes } from "./request-bytes.js";

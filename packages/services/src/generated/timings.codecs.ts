@@ -4,7 +4,7 @@
 // @ts-nocheck
 
 import type { MessageCodec } from "@quicrpc/core/generated";
-import * as wire from "@quicrpc/core/generated";
+import * as wire from "@quicrpc/core/codec";
 import type { TimingsOfInput, ServedCall } from "./timings.js";
 
 export const timingsOfInputCodec: MessageCodec<TimingsOfInput, TimingsOfInput> = wire.codec(

@@ -4,7 +4,7 @@
 // @ts-nocheck
 
 import type { MessageCodec } from "@quicrpc/core/generated";
-import * as wire from "@quicrpc/core/generated";
+import * as wire from "@quicrpc/core/codec";
 import type { Everything, Payment, EverythingLine, Node, PaymentCard, PaymentInvoice } from "./form.js";
 
 export const everythingCodec: MessageCodec<Everything, Everything> = wire.codec(

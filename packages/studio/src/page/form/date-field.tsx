@@ -1,4 +1,4 @@
-import { readIsoDate } from "@quicrpc/core/generated";
+import { readIsoDate } from "@quicrpc/core/internal";
 import type { JSX } from "preact";
 import type { ControlProps } from "./field-view.js";
 import { shownText } from "./form-context.js";

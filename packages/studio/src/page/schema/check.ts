@@ -1,4 +1,4 @@
-import { readIsoDate } from "@quicrpc/core/generated";
+import { readIsoDate } from "@quicrpc/core/internal";
 import type { JsonNode } from "./json-tree.js";
 import {
   choicesOf,
