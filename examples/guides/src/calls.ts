@@ -47,7 +47,7 @@ export const arithRouter: Router = createArithRouter({
     context.metadata.get("authorization"); // string | undefined
     context.metadata.getAll("tag"); // string[]
     context.responseMetadata.set("served-by", "eu-1"); // before the answer, or the first item
-    context.trailers.set("cost", "3"); // with the last word, good or bad
+    context.trailers.set("cost", "3"); // at the end, also after an error
     return { pro: a * b };
   },
   // #endregion handler

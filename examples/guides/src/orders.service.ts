@@ -8,7 +8,7 @@ const Prices = z.record(z.string(), z.number());
 
 // #region schema
 export const Orders = service("shop.v1.Orders", {
-  list: rpc({ output: stream(Order) }), // whoever is known
+  list: rpc({ output: stream(Order) }), // any known caller
   prices: rpc({ output: Prices, meta: { auth: "public" } }), // everybody
   cancel: rpc({ input: OrderId, meta: { scopes: ["orders:write"] } }), // who has all of these
 });

@@ -20,7 +20,7 @@ export async function completeWhileTyping(
 ): Promise<void> {
   const { readable, writable } = words.complete({ signal });
   const writer = writable.getWriter();
-  // A write fails when the call is over: the loop below says why.
+  // When the call is over, a write fails: the loop throws the reason.
   const send = (): void => void writer.write(input.value).catch(() => {});
   input.addEventListener("input", send, { signal });
   for await (const found of readable) show(found);

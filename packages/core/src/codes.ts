@@ -56,7 +56,7 @@ const CODES = [
   /** The handler throws it, or a stream cannot continue after the caller's cursor. */
   "out_of_range",
   /**
-   * The peer does not serve this method. `hint` lists what it serves.
+   * The peer does not serve this method. The message lists what it serves, if all callers may know that.
    *
    * Generate the client again, or mount the router.
    */
