@@ -46,7 +46,7 @@ export interface Limits {
   readonly handlerGraceMs: number;
   /**
    * Milliseconds for which a call waits for a session, or for an earlier waiting call to start, unless its own timeout
-   * is shorter. While a server is draining, the time counts from the end of its drain.
+   * is shorter. While a server drains, the time counts from its drain's limit.
    */
   readonly maxQueuedMs: number;
   /**
@@ -62,7 +62,7 @@ export interface Limits {
   /** Milliseconds for which a drain waits for the calls in progress, unless the drain sets its own time. */
   readonly maxDrainMs: number;
   /**
-   * Milliseconds until the peer must have sent its greeting, if the session is one byte stream. In `serve`, it is also
+   * Milliseconds in which the peer must send its greeting, if the session is one byte stream. In `serve`, it is also
    * the longest time from the start of a connection until `authenticate` has accepted the session.
    */
   readonly maxHandshakeMs: number;
