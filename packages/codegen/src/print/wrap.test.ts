@@ -22,6 +22,11 @@ test.each([
   ["options of a union", `type A = ${a} | ${b} | ${c};`, `type A =\n  | ${a}\n  | ${b}\n  | ${c};`],
   ["fields of a type", `let x: { ${a}: A; ${b}: B; c: C };`, `let x: {\n  ${a}: A;\n  ${b}: B;\n  c: C;\n};`],
   [
+    "exports of types",
+    `export type { ${a}, ${b}, ${c} } from "./a.js";`,
+    `export type {\n  ${a},\n  ${b},\n  ${c},\n} from "./a.js";`,
+  ],
+  [
     "a value that is too long for its line",
     `const ${a} = wire${b}.${c}(a, b);`,
     `const ${a} =\n  wire${b}.${c}(a, b);`,

@@ -19,7 +19,7 @@ export function wrapLines(text: string): string {
 
 /** Matches lines that contain types: declarations, heads of functions, and members of interfaces. */
 const TYPE =
-  /^(?:export )?(?:type|function)\b|^(?:let|readonly) |^(?:[^\s"'(]+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[key: string\])\??: .*;$|^\w+\(.*\): .*;$/;
+  /^(?:export )?(?:type(?! \{)|function)\b|^(?:let|readonly) |^(?:[^\s"'(]+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[key: string\])\??: .*;$|^\w+\(.*\): .*;$/;
 
 /** The position of a piece of code on its line, in columns. */
 interface Place {
