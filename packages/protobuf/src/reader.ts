@@ -110,6 +110,32 @@ export function readFloat(r: Reader, end: number): number {
   return r.view.getFloat32(advance(r, end, 4), true);
 }
 
+export function readSint32(r: Reader, end: number): number {
+  const bits = varint(r, end);
+  return (bits >>> 1) ^ -(bits & 1);
+}
+
+export function readSint64(r: Reader, end: number): bigint {
+  const bits = readUint64(r, end);
+  return (bits >> 1n) ^ -(bits & 1n);
+}
+
+export function readFixed32(r: Reader, end: number): number {
+  return r.view.getUint32(advance(r, end, 4), true);
+}
+
+export function readSfixed32(r: Reader, end: number): number {
+  return r.view.getInt32(advance(r, end, 4), true);
+}
+
+export function readFixed64(r: Reader, end: number): bigint {
+  return r.view.getBigUint64(advance(r, end, 8), true);
+}
+
+export function readSfixed64(r: Reader, end: number): bigint {
+  return r.view.getBigInt64(advance(r, end, 8), true);
+}
+
 /** Moves the reader by `length` bytes, and returns its earlier position. */
 function advance(r: Reader, end: number, length: number): number {
   const p = r.position;

@@ -36,14 +36,29 @@ function writeLong(b: Uint8Array, p: number, low: number, high: number): number 
   return q + 1;
 }
 
+function int32Of(value: unknown): number {
+  return typeof value === "number" && (value | 0) === value ? value : misfit();
+}
+
+function uint32Of(value: unknown): number {
+  return typeof value === "number" && value >>> 0 === value ? value : misfit();
+}
+
+function int64Of(value: unknown): bigint {
+  return typeof value === "bigint" && BigInt.asIntN(64, value) === value ? value : misfit();
+}
+
+function uint64Of(value: unknown): bigint {
+  return typeof value === "bigint" && BigInt.asUintN(64, value) === value ? value : misfit();
+}
+
 export function writeInt32(b: Uint8Array, p: number, value: unknown): number {
-  if (typeof value !== "number" || (value | 0) !== value) misfit();
-  return value < 0 ? writeLong(b, p, value >>> 0, 0xffff_ffff) : writeVarint(b, p, value);
+  const number = int32Of(value);
+  return number < 0 ? writeLong(b, p, number >>> 0, 0xffff_ffff) : writeVarint(b, p, number);
 }
 
 export function writeUint32(b: Uint8Array, p: number, value: unknown): number {
-  if (typeof value !== "number" || value >>> 0 !== value) misfit();
-  return writeVarint(b, p, value);
+  return writeVarint(b, p, uint32Of(value));
 }
 
 /** Writes a number or a bigint as an `int64`. */
@@ -55,13 +70,11 @@ export function writeInt(b: Uint8Array, p: number, value: unknown): number {
 }
 
 export function writeInt64(b: Uint8Array, p: number, value: unknown): number {
-  if (typeof value !== "bigint" || BigInt.asIntN(64, value) !== value) misfit();
-  return writeBits(b, p, value);
+  return writeBits(b, p, int64Of(value));
 }
 
 export function writeUint64(b: Uint8Array, p: number, value: unknown): number {
-  if (typeof value !== "bigint" || BigInt.asUintN(64, value) !== value) misfit();
-  return writeBits(b, p, value);
+  return writeBits(b, p, uint64Of(value));
 }
 
 function writeBits(b: Uint8Array, p: number, value: bigint): number {
@@ -97,6 +110,36 @@ export function writeFloat(b: Uint8Array, p: number, value: unknown): number {
   if (typeof value !== "number") misfit();
   scratch.setFloat32(0, value, true);
   return copyScratch(b, p, 4);
+}
+
+export function writeSint32(b: Uint8Array, p: number, value: unknown): number {
+  const number = int32Of(value);
+  return writeVarint(b, p, ((number << 1) ^ (number >> 31)) >>> 0);
+}
+
+export function writeSint64(b: Uint8Array, p: number, value: unknown): number {
+  const number = int64Of(value);
+  return writeBits(b, p, (number << 1n) ^ (number >> 63n));
+}
+
+export function writeFixed32(b: Uint8Array, p: number, value: unknown): number {
+  scratch.setUint32(0, uint32Of(value), true);
+  return copyScratch(b, p, 4);
+}
+
+export function writeSfixed32(b: Uint8Array, p: number, value: unknown): number {
+  scratch.setInt32(0, int32Of(value), true);
+  return copyScratch(b, p, 4);
+}
+
+export function writeFixed64(b: Uint8Array, p: number, value: unknown): number {
+  scratch.setBigUint64(0, uint64Of(value), true);
+  return copyScratch(b, p, 8);
+}
+
+export function writeSfixed64(b: Uint8Array, p: number, value: unknown): number {
+  scratch.setBigInt64(0, int64Of(value), true);
+  return copyScratch(b, p, 8);
 }
 
 export function writeString(b: Uint8Array, p: number, value: unknown): number {

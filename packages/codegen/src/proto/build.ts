@@ -111,7 +111,8 @@ function serviceOf(
   const name = lastPart(service.name);
   const methods = new Map<string, ProtoMethod>();
   for (const method of service.methods) {
-    const rpc = methodName(method.name);
+    const { proto } = (method.meta ?? {}) as { readonly proto?: unknown };
+    const rpc = typeof proto === "string" ? proto : methodName(method.name);
     let part = method.input;
     const payload = (message: MessageModel | undefined, role: (typeof ROLES)[number]): ProtoMessage => {
       part = message;

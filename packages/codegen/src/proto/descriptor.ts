@@ -3,6 +3,7 @@ import {
   fullName,
   isMessage,
   membersOf,
+  numberedFields,
   type ProtoEnum,
   type ProtoField,
   type ProtoMessage,
@@ -53,6 +54,12 @@ const SCALARS = {
   string: 9,
   bytes: 12,
   uint32: 13,
+  fixed64: 6,
+  fixed32: 7,
+  sfixed32: 15,
+  sfixed64: 16,
+  sint32: 17,
+  sint64: 18,
 } as const;
 const MESSAGE = 11;
 const ENUM = 14;
@@ -98,14 +105,23 @@ class Describer {
     return types.map((type) => (type.kind === "message" ? [messages, this.#message(type)] : [enums, enumFields(type)]));
   }
 
-  #message({ path, fields, nested, oneof, removed }: ProtoMessage): Field[] {
+  #message(message: ProtoMessage): Field[] {
+    const { path, nested, oneof, removed } = message;
+    const fields = numberedFields(message);
+    // In a descriptor, each optional field belongs to a oneof of its own, which follows the others.
+    const groups = message.fields.filter(({ label }) => label === "oneof");
     const optional = fields.filter(({ label }) => label === "optional");
-    // In a descriptor, each optional field belongs to a oneof of its own.
-    const oneofs = oneof === undefined ? optional.map(({ name }) => `_${name}`) : [oneof];
+    const oneofs =
+      oneof === undefined ? [...groups.map(nameOfOneof), ...optional.map(({ name }) => `_${name}`)] : [oneof];
+    const oneofOf = (field: ProtoField): number => {
+      if (oneof !== undefined) return 0;
+      const group = groups.findIndex(({ type }) => "fields" in type && type.fields.includes(field));
+      return group < 0 && optional.includes(field) ? groups.length + optional.indexOf(field) : group;
+    };
     return [
       [1, path.at(-1)],
       ...this.#types(nested, 3, 4),
-      ...fields.flatMap((field) => this.#field(field, path, oneof === undefined ? optional.indexOf(field) : 0)),
+      ...fields.flatMap((field) => this.#field(field, path, oneofOf(field))),
       ...oneofs.map((name): Field => [8, [[1, name]]]),
       ...reserved(removed, 9, 10, 1),
     ];
@@ -131,7 +147,7 @@ class Describer {
           [4, label === "map" || label === "repeated" ? REPEATED : OPTIONAL],
         ] as const),
         ...type,
-        [8, field.deprecated ? [[3, true]] : undefined],
+        [8, fieldOptions(field)],
         [9, oneof < 0 ? undefined : oneof],
         [10, jsonName],
         [17, label === "optional"],
@@ -158,6 +174,17 @@ class Describer {
   #nameOf(path: readonly string[]): string {
     return `.${fullName(this.#package, path)}`;
   }
+}
+
+function nameOfOneof({ name, type }: ProtoField): string {
+  return ("fields" in type ? type.oneof : undefined) ?? name;
+}
+
+function fieldOptions(field: ProtoField): Field[] | undefined {
+  // `packed = false` is encoded as it is, although it is false.
+  const packed: Field[] = field.label === "repeated" && field.isUnpacked === true ? [[2, 0]] : [];
+  const deprecated: Field[] = field.deprecated ? [[3, true]] : [];
+  return packed.length + deprecated.length === 0 ? undefined : [...packed, ...deprecated];
 }
 
 function enumFields(type: ProtoEnum): Field[] {

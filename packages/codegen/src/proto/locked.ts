@@ -4,6 +4,7 @@ import type { ProtoShape } from "../shape/shape.js";
 import {
   type Declared,
   fullName,
+  numberedFields,
   packageAndPath,
   pathName,
   type ProtoField,
@@ -33,7 +34,8 @@ export function protoShapesOf({ methods }: ProtoService): Record<string, ProtoSh
       shapes[name] = { values: Object.fromEntries(type.values.map(({ key, number }) => [key, number])) };
       return;
     }
-    const { fields, oneof } = type;
+    const { oneof } = type;
+    const fields = numberedFields(type);
     shapes[name] = {
       fields: Object.fromEntries(fields.map((field) => [field.key, [field.number, typeText(field, oneof)]])),
     };

@@ -10,30 +10,20 @@ import {
   namesIn,
   newMessage,
   type ProtoEnum,
-  type ProtoField,
   type ProtoMessage,
   type ProtoType,
   single,
   type TaggedField,
 } from "./model.js";
-import { enumType } from "./enums.js";
-import { discriminatorText, fieldsOfObject, isObject, isStrict } from "./fields.js";
-import { defaultJsonName, distinctNames, elementName, snakeCase, typeName } from "./names.js";
-import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
-import { commonScalar, commonType, isTexts, numericMembers, scalar, simpleType } from "./scalars.js";
+import { type Entry, finishMessage, oneofEntry } from "./entries.js";
+import { enumType, openEnum, sameEnum } from "./enums.js";
+import { discriminatorText, type FieldSource, fieldsOfObject, isObject, isStrict } from "./fields.js";
+import { elementName, snakeCase, typeName } from "./names.js";
+import { commonScalar, commonType, isTexts, MAP_KEYS, numericMembers, scalar, simpleType } from "./scalars.js";
+import { type EnumMark, fieldMarks, isEnumMark, markedType, numbersIn } from "./marks.js";
 import { at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
 
-/** Scalar types that keys of a protobuf `map` field may have. */
-const MAP_KEYS: ReadonlySet<string> = new Set("bool int32 int64 string uint32 uint64".split(" "));
 const COLLECTIONS: ReadonlySet<string> = new Set("array set record map".split(" "));
-
-/** A field before its name and number are assigned. */
-interface Entry {
-  readonly key: string;
-  readonly field: FieldType;
-  readonly node?: SchemaNode | undefined;
-  readonly docs?: string | undefined;
-}
 
 /** A message that wraps a value of the schema `node`, while its fields are being created. */
 interface Wrapper {
@@ -104,7 +94,7 @@ export class PackageMessages {
     }
     message.docs = types.namedNode(value.node)?.docs;
     if (isObject(value.node) && !value.isOptional && !value.isNullable) {
-      this.#fill(message, value.node);
+      this.#fill(message, value.node, value.mark);
       return message;
     }
     message.form = { kind: "value" };
@@ -218,7 +208,14 @@ export class PackageMessages {
   }
 
   #single(value: Value, owner: ProtoMessage, word: string): ProtoType {
-    const { node, values, options } = value;
+    const { node, values, options, mark } = value;
+    if (mark === "wrapper") {
+      const bare = { ...value, isOptional: false, isNullable: false, mark: undefined };
+      return this.#wrapper(value, owner, word, "Item", (message) => [
+        { key: "value", field: this.#field(bare, message, VALUE), node },
+      ]);
+    }
+    if (isEnumMark(mark)) return this.#openEnum(node, mark, owner);
     if (options !== undefined) return this.#choice(value, options, owner, word);
     const numbers = values && numericMembers(node, values);
     if (
@@ -236,7 +233,7 @@ export class PackageMessages {
     switch (node.kind) {
       case "object":
       case "intersection":
-        return this.#message(node, owner, word, (message) => this.#fill(message, node));
+        return this.#message(node, owner, word, (message) => this.#fill(message, node, mark));
       case "discriminated":
         return this.#message(node, owner, word, (message) => this.#arms(message, node));
       case "tuple":
@@ -271,10 +268,12 @@ export class PackageMessages {
 
   /**
    * Adds the fields of an object schema to a message.
+   * @param mark content of `proto` in the object's metadata: numbers of fields
    * @param without key of a field to omit: the discriminator of a union
    */
-  #fill(message: ProtoMessage, node: SchemaNode, without?: string): void {
+  #fill(message: ProtoMessage, node: SchemaNode, mark: unknown, without?: string): void {
     const declared = fieldsOfObject(node);
+    const marks = fieldMarks(node, mark);
     message.form = { kind: "fields", keys: declared.map(({ key }) => key), isStrict: isStrict(node) };
     const fields = declared.filter(({ key }) => key !== without);
     const keys = fields.map(({ key }) => key);
@@ -282,11 +281,21 @@ export class PackageMessages {
       at(key, () => {
         const value = valueOf(node);
         if (value.node.kind === "undefined") return [];
-        const field = this.#field(value, message, { own: typeName(key), element: elementName(key, keys) });
-        return [{ key, field, node, docs: this.#types.docsOfField(object, key, node) }];
+        const docs = this.#types.docsOfField(object, key, node);
+        if (marks.get(key)?.arms !== undefined) {
+          const arm = (each: FieldSource, name: string): Entry => ({
+            key: name,
+            field: single(this.#element(valueOf(each.field), message, typeName(name))),
+            node: each.field,
+            docs: this.#types.docsOfField(each.object, each.key, each.field),
+          });
+          return [{ ...oneofEntry(key, value, message, arm), node, docs }];
+        }
+        const plain = this.#field(value, message, { own: typeName(key), element: elementName(key, keys) });
+        return [{ key, field: markedType(plain, marks.get(key)), node, docs }];
       }),
     );
-    this.#finish(message, entries);
+    this.#finish(message, entries, undefined, numbersIn(marks));
   }
 
   /** Adds the fields of a discriminated union to a message: one for each value of the discriminator. */
@@ -304,7 +313,7 @@ export class PackageMessages {
         tags.set(key, { value: tagged, isArm });
         if (!isArm) return { key, field: single(this.#element(value, message, word)), node: option, docs };
         const arm = this.#declared(newMessage([...message.path, word]), message, option);
-        this.#fill(arm, value.node, tag);
+        this.#fill(arm, value.node, value.mark, tag);
         return { key, field: single(arm), node: option, docs };
       });
     });
@@ -373,24 +382,19 @@ export class PackageMessages {
     return type;
   }
 
+  #openEnum(node: SchemaNode, mark: EnumMark, owner: ProtoMessage): ProtoEnum {
+    // The members of an enum must be distinct from those of others in the same scope.
+    const scope = mark.enum.includes(".") ? owner : undefined;
+    const type = openEnum(scope?.path ?? [], mark, this.#types.namedNode(node)?.docs);
+    return sameEnum(scope?.nested ?? this.#top, type) ?? this.#declared(type, scope, node);
+  }
+
   #finish(
     message: ProtoMessage,
     entries: readonly Entry[],
-    nameOf: (key: string) => string = (key) => snakeCase(key),
+    nameOf?: (key: string) => string,
+    given?: ReadonlyMap<string, number>,
   ): void {
-    const keys = entries.map(({ key }) => key);
-    const locked = this.#locked.get(fullName(this.#package, message.path));
-    const assigned = numbersFor(keys, "fields", locked);
-    const names = distinctNames(keysByNumber(assigned), nameOf, defaultJsonName);
-    message.numbers = assigned;
-    message.removed = removedOf(assigned, names);
-    message.fields = entries.map(({ key, field, node, docs }): ProtoField => {
-      const name = names.get(key) ?? key;
-      const jsonName = message.oneof === undefined && defaultJsonName(name) !== key ? key : undefined;
-      const deprecated = node?.meta.deprecated === true;
-      return { ...field, key, name, jsonName, number: assigned.numbers.get(key) ?? 0, docs, deprecated, node };
-    });
-    // The names of a oneof and its fields must differ.
-    if (message.fields.some(({ name }) => name === message.oneof)) message.oneof = `${message.oneof}_choice`;
+    finishMessage(message, entries, this.#locked.get(fullName(this.#package, message.path)), nameOf, given);
   }
 }

@@ -3,7 +3,22 @@ import { pascalCase } from "../names.js";
 import type { SchemaNode } from "../schema/node.js";
 
 /** Protobuf scalar types that schemas can be converted to. */
-export type ScalarName = "bool" | "bytes" | "double" | "float" | "int32" | "int64" | "string" | "uint32" | "uint64";
+export type ScalarName =
+  | "bool"
+  | "bytes"
+  | "double"
+  | "fixed32"
+  | "fixed64"
+  | "float"
+  | "int32"
+  | "int64"
+  | "sfixed32"
+  | "sfixed64"
+  | "sint32"
+  | "sint64"
+  | "string"
+  | "uint32"
+  | "uint64";
 
 /** Types of protobuf's own files that schemas can be converted to. */
 export type KnownName = "google.protobuf.NullValue" | "google.protobuf.Timestamp" | "google.protobuf.Value";
@@ -24,7 +39,13 @@ export type ProtoType = ProtoScalar | { readonly kind: "known"; readonly name: K
 /** The type of a field, with its label. */
 export type FieldType =
   | SingleType
-  | { readonly label: "repeated"; readonly type: ProtoType; readonly collection: "array" | "set" | "map" }
+  | {
+      readonly label: "repeated";
+      readonly type: ProtoType;
+      readonly collection: "array" | "set" | "map";
+      /** True for numbers that are encoded one by one. */
+      readonly isUnpacked?: boolean;
+    }
   | {
       readonly label: "map";
       readonly keyType: ProtoScalar;
@@ -34,7 +55,8 @@ export type FieldType =
 
 /** The type of a field with one value. */
 export interface SingleType {
-  readonly label: "implicit" | "optional";
+  /** "oneof" if `type` is a union whose fields are fields of the message that contains this one. */
+  readonly label: "implicit" | "optional" | "oneof";
   readonly type: ProtoType;
   /** The value in JavaScript if the field is absent; undefined if the field cannot be absent. */
   readonly absent?: "undefined" | "null" | undefined;
@@ -59,7 +81,13 @@ export type MessageForm =
    * An option of a discriminated union. `tags` contains for each field the value of the discriminator, which the
    * message of an option omits.
    */
-  | { readonly kind: "tagged"; readonly key: string; readonly tags: ReadonlyMap<string, TaggedField> }
+  | {
+      readonly kind: "tagged";
+      readonly key: string;
+      readonly tags: ReadonlyMap<string, TaggedField>;
+      /** Key of the value in each option; undefined if the value is the option itself. */
+      readonly content?: string;
+    }
   /** A pair of a key and a value, in the list that represents a map. */
   | { readonly kind: "pair" }
   /** An entry of a protobuf `map` field, whose key and value may be absent. */
@@ -196,6 +224,11 @@ export function namesIn(type: Declared): string[] {
  */
 export function isMessage(type: ProtoType): boolean {
   return type.kind === "message" || (type.kind === "known" && type.name !== "google.protobuf.NullValue");
+}
+
+/** Returns the fields of a message that have numbers: those of a oneof instead of the oneof. */
+export function numberedFields({ fields }: ProtoMessage): readonly ProtoField[] {
+  return fields.flatMap((field) => (field.label === "oneof" && "fields" in field.type ? field.type.fields : [field]));
 }
 
 /** Adds all messages to which the fields of `message` refer, directly or indirectly, to the set. */

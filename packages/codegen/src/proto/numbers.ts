@@ -5,24 +5,26 @@ import type { Removed } from "./model.js";
 export const RESERVED: { readonly first: number; readonly last: number } = { first: 19_000, last: 19_999 };
 
 /**
- * Returns the numbers for `keys`: those in the lock file, and for new keys numbers after the highest one that was ever
- * used. Keys that no longer exist are marked as removed, and their numbers are not reused.
+ * Returns the numbers for `keys`: those in `given`, otherwise those in the lock file, and for new keys numbers after the
+ * highest one that was ever used. Keys that no longer exist are marked as removed, and their numbers are not reused.
  */
 export function numbersFor(
   keys: readonly string[],
   kind: LockedNumbers["kind"],
   locked: LockedNumbers | undefined,
+  given: ReadonlyMap<string, number> = new Map(),
 ): LockedNumbers {
   const known = locked?.kind === kind ? locked : undefined;
-  let last = Math.max(0, ...(known?.numbers.values() ?? []), ...(known?.removed.keys() ?? []));
+  let last = Math.max(0, ...given.values(), ...(known?.numbers.values() ?? []), ...(known?.removed.keys() ?? []));
   const next = (): number => {
     last++;
     if (last === RESERVED.first && kind === "fields") last = RESERVED.last + 1;
     return last;
   };
-  const numbers = new Map(keys.map((key) => [key, known?.numbers.get(key) ?? next()]));
+  const numbers = new Map(keys.map((key) => [key, given.get(key) ?? known?.numbers.get(key) ?? next()]));
   const gone = [...(known?.numbers ?? [])].filter(([key]) => !numbers.has(key));
   const removed = new Map([...(known?.removed ?? []), ...gone.map(([key, number]) => [number, key] as const)]);
+  for (const number of given.values()) removed.delete(number);
   return { kind, numbers, removed };
 }
 

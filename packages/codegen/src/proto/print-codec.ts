@@ -160,7 +160,10 @@ class Printer {
     });
     const cases = places.flatMap((place) => this.#cases(place, message));
     const end = "default: pb.skipField(r, tag, end, depth);";
+    const hasOneof = message.fields.some(({ label }) => label === "oneof");
     return block(`function read${this.#name(message)}(r, end, depth)`, [
+      // The reader of a oneof reads the same bytes again, without the other fields.
+      ...(hasOneof ? ["const whole = [r.position, end];"] : []),
       `pb.countFields(${places.length + lists * LIST_FIELDS});`,
       ...variables,
       ...(message.oneof === undefined ? [] : ["let choice = 0;"]),
@@ -171,6 +174,10 @@ class Printer {
 
   #cases({ field, name, isInOneof }: Place, message: ProtoMessage): string[] {
     const { number, type } = field;
+    if (field.label === "oneof" && "fields" in type) {
+      const tags = type.fields.map((arm) => `case ${tagOf(arm.number, wireOf(arm.type))}:`);
+      return [...tags, `${name} = whole; pb.skipField(r, tag, end, depth); break;`];
+    }
     const line = (wire: number, statement: string): string => {
       const note = isInOneof ? ` choice = ${number};` : "";
       return `case ${tagOf(number, wire)}: ${statement}${note} break;`;
@@ -224,12 +231,14 @@ class Printer {
           const tag = form.kind === "tagged" ? form.tags.get(place.field.key) : undefined;
           const own = value(place);
           const result =
-            form.kind === "tagged" && tag?.isArm === true
-              ? braced([
-                  ...(tag.value === undefined ? [] : [`${keyText(form.key)}: ${expression(tag.value)}`]),
-                  `...${own}`,
-                ])
-              : own;
+            form.kind === "tagged" && form.content !== undefined
+              ? braced([`${keyText(form.key)}: ${expression(tag?.value)}`, `${keyText(form.content)}: ${own}`])
+              : form.kind === "tagged" && tag?.isArm === true
+                ? braced([
+                    ...(tag.value === undefined ? [] : [`${keyText(form.key)}: ${expression(tag.value)}`]),
+                    `...${own}`,
+                  ])
+                : own;
           return `case ${place.field.number}: return ${result};`;
         });
         return [block("switch (choice)", [...cases, "default: return undefined;"])];
@@ -243,6 +252,7 @@ class Printer {
       return field.collection === "array" ? name : `pb.to${pascalCase(field.collection)}(${name})`;
     }
     const { type } = field;
+    if (field.label === "oneof") return `pb.readParts(r, ${name}, ${this.#function("read", type)}, depth + 1)`;
     const parts = isEntry ? `${name} ?? [0, 0]` : name;
     const value = isMessage(type) ? `pb.readParts(r, ${parts}, ${this.#function("read", type)}, depth)` : name;
     return field.absent === "null" ? `${value} ?? null` : value;
@@ -256,9 +266,10 @@ class Printer {
     const { form } = message;
     if (form.kind === "choice") return this.#choiceWriter(places, message, head);
     if (form.kind === "tagged") {
+      const content = form.content === undefined ? "value" : property("value", form.content);
       const cases = places.map((place) => {
         const tag = form.tags.get(place.field.key);
-        return block(`case ${expression(tag?.value)}:`, this.#write(place, message, "value", "return "));
+        return block(`case ${expression(tag?.value)}:`, this.#write(place, message, content, "return "));
       });
       const of = block(`switch (${property("value", form.key)})`, [...cases, "default: return pb.misfit();"]);
       return block(head, ["pb.requireObject(value);", of]);
@@ -306,7 +317,7 @@ class Printer {
         map: `pb.mapEntries(${name})`,
         record: `pb.recordEntries(${name})`,
       }[field.collection];
-      if (field.label === "repeated" && wireOf(field.type) !== 2) {
+      if (field.label === "repeated" && wireOf(field.type) !== 2 && field.isUnpacked !== true) {
         const call = (at: string): string => `pb.writePacked(b, ${at}, list, ${this.#function("write", field.type)})`;
         return [
           block("", [
@@ -318,7 +329,10 @@ class Printer {
       return [block(`for (const each of ${list})`, this.#write(place, message, "each", "p = "))];
     }
     const { type } = field;
-    const lines = this.#write(place, message, name, "p = ");
+    const lines =
+      field.label === "oneof"
+        ? [`p = ${this.#function("write", type)}(b, p, ${name}, depth);`]
+        : this.#write(place, message, name, "p = ");
     const condition = isSent(field);
     const values = type.kind === "scalar" ? type.values : undefined;
     const check = values === undefined ? [] : [`pb.requireOne(${[name, ...values.map(expression)].join(", ")});`];

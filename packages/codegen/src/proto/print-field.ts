@@ -5,6 +5,7 @@ import {
   type ProtoField,
   type ProtoScalar,
   type ProtoType,
+  type ScalarName,
   type SingleType,
 } from "./model.js";
 
@@ -44,10 +45,21 @@ export function tagOf(number: number, wire: number): number {
   return number * 8 + wire;
 }
 
+const WIRE_TYPES: Readonly<Partial<Record<ScalarName, number>>> = {
+  string: 2,
+  bytes: 2,
+  double: 1,
+  fixed64: 1,
+  sfixed64: 1,
+  float: 5,
+  fixed32: 5,
+  sfixed32: 5,
+};
+
 /** Returns the wire type with which values of a type are encoded. */
 export function wireOf(type: ProtoType): number {
   if (type.kind !== "scalar") return isMessage(type) ? 2 : 0;
-  return { string: 2, bytes: 2, double: 1, float: 5 }[type.name as string] ?? 0;
+  return WIRE_TYPES[type.name] ?? 0;
 }
 
 const KNOWN = {

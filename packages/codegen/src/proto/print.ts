@@ -4,6 +4,7 @@ import {
   type Declared,
   fullName,
   membersOf,
+  numberedFields,
   type ProtoEnum,
   type ProtoField,
   type ProtoMessage,
@@ -46,7 +47,7 @@ export function importsOf(types: readonly Declared[]): string[] {
     type.kind === "enum"
       ? []
       : [
-          ...type.fields.flatMap(({ type }) => (type.kind === "known" ? [FILES[type.name] ?? ""] : [])),
+          ...numberedFields(type).flatMap(({ type }) => (type.kind === "known" ? [FILES[type.name] ?? ""] : [])),
           ...type.nested.flatMap(files),
         ];
   return [...new Set(types.flatMap(files))].sort();
@@ -105,6 +106,10 @@ class Printer {
   }
 
   #field(field: ProtoField, scope: readonly string[]): string[] {
+    if (field.label === "oneof" && "fields" in field.type) {
+      const lines = field.type.fields.flatMap((arm) => this.#field(arm, scope));
+      return [...comment(field.docs), ...block(`oneof ${field.type.oneof}`, lines)];
+    }
     const type = this.#reference(field.type, scope);
     const text =
       field.label === "map"
@@ -112,6 +117,7 @@ class Printer {
         : `${field.label === "implicit" ? "" : `${field.label} `}${type}`;
     const options = [
       ...(field.jsonName === undefined ? [] : [`json_name = ${literal(field.jsonName)}`]),
+      ...(field.label === "repeated" && field.isUnpacked === true ? ["packed = false"] : []),
       ...(field.deprecated ? ["deprecated = true"] : []),
     ];
     const more = options.length === 0 ? "" : ` [${options.join(", ")}]`;

@@ -1,9 +1,14 @@
 import type { CheckNode, SchemaNode } from "../schema/node.js";
 import type { ProtoScalar, ProtoType, ScalarName } from "./model.js";
-import type { Value } from "./value.js";
+import { UnmappableError, type Value } from "./value.js";
 
 /** A protobuf type that needs no declaration. */
 export type SimpleType = Extract<ProtoType, { readonly name: string }>;
+
+/** Scalar types that keys of a protobuf `map` field may have. */
+export const MAP_KEYS: ReadonlySet<string> = new Set(
+  "bool fixed32 fixed64 int32 int64 sfixed32 sfixed64 sint32 sint64 string uint32 uint64".split(" "),
+);
 
 const MAX_INT32 = 2 ** 31 - 1;
 const SCALARS: Readonly<Record<string, ScalarName>> = {
@@ -19,6 +24,15 @@ const LITERALS: Readonly<Record<string, ScalarName>> = {
   boolean: "bool",
   bigint: "int64",
 };
+/** Encodings that `proto` in the metadata of a number selects, with the types that they may replace. */
+const ENCODINGS: Readonly<Partial<Record<ScalarName, ScalarName>>> = {
+  sint32: "int32",
+  sfixed32: "int32",
+  fixed32: "uint32",
+  sint64: "int64",
+  sfixed64: "int64",
+  fixed64: "uint64",
+};
 const KNOWN = {
   date: "google.protobuf.Timestamp",
   any: "google.protobuf.Value",
@@ -30,7 +44,16 @@ export function scalar(name: ScalarName, isBig: boolean = false): ProtoScalar {
 }
 
 /** Returns the protobuf type of a value; undefined if the type needs a declaration. */
-export function simpleType({ node, checks, values }: Value): SimpleType | undefined {
+export function simpleType(value: Value): SimpleType | undefined {
+  const type = plainType(value);
+  const { mark } = value;
+  if (typeof mark !== "string" || type?.kind !== "scalar") return type;
+  const isExact = type.isBig === true || !mark.endsWith("64");
+  if (ENCODINGS[mark as ScalarName] === type.name && isExact) return { ...type, name: mark as ScalarName };
+  throw new UnmappableError(value.node, `a ${type.name} encoded as ${mark}`, "Correct proto in its metadata.");
+}
+
+function plainType({ node, checks, values }: Value): SimpleType | undefined {
   if (values !== undefined) {
     const [type, ...others] = new Set(values.map((value) => typeof value));
     const name = LITERALS[String(type)];

@@ -46,10 +46,18 @@ export interface Value {
   /** True if the value may be absent; `isNullable` is true if it may be null. */
   readonly isOptional: boolean;
   readonly isNullable: boolean;
+  /** Content of `proto` in the schema's metadata. */
+  readonly mark?: unknown;
 }
 
 /** Returns the value that a sender encodes for a schema. Throws `UnmappableError` if protobuf cannot represent it. */
 export function valueOf(node: SchemaNode): Value {
+  const value = unmarkedValue(node);
+  const { proto } = node.meta;
+  return proto === undefined ? value : { ...value, mark: proto };
+}
+
+function unmarkedValue(node: SchemaNode): Value {
   if (isBlob(node.schema)) throw new UnmappableError(node, "a blob", "Stream bytes() instead.");
   switch (node.kind) {
     case "optional":

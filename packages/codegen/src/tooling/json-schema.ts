@@ -114,7 +114,7 @@ class Document {
 
   /** Returns the full JSON Schema of `node`, with the author's description. */
   #written(node: SchemaNode): JsonSchema {
-    const { id, ...meta } = node.meta as Readonly<Record<string, unknown>>;
+    const { id, proto: _, ...meta } = node.meta as Readonly<Record<string, unknown>>;
     if (isBlob(node.schema)) {
       const { description } = meta;
       return { ...(description === undefined ? {} : { description }), [TYPE_KEY]: "blob" };

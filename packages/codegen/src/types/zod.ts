@@ -34,6 +34,8 @@ export interface SchemaMeta {
   readonly title?: unknown;
   readonly description?: unknown;
   readonly deprecated?: unknown;
+  /** How protobuf encodes the schema. */
+  readonly proto?: unknown;
 }
 
 /** Returns the description and metadata that `.describe()` and `.meta()` have added to `schema` itself. */

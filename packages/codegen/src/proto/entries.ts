@@ -1,0 +1,91 @@
+import type { LockedNumbers } from "../lock/lock.js";
+import type { SchemaNode } from "../schema/node.js";
+import { type FieldSource, fieldsOfObject } from "./fields.js";
+import { type FieldType, newMessage, type ProtoField, type ProtoMessage, type TaggedField } from "./model.js";
+import { defaultJsonName, distinctNames, snakeCase, typeName } from "./names.js";
+import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
+import { at, UnmappableError, type Value, valueOf } from "./value.js";
+
+/** A field before its name and number are assigned. */
+export interface Entry {
+  readonly key: string;
+  readonly field: FieldType;
+  readonly node?: SchemaNode | undefined;
+  readonly docs?: string | undefined;
+  /** Fields of a oneof, whose numbers and names are in the message that contains it. */
+  readonly arms?: readonly Entry[];
+}
+
+/**
+ * Adds fields to a message, with their numbers and names.
+ * @param given numbers of fields in the schema's metadata
+ */
+export function finishMessage(
+  message: ProtoMessage,
+  entries: readonly Entry[],
+  locked: LockedNumbers | undefined,
+  nameOf: (key: string) => string = (key) => snakeCase(key),
+  given?: ReadonlyMap<string, number>,
+): void {
+  const keys = entries.flatMap(({ key, arms }) => arms?.map((arm) => arm.key) ?? [key]);
+  const assigned = numbersFor(keys, "fields", locked, given);
+  const names = distinctNames(keysByNumber(assigned), nameOf, defaultJsonName);
+  message.numbers = assigned;
+  message.removed = removedOf(assigned, names);
+  const fieldOf = ({ key, field, node, docs, arms }: Entry): ProtoField => {
+    if (arms !== undefined && field.type.kind === "message") {
+      field.type.fields = arms.map(fieldOf);
+      // The names of a oneof and the fields of the message must differ.
+      while ([...names.values()].includes(field.type.oneof ?? "")) field.type.oneof += "_choice";
+    }
+    const name = names.get(key) ?? snakeCase(key);
+    const jsonName = message.oneof === undefined && defaultJsonName(name) !== key ? key : undefined;
+    const deprecated = node?.meta.deprecated === true;
+    return {
+      ...field,
+      key,
+      name,
+      jsonName,
+      number: assigned.numbers.get(arms?.[0]?.key ?? key) ?? 0,
+      docs,
+      deprecated,
+      node,
+    };
+  };
+  message.fields = entries.map(fieldOf);
+  // The names of a oneof and its fields must differ.
+  if (message.fields.some(({ name }) => name === message.oneof)) message.oneof = `${message.oneof}_choice`;
+}
+
+/**
+ * Returns a union as a oneof of the message `owner`. Its options are objects with a discriminator and a value.
+ * @param arm returns the field for the value of an option
+ */
+export function oneofEntry(
+  key: string,
+  { node, isOptional }: Value,
+  owner: ProtoMessage,
+  arm: (value: FieldSource, name: string) => Entry,
+): Entry {
+  const reason = "a oneof of other options than objects with a discriminator and a value";
+  const refuse = (): never => {
+    throw new UnmappableError(node, reason, "Write z.object({ case: z.literal(…), value: … }) for each option.");
+  };
+  if (node.kind !== "discriminated") return refuse();
+  const tags = new Map<string, TaggedField>();
+  const contents = new Set<string>();
+  const arms = node.options.map(([tagged, option]): Entry => {
+    const name = String(tagged);
+    const [value, ...others] = fieldsOfObject(valueOf(option).node).filter((field) => field.key !== node.key);
+    if (value === undefined || others.length > 0) return refuse();
+    contents.add(value.key);
+    tags.set(name, { value: tagged, isArm: false });
+    return at(name, () => arm(value, name));
+  });
+  const [content, ...others] = contents;
+  if (content === undefined || others.length > 0) return refuse();
+  const group = newMessage([...owner.path, typeName(key)]);
+  group.oneof = snakeCase(key);
+  group.form = { kind: "tagged", key: node.key, tags, content };
+  return { key, field: { label: "oneof", type: group, absent: isOptional ? "undefined" : undefined }, arms };
+}

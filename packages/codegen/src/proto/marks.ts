@@ -1,0 +1,75 @@
+import type { SchemaNode } from "../schema/node.js";
+import type { FieldType } from "./model.js";
+import { UnmappableError } from "./value.js";
+
+/** Content of `proto` in the metadata of a schema of integers: the name and the members of an enum. */
+export interface EnumMark {
+  readonly enum: string;
+  readonly values: Readonly<Record<string, number>>;
+}
+
+/** What the metadata of an object schema states about one of its fields. */
+interface FieldMark {
+  readonly number?: number;
+  /** Numbers of the options, if the field is a oneof of the object's message. */
+  readonly arms?: Readonly<Record<string, number>>;
+  /** True for a field that is always sent, also if it is zero. */
+  readonly isRequired?: boolean;
+  /** True for a list of numbers that are encoded one by one. */
+  readonly isUnpacked?: boolean;
+}
+
+export function isEnumMark(mark: unknown): mark is EnumMark {
+  return isRecord(mark) && typeof mark["enum"] === "string" && isRecord(mark["values"]);
+}
+
+/**
+ * Returns what `mark`, the content of `proto` in the metadata of an object schema, states about its fields, such as
+ * `{ id: 1, tags: [2, "unpacked"], result: { value: 3, error: 4 } }`.
+ */
+export function fieldMarks(node: SchemaNode, mark: unknown): ReadonlyMap<string, FieldMark> {
+  const marks = new Map<string, FieldMark>();
+  if (mark === undefined) return marks;
+  const refuse = (reason: string): never => {
+    throw new UnmappableError(node, reason, "Correct proto in its metadata.");
+  };
+  const numbers = new Set<number>();
+  const number = (value: unknown): number => {
+    if (!Number.isInteger(value) || (value as number) < 1 || (value as number) >= 2 ** 29) {
+      return refuse(`field number ${JSON.stringify(value)}`);
+    }
+    if (numbers.has(value as number)) return refuse(`two fields with the number ${String(value)}`);
+    numbers.add(value as number);
+    return value as number;
+  };
+  for (const [key, entry] of Object.entries(isRecord(mark) ? mark : refuse("an object with this proto"))) {
+    if (isRecord(entry)) {
+      const arms = Object.entries(entry).map(([arm, value]) => [arm, number(value)]);
+      marks.set(key, { arms: Object.fromEntries(arms) as Record<string, number> });
+      continue;
+    }
+    const [first, word] = (Array.isArray(entry) ? entry : [entry]) as unknown[];
+    const facts = { isRequired: word === "required", isUnpacked: word === "unpacked" };
+    if (word !== undefined && !facts.isRequired && !facts.isUnpacked) refuse(`a field that is ${JSON.stringify(word)}`);
+    marks.set(key, { number: number(first), ...facts });
+  }
+  return marks;
+}
+
+/** Returns the type of a field as its metadata changes it. */
+export function markedType(type: FieldType, { isRequired = false, isUnpacked = false }: FieldMark = {}): FieldType {
+  if (type.label === "repeated") return { ...type, isUnpacked };
+  return isRequired && type.label === "implicit" ? { ...type, label: "optional" } : type;
+}
+
+/** Returns the numbers of fields and of the options of oneofs. */
+export function numbersIn(marks: ReadonlyMap<string, FieldMark>): ReadonlyMap<string, number> {
+  const all = Array.from(marks, ([key, { number, arms }]) =>
+    arms === undefined ? [[key, number ?? 0] as const] : Object.entries(arms),
+  );
+  return new Map(all.flat());
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
