@@ -7,6 +7,7 @@ import { callCommand } from "./call.js";
 import { certCommand } from "./cert/command.js";
 import { addCompletion } from "./completion.js";
 import { devCommand } from "./dev/command.js";
+import { importCommand } from "./import.js";
 import { initCommand } from "./init/command.js";
 import { describeCommand } from "./describe.js";
 import { doctorCommand } from "./doctor/command.js";
@@ -47,6 +48,7 @@ const program = new Command("quicrpc")
 // A command inherits settings if it is created by `command()`, but not if it is added.
 const commands = [
   initCommand(version),
+  importCommand(),
   genCommand(),
   devCommand(),
   mockCommand(),

@@ -45,6 +45,10 @@ export type DiagnosticCode =
   | "no-proto"
   | "proto-clash"
   | "proto-renamed"
+  | "proto-syntax"
+  | "proto-type"
+  | "proto-left-out"
+  | "import-edited"
   | "costly-template";
 
 /** A problem in a schema, with its location and remedy. */

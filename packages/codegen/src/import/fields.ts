@@ -1,0 +1,228 @@
+import protobuf from "protobufjs";
+import { keyText } from "../print/text.js";
+import { braced } from "../print/syntax.js";
+import { checked, nonZero, partOf, rulesOf } from "./rules.js";
+
+/** Schemas of scalar types. */
+export const SCALARS: Readonly<Record<string, string>> = {
+  double: "z.number()",
+  float: "z.float32()",
+  int32: "z.int32()",
+  int64: "z.bigint()",
+  uint32: "z.uint32()",
+  uint64: "z.uint64()",
+  sint32: "z.int32()",
+  sint64: "z.bigint()",
+  fixed32: "z.uint32()",
+  fixed64: "z.uint64()",
+  sfixed32: "z.int32()",
+  sfixed64: "z.bigint()",
+  bool: "z.boolean()",
+  string: "z.string()",
+  bytes: "z.instanceof(Uint8Array)",
+};
+
+/** Schemas of protobuf's own types that do not become messages. */
+export const KNOWN: Readonly<Record<string, string>> = {
+  NullValue: "z.null()",
+  Timestamp: "z.date()",
+  Value: "z.json()",
+  Struct: "z.record(z.string(), z.json())",
+  ListValue: "z.array(z.json())",
+};
+/** Messages that contain one scalar, by name. */
+export const WRAPPERS: Readonly<Record<string, string>> = {
+  DoubleValue: "double",
+  FloatValue: "float",
+  Int64Value: "int64",
+  UInt64Value: "uint64",
+  Int32Value: "int32",
+  UInt32Value: "uint32",
+  BoolValue: "bool",
+  StringValue: "string",
+  BytesValue: "bytes",
+};
+
+/** Returns the name of a type of the package `google.protobuf`; undefined for other types. */
+export function knownName(type: protobuf.Type | protobuf.Enum): string | undefined {
+  const [, name] = /^\.google\.protobuf\.(\w+)$/.exec(type.fullName) ?? [];
+  return name !== undefined && (Object.hasOwn(KNOWN, name) || Object.hasOwn(WRAPPERS, name)) ? name : undefined;
+}
+
+/** A reference to the schema of a message or enum. */
+export interface Reference {
+  readonly text: string;
+  /** True if the schema is declared later, so that only a getter can refer to it. */
+  readonly isLate: boolean;
+}
+
+/** What field schemas need from the module that contains them. */
+export interface FieldContext {
+  readonly referenceTo: (type: protobuf.Type | protobuf.Enum) => Reference;
+  /** Called for a rule of protovalidate that has no check in zod. */
+  readonly refused: (field: protobuf.ReflectionObject, rule: string) => void;
+}
+
+/** A property of an object schema, and its entry in the object's metadata. */
+export interface Property {
+  readonly key: string;
+  readonly text: string;
+  readonly mark: string;
+  readonly comment: string | undefined;
+}
+
+/** A schema expression. `type` is its type if the expression refers to a schema that is declared later. */
+interface Expression {
+  readonly text: string;
+  readonly type?: string | undefined;
+}
+
+/** Returns the name of a field in JSON, as protoc derives it. */
+export function jsonName({ name, options }: protobuf.ReflectionObject): string {
+  const given: unknown = options?.["json_name"];
+  return typeof given === "string" ? given : name.replaceAll(/_+(.?)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Returns the property for a field that is not part of a oneof. */
+export function fieldProperty(field: protobuf.Field, context: FieldContext): Property {
+  const key = jsonName(field);
+  const rules = rulesOf(field);
+  const isMessage = field.resolvedType instanceof protobuf.Type;
+  const isList = field.repeated || field.map;
+  const bare = valueOf(field, context);
+  const isNullValue = field.resolvedType !== null && knownName(field.resolvedType) === "NullValue";
+  const isCollection = isMessage && /^z\.(?:record|array)\(/.test(bare.text);
+  const hasPresence = !isList && !isNullValue && (isMessage || field.hasPresence);
+  const isRequired = hasPresence && !isCollection && (field.required || rules.isRequired);
+  const kind = field.repeated ? "repeated" : field.map ? "map" : field.type;
+  let { text, type } = bare;
+  if (rules.isRequired && !hasPresence) text += nonZero(kind);
+  if (hasPresence && !isRequired) {
+    const preset = isMessage ? undefined : presetOf(field);
+    text += preset === undefined ? ".optional()" : `.default(${preset})`;
+    type = type && `z.ZodOptional<${type}>`;
+  }
+  if (field.getOption("deprecated") === true) text += ".meta({ deprecated: true })";
+  const isUnpacked = field.repeated && !field.packed && isPackable(field);
+  const word = isRequired && !isMessage ? "required" : isUnpacked ? "unpacked" : undefined;
+  const mark = word === undefined ? String(field.id) : `[${field.id}, "${word}"]`;
+  return {
+    key,
+    text: propertyText(key, { text, type }),
+    mark: `${keyText(key)}: ${mark}`,
+    comment: field.comment ?? undefined,
+  };
+}
+
+/** Returns the property for a oneof: a union of objects with the name of the field and its value. */
+export function oneofProperty(oneof: protobuf.OneOf, key: string, context: FieldContext): Property {
+  const arms = oneof.fieldsArray.map((field) => {
+    const value = propertyText("value", valueOf(field, context));
+    const name = jsonName(field);
+    return { name, field, text: `z.object(${braced([`case: z.literal(${JSON.stringify(name)})`, value])})` };
+  });
+  const union = `z.discriminatedUnion("case", [\n${arms.map(({ text }) => `  ${text},\n`).join("")}])`;
+  const text = rulesOf(oneof).isRequired ? union : `${union}.optional()`;
+  const numbers = arms.map(({ name, field }) => `${keyText(name)}: ${field.id}`);
+  const mark = `${keyText(key)}: ${braced(numbers)}`;
+  const notes = arms.flatMap(({ name, field }) => (field.comment === null ? [] : [`- ${name}: ${field.comment}`]));
+  const comment = [...(oneof.comment === null ? [] : [oneof.comment]), ...notes].join("\n");
+  return { key, text: `${keyText(key)}: ${text}`, mark, comment };
+}
+
+/** Returns a property, with a getter if the expression refers to a schema that is declared later. */
+function propertyText(key: string, { text, type }: Expression): string {
+  return type === undefined ? `${keyText(key)}: ${text}` : `get ${keyText(key)}(): ${type} {\n  return ${text};\n}`;
+}
+
+/** Returns the schema of a field's value, without whether it may be absent. */
+function valueOf(field: protobuf.Field, context: FieldContext): Expression {
+  const { own } = rulesOf(field);
+  const refused = (rule: string): void => context.refused(field, rule);
+  for (const name of ["cel", "cel_expression", "ignore"]) if (name in own) refused(name);
+  const isIgnored = "ignore" in own;
+  const kindOf = (type: string): string => (field.resolvedType instanceof protobuf.Enum ? "enum" : type);
+  const element = (rules: Readonly<Record<string, unknown>>): Expression => {
+    const { text, type } = singleOf(field, context);
+    const named = field.resolvedType && knownName(field.resolvedType);
+    const kind = (named && (WRAPPERS[named] ?? named.toLowerCase())) ?? kindOf(field.type);
+    const [base = "", mark = ""] = splitMark(text);
+    return { text: checked(base, kind, partOf(rules, kind), refused) + mark, type };
+  };
+  if (isIgnored) return listOf(field, singleOf(field, context), "z.string()");
+  if (field.repeated) {
+    const rules = partOf(own, "repeated");
+    const { text, type } = listOf(field, element(partOf(rules, "items")), "");
+    return { text: checked(text, "repeated", rules, refused), type };
+  }
+  if (field instanceof protobuf.MapField) {
+    const rules = partOf(own, "map");
+    const key = checked(
+      SCALARS[field.keyType] ?? "",
+      field.keyType,
+      partOf(partOf(rules, "keys"), field.keyType),
+      refused,
+    );
+    const { text, type } = listOf(field, element(partOf(rules, "values")), key);
+    return { text: checked(text, "map", rules, refused), type };
+  }
+  return element(own);
+}
+
+/** Splits off the metadata at the end of the schema of a scalar: checks come before it. */
+function splitMark(text: string): string[] {
+  const at = text.lastIndexOf(".meta({ proto: ");
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at)];
+}
+
+function listOf(field: protobuf.Field, { text, type }: Expression, key: string): Expression {
+  if (field.repeated) return { text: `z.array(${text})`, type: type && `z.ZodArray<${type}>` };
+  if (!(field instanceof protobuf.MapField)) return { text, type };
+  const { keyType } = field;
+  if (keyType === "string") {
+    return { text: `z.record(${key}, ${text})`, type: type && `z.ZodRecord<z.ZodString, ${type}>` };
+  }
+  return {
+    text: `z.map(${key}${encodingOf(keyType)}, ${text})`,
+    type: type && `z.ZodMap<z.ZodType<${KEY_TYPES[keyType] ?? "number"}>, ${type}>`,
+  };
+}
+
+const KEY_TYPES: Readonly<Record<string, string>> = {
+  bool: "boolean",
+  int64: "bigint",
+  sint64: "bigint",
+  sfixed64: "bigint",
+  uint64: "bigint",
+  fixed64: "bigint",
+};
+
+function encodingOf(type: string): string {
+  return /^s?fixed|^sint/.test(type) ? `.meta({ proto: "${type}" })` : "";
+}
+
+/** Returns the schema of one value of a field's type. */
+function singleOf({ type, resolvedType }: protobuf.Field, context: FieldContext): Expression {
+  if (resolvedType === null) return { text: `${SCALARS[type] ?? ""}${encodingOf(type)}` };
+  const known = knownName(resolvedType);
+  const scalar = known && WRAPPERS[known];
+  if (scalar !== undefined) return { text: `${SCALARS[scalar] ?? ""}.meta({ proto: "wrapper" })` };
+  if (known !== undefined) return { text: KNOWN[known] ?? "" };
+  const { text, isLate } = context.referenceTo(resolvedType);
+  return { text, type: isLate ? `typeof ${text}` : undefined };
+}
+
+function isPackable({ type, resolvedType }: protobuf.Field): boolean {
+  return resolvedType === null ? type !== "string" && type !== "bytes" : resolvedType instanceof protobuf.Enum;
+}
+
+/** Returns the default value of a field in proto2 or editions; undefined if it has none. */
+function presetOf(field: protobuf.Field): string | undefined {
+  const preset = field.getOption("default") as string | number | boolean | undefined;
+  if (preset === undefined) return undefined;
+  if (field.resolvedType instanceof protobuf.Enum) return String(field.resolvedType.values[String(preset)] ?? 0);
+  if (field.type === "string") return JSON.stringify(preset);
+  if (field.type === "bytes") return undefined;
+  const isFinite = field.type === "bool" || Number.isFinite(Number(preset));
+  return isFinite ? `${String(preset)}${field.type.endsWith("64") ? "n" : ""}` : undefined;
+}

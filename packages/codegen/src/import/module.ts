@@ -1,0 +1,226 @@
+import protobuf from "protobufjs";
+import { isIdentifier, isReservedMethodName, isReservedWord } from "../names.js";
+import { methodName } from "../proto/model.js";
+import { braced } from "../print/syntax.js";
+import { keyText, quoted } from "../print/text.js";
+import { joinParts, jsDoc } from "../print/writer.js";
+import {
+  type FieldContext,
+  fieldProperty,
+  jsonName,
+  KNOWN,
+  knownName,
+  oneofProperty,
+  type Property,
+  type Reference,
+  SCALARS,
+  WRAPPERS,
+} from "./fields.js";
+
+export type Declaration = protobuf.Type | protobuf.Enum;
+
+/** What a module needs from the others. */
+export interface ModuleContext {
+  /** Returns the constant that contains the schema of a type in its module. */
+  readonly constantOf: (type: Declaration) => string;
+  /** Returns the module that a type belongs to, as an import specifier; undefined if it is this module. */
+  readonly specifierOf: (type: Declaration) => string | undefined;
+  /** Reports something that is left out. */
+  readonly warn: (object: protobuf.ReflectionObject, message: string, help: string) => void;
+}
+
+/** Prints the module with the schemas of a `.proto` file, without its first line. */
+export class ModulePrinter {
+  readonly #context: ModuleContext;
+  /** Messages of this module whose constants are already printed. */
+  readonly #printed = new Set<Declaration>();
+  /** Messages that are being printed. */
+  readonly #open = new Set<Declaration>();
+  readonly #parts: string[] = [];
+  readonly #imports = new Map<string, Map<string, string>>();
+  readonly #taken: Set<string>;
+  readonly #usedOfCore = new Set<string>();
+
+  /** @param taken names that the module declares */
+  constructor(context: ModuleContext, taken: Iterable<string>) {
+    this.#context = context;
+    this.#taken = new Set(taken);
+  }
+
+  print(types: readonly Declaration[], services: readonly protobuf.Service[]): string {
+    for (const type of types) if (type instanceof protobuf.Enum) this.#enum(type);
+    for (const type of types) if (type instanceof protobuf.Type) this.#message(type);
+    for (const service of services) this.#service(service);
+    const imports = Array.from(this.#imports, ([from, names]) => {
+      const list = Array.from(names, ([name, as]) => (name === as ? name : `${name} as ${as}`)).sort();
+      return `import ${braced(list)} from ${quoted(from)};\n`;
+    });
+    const core = [...this.#usedOfCore].sort();
+    if (core.length > 0) imports.unshift(`import ${braced(core)} from "@quicrpc/core";\n`);
+    return joinParts([`${imports.join("")}import { z } from "zod";\n`, ...this.#parts]);
+  }
+
+  readonly #referenceTo = (type: Declaration): Reference => {
+    const name = this.#context.constantOf(type);
+    const from = this.#context.specifierOf(type);
+    if (from === undefined) {
+      if (type instanceof protobuf.Type) this.#message(type);
+      return { text: name, isLate: !this.#printed.has(type) };
+    }
+    const names = this.#imports.get(from) ?? new Map<string, string>();
+    this.#imports.set(from, names);
+    let as = names.get(name);
+    if (as === undefined) {
+      as = freeName(name, this.#taken);
+      names.set(name, as);
+    }
+    return { text: as, isLate: false };
+  };
+
+  readonly #fields: FieldContext = {
+    referenceTo: this.#referenceTo,
+    refused: (field, rule) =>
+      this.#context.warn(field, `The protovalidate rule ${rule} has no check in zod.`, "Check it in the handler."),
+  };
+
+  #enum(type: protobuf.Enum): void {
+    const schema = this.#context.constantOf(type);
+    const name = schema.slice(0, -"Schema".length);
+    const members = Object.entries(type.values).map(([member, number]) => {
+      const comment = jsDoc(type.comments[member] ?? undefined);
+      return `${comment}${keyText(member)}: ${number}`;
+    });
+    const path = pathOf(type).join(".");
+    const mark = `.meta({ proto: { enum: ${quoted(path)}, values: ${name} } })`;
+    this.#parts.push(
+      `${jsDoc(type.comment ?? undefined)}export const ${name} = ${braced(members, ",", true)} as const;\n`,
+      `${jsDoc(`A number of \`${name}\`, or of a member that was added later.`)}export const ${schema} = z.int32()${mark};\n`,
+    );
+    this.#printed.add(type);
+  }
+
+  /** Prints a message, after the messages that it refers to. */
+  #message(type: protobuf.Type): void {
+    if (this.#printed.has(type) || this.#open.has(type)) return;
+    this.#open.add(type);
+    const properties = this.#properties(type);
+    const keys = new Set<string>();
+    for (const { key } of properties) {
+      if (keys.has(key))
+        this.#context.warn(type, `Two fields of ${type.name} have the JSON name ${key}.`, "Set json_name.");
+      keys.add(key);
+    }
+    const fields = properties.map(({ comment, text }) => `${jsDoc(comment)}${text}`);
+    const marks = properties.map(({ mark }) => mark);
+    const meta = marks.length === 0 ? "" : `.meta({ proto: ${braced(marks)} })`;
+    const name = this.#context.constantOf(type);
+    const text = `export const ${name} = z.object(${braced(fields, ",", true)})${meta};\n`;
+    this.#parts.push(`${jsDoc(type.comment ?? undefined)}${text}`);
+    this.#printed.add(type);
+    if (
+      (type.parsedOptions as unknown as readonly object[] | null)?.some((each) => "(buf.validate.message)" in each) ===
+      true
+    ) {
+      this.#fields.refused(type, "of the message");
+    }
+  }
+
+  #properties(type: protobuf.Type): Property[] {
+    const properties: Property[] = [];
+    const oneofs = new Set<protobuf.OneOf>();
+    const all = [...type.fieldsArray].sort((a, b) => a.id - b.id);
+    const names = new Set(all.map((field) => jsonName(field)));
+    for (const field of all) {
+      const leftOut = reasonToOmit(field);
+      if (leftOut !== undefined) {
+        this.#context.warn(
+          field.declaringField ?? field,
+          leftOut,
+          "Its bytes are skipped when messages are read, and not sent.",
+        );
+        continue;
+      }
+      const oneof = field.partOf;
+      if (oneof === null || field.getOption("proto3_optional") === true) {
+        properties.push(fieldProperty(field, this.#fields));
+      } else if (!oneofs.has(oneof)) {
+        oneofs.add(oneof);
+        properties.push(oneofProperty(oneof, freeName(jsonName(oneof), names), this.#fields));
+      }
+    }
+    return properties;
+  }
+
+  #service(service: protobuf.Service): void {
+    this.#usedOfCore.add("service");
+    const methods = service.methodsArray.flatMap((method) => {
+      const key = methodKey(method.name);
+      const options = this.#optionsOf(method, key);
+      if (options === undefined) return [];
+      this.#usedOfCore.add("rpc");
+      const docs = [method.comment, method.getOption("deprecated") === true ? "@deprecated" : null];
+      const comment = docs.filter((each) => each !== null).join("\n\n");
+      return [`${jsDoc(comment)}${keyText(key)}: rpc(${options.length === 0 ? "" : braced(options)})`];
+    });
+    const name = this.#context.constantOf(service as unknown as Declaration);
+    const wireName = quoted(service.fullName.slice(1));
+    const text = `export const ${name} = service(${wireName}, ${braced(methods, ",", true)});\n`;
+    this.#parts.push(`${jsDoc(service.comment ?? undefined)}${text}`);
+  }
+
+  #optionsOf(method: protobuf.Method, key: string): string[] | undefined {
+    const { resolvedRequestType, resolvedResponseType, requestStream = false, responseStream = false } = method;
+    if (resolvedRequestType === null || resolvedResponseType === null) return undefined;
+    const options: string[] = [];
+    for (const [name, type, streams] of [
+      ["input", resolvedRequestType, requestStream],
+      ["output", resolvedResponseType, responseStream],
+    ] as const) {
+      const known = knownName(type);
+      if (known === "Timestamp" || known === "Value") {
+        const help = "Declare a message with a field of this type.";
+        this.#context.warn(method, `The method is left out: its ${name} is google.protobuf.${known}.`, help);
+        return undefined;
+      }
+      if (type.fullName === ".google.protobuf.Empty" && !streams) continue;
+      const schema =
+        known === undefined ? this.#referenceTo(type).text : (KNOWN[known] ?? SCALARS[WRAPPERS[known] ?? ""] ?? "");
+      if (streams) this.#usedOfCore.add("stream");
+      options.push(`${name}: ${streams ? `stream(${schema})` : schema}`);
+    }
+    const level: unknown = method.getOption("idempotency_level");
+    if (level === "NO_SIDE_EFFECTS") options.push("readOnly: true");
+    if (level === "IDEMPOTENT") options.push("idempotent: true");
+    if (methodName(key) !== method.name) options.push(`meta: { proto: ${quoted(method.name)} }`);
+    return options;
+  }
+}
+
+/** Returns why a field is left out of its message; undefined if it is not. */
+export function reasonToOmit(field: protobuf.Field): string | undefined {
+  if (field.declaringField !== null) return "An extension is left out.";
+  if (field.delimited) return `The group ${field.name} is left out: it has no form in zod schemas.`;
+  if (jsonName(field) === "__proto__") return "A field with the JSON name __proto__ is left out.";
+  return undefined;
+}
+
+/** Returns the names of the messages that contain a type, and its own. */
+export function pathOf(type: protobuf.ReflectionObject): string[] {
+  const { parent, name } = type;
+  return parent instanceof protobuf.Type ? [...pathOf(parent), name] : [name];
+}
+
+/** Returns the name of a method in the schema: `getUser` for `GetUser`. */
+function methodKey(name: string): string {
+  const key = name.charAt(0).toLowerCase() + name.slice(1);
+  return isReservedMethodName(key) ? `${key}Method` : key;
+}
+
+/** Returns `name`, or `name` and a number, and adds it to `taken`. */
+export function freeName(name: string, taken: Set<string>): string {
+  const wanted = isIdentifier(name) && !isReservedWord(name) ? name : `_${name}`;
+  let free = wanted;
+  for (let n = 2; taken.has(free); n++) free = `${wanted}${n}`;
+  taken.add(free);
+  return free;
+}
