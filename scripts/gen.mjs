@@ -24,6 +24,7 @@ const CONFIGS = [
   "test/types/quicrpc.config.ts",
   "test/openapi/quicrpc.config.ts",
   "test/proto/quicrpc.config.ts",
+  "test/from-grpc/quicrpc.config.ts",
   "test/connect-conformance/quicrpc.config.ts",
 ];
 
