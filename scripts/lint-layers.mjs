@@ -31,6 +31,8 @@ function nobodyImports(names) {
   return [{ regex: `^${oneOf(scopes)}|^(\\.\\./)+${oneOf(names)}/`, message: `Nothing imports ${list(names)}.` }];
 }
 
+const documentedOnly = { regex: "^@quicrpc/[a-z-]+/internal$", message: "Import documented entries only." };
+
 const noSleep = {
   regex: "^(node:)?timers(/promises)?$",
   importNames: ["setTimeout"],
@@ -82,6 +84,10 @@ function overrides() {
   all.push({ files: [`packages/{${anywhere.join()}}/src/**`], rules: { "import/no-nodejs-modules": "error" } });
   const silent = Object.keys(packages).filter((name) => packages[name].prints !== true);
   all.push({ files: [`packages/{${silent.join()}}/src/**`], rules: { "no-console": "error" } });
+  all.push(
+    override("examples/**", [documentedOnly]),
+    override("packages/studio/src/page/**", [...patternsOf("studio"), ...reservedPatterns(), documentedOnly]),
+  );
   const ofTests = nobodyImports(["examples", "bench"]);
   for (const files of ["test/**", "packages/*/test/**", "**/*.test.ts"]) {
     all.push(override(files, files === "**/*.test.ts" ? [...ofTests, noSleep] : ofTests));

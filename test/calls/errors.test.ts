@@ -9,7 +9,6 @@ import {
   RpcError,
   type Session,
   type TypedCaller,
-  withoutPermissionCheck,
 } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createPool } from "@quicrpc/pool";
@@ -306,7 +305,7 @@ describe("unimplemented", () => {
     const passOn: Interceptor = (call, next) => next(call);
     const observers = [
       logging({ info() {}, warn() {}, error() {} }),
-      withoutPermissionCheck((call, next) => next(call)),
+      Object.assign(((call, next) => next(call)) satisfies Interceptor, { checksPermission: false }),
     ];
     const messageWith = async (interceptors: readonly Interceptor[]): Promise<string> =>
       (await failureOf(() => createLocalCaller(routers, { interceptors }).unary(other, undefined))).message;

@@ -4,7 +4,7 @@ import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { checkPackages, checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FileModel } from "./model.js";
-import { type DocumentInfo, printOpenApi, withoutJson } from "./docs/openapi.js";
+import { type DocumentInfo, printOpenApi, jsonWarnings } from "./docs/openapi.js";
 import { printMarkdown } from "./docs/markdown.js";
 import { importExtensionOf } from "./import-extension.js";
 import { declarationOrder, type IdAssigner, lockedIds } from "./lock/ids.js";
@@ -232,7 +232,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     warnings: [
       ...models
         .filter(isWanted)
-        .flatMap((model) => [...model.warnings, ...(options.openapi === undefined ? [] : withoutJson([model]))]),
+        .flatMap((model) => [...model.warnings, ...(options.openapi === undefined ? [] : jsonWarnings([model]))]),
       ...(proto?.warnings ?? []),
     ],
     sources,

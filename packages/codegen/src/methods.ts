@@ -45,7 +45,7 @@ export interface ErrorShape {
 }
 
 /** Returns all messages of a method. */
-export function partsOf({ input, output, errors }: MethodShape): PayloadPart[] {
+export function messagesOf({ input, output, errors }: MethodShape): PayloadPart[] {
   return [input, output, ...errors.map(({ details }) => details)].filter((part) => part !== undefined);
 }
 

@@ -2,7 +2,7 @@ import { type Diagnostic, sourcePlaceOf } from "./diagnostics.js";
 import { discoverServices, type FoundMethod, type FoundService } from "./discover.js";
 import { withSchema } from "./failing-schema.js";
 import type { ModuleLoader } from "./load.js";
-import { type MethodShape, partsOf, type PayloadPart, shapeOfMethod } from "./methods.js";
+import { type MethodShape, messagesOf, type PayloadPart, shapeOfMethod } from "./methods.js";
 import { annotate, type Annotations, noteDocs } from "./source/annotate.js";
 import { brandsOf } from "./source/brands.js";
 import type { SchemaSource, SourceReader } from "./source/source-file.js";
@@ -96,7 +96,7 @@ export function survey(
       );
       if (shape === undefined) continue;
       if (method.topic !== undefined) annotate(source, method.topic.written, messageOfTopic(method), annotations);
-      for (const part of partsOf(shape)) {
+      for (const part of messagesOf(shape)) {
         if (part.raw) continue;
         const { path, node } = part;
         withSchema({ file, ...context, path, node }, fail, () => {

@@ -31,12 +31,7 @@ export { concurrencyLimit } from "./interceptors/concurrency-limit.js";
 export { defaultTimeout } from "./interceptors/default-timeout.js";
 export { interceptCaller } from "./interceptors/intercept-caller.js";
 export { interceptRouter } from "./interceptors/intercept-router.js";
-export {
-  type InterceptedResponse,
-  type InterceptedCall,
-  type Interceptor,
-  withoutPermissionCheck,
-} from "./interceptors/interceptor.js";
+export type { InterceptedResponse, InterceptedCall, Interceptor } from "./interceptors/interceptor.js";
 export { logging } from "./interceptors/logging.js";
 export { observeResponse, withResponseMessages } from "./interceptors/observed.js";
 export { retry } from "./interceptors/retry.js";

@@ -6,6 +6,7 @@ export { createSession } from "./session/create-session.js";
 export { onAbort, type Timers, watch as watchCall, sleep } from "./call/watch.js";
 export { Received } from "./call/messages/payload.js";
 export { measuredOutput } from "./interceptors/call-timings.js";
+export { withoutPermissionCheck } from "./interceptors/interceptor.js";
 export { BLOB, type BlobCode, type BlobField, type BlobRules } from "./contract/blob-code.js";
 export { fromBase64, toBase64 } from "./call/messages/plain-json.js";
 export { withOptionCheck, checkOptions, type OptionNames } from "./check-options.js";
@@ -189,7 +190,7 @@ export {
   type Structure,
 } from "./codec/form.js";
 export { backtrackingOf, longestText } from "./codec/backtracking.js";
-export { Mode } from "./codec/shape.js";
+export { isObject, Mode } from "./codec/shape.js";
 export { fromMarkedJson, markedJson } from "./call/messages/json.js";
 export { jsonOf, readIsoDate } from "./call/messages/plain-json.js";
 export { weightOf } from "./codec/nodes.js";

@@ -1,13 +1,18 @@
 /** Names that other libraries use for our options. */
 const ALIASES: Readonly<Record<string, string>> = {
   address: "host",
+  auth: "authenticate",
   caCert: "ca",
   certificate: "cert",
   cors: "allowedOrigins",
   handshakeTimeoutMs: "maxHandshakeMs",
   keepAliveIntervalMs: "keepAlive",
   maxConcurrentStreams: "maxStreams",
+  maxMessageBytes: "maxFrameBytes",
+  maxMessageSize: "maxFrameBytes",
+  middleware: "interceptors",
   origins: "allowedOrigins",
+  readMaxBytes: "maxFrameBytes",
   rejectUnauthorized: "serverCertificateHashes",
   retry: "reconnect",
   rootCerts: "ca",

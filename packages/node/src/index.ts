@@ -22,7 +22,7 @@ export { serve } from "./serve.js";
 export { shareUdpPorts } from "./share-udp-ports.js";
 export type { SharedPortOptions, SharedPorts } from "./workers/shared-ports.js";
 export type { Server, ServerDrainOptions, ServerStats, WorkerGroup } from "./server.js";
-export type { HttpOptions } from "./listen/http-package.js";
+export type { ServeHttpOptions } from "./listen/http-package.js";
 export type { HttpListener } from "./listen/http-requests.js";
 export type { AdvancedServeOptions, Authenticate, ServeOptions } from "./serve-options.js";
 export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTransport } from "./stream/node-stream.js";

@@ -16,7 +16,7 @@ import {
 } from "@quicrpc/core/internal";
 import type { ClientCertificateOptions, ConnectionIdOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import type { DevCertificate } from "./dev-certificate.js";
-import type { HttpOptions } from "./listen/http-package.js";
+import type { ServeHttpOptions } from "./listen/http-package.js";
 import type { HttpListener } from "./listen/http-requests.js";
 import type { Peer } from "./peer.js";
 import { QUIC_LISTEN_OPTIONS, type QuicListenOptions } from "./transport/keep-alive.js";
@@ -75,7 +75,7 @@ export interface ServeOptions<Context = unknown> extends Pick<SessionOptions<Con
    * own options. The server itself answers `/healthz` and `/readyz`, and drains HTTP together with its sessions.
    * Default false.
    */
-  readonly http?: boolean | HttpOptions | HttpListener;
+  readonly http?: boolean | ServeHttpOptions | HttpListener;
   /**
    * Additional endpoints over plain HTTP, such as `mcp()` of `@quicrpc/mcp` and `studio()` of `@quicrpc/studio`. If
    * there are any, `http` is true by default. Default: none.
@@ -200,7 +200,7 @@ export type ServeSettings<Context = unknown> = Omit<ServeOptions<Context>, "adva
 const CLIENT_CERTIFICATES: OptionNames<ClientCertificateOptions> = { ca: true, required: true };
 const CONNECTION_IDS: OptionNames<ConnectionIdOptions> = { config: true, key: true, nonceBytes: true, serverId: true };
 const LOAD_SHEDDING: OptionNames<LoadSheddingOptions> = { maxCalls: true, maxEventLoopDelayMs: true };
-const HTTP: OptionNames<HttpOptions> = {
+const HTTP: OptionNames<ServeHttpOptions> = {
   compressFrom: true,
   http3: true,
   maxBodyMs: true,

@@ -96,6 +96,12 @@ describe("options that are none are refused, with the name that was probably mea
       "connectPool() has no option outliers.ejection: did you mean outliers.ejectionMs?",
       { outliers: { ejection: 1 } },
     ],
+    ["serve", "serve() has no option auth: did you mean authenticate?", { auth: () => undefined }],
+    [
+      "serve",
+      "serve() has no option limits.maxMessageBytes: did you mean limits.maxFrameBytes?",
+      { limits: { maxMessageBytes: 1 } },
+    ],
     ["serve", "serve() has no option xyzzy", { xyzzy: 1 }],
     ["serve", "serve() has no option http.extensions: did you mean extensions?", { http: { extensions: [] } }],
     ["serve", "serve() has no option http.limits: did you mean limits?", { http: { limits: {} } }],

@@ -1,6 +1,6 @@
-import { checkOptions } from "@quicrpc/core/internal";
+import { checkOptions, withoutPermissionCheck } from "@quicrpc/core/internal";
 import { type Histogram, type MeterProvider, metrics as api } from "@opentelemetry/api";
-import { type Interceptor, observeResponse, withoutPermissionCheck } from "@quicrpc/core";
+import { type Interceptor, observeResponse } from "@quicrpc/core";
 import { callAttributes, outcomeAttributes } from "./attributes.js";
 
 /** Options of `metrics`. */

@@ -1,4 +1,4 @@
-import { checkOptions } from "@quicrpc/core/internal";
+import { checkOptions, withoutPermissionCheck } from "@quicrpc/core/internal";
 import {
   context,
   type Context,
@@ -10,13 +10,7 @@ import {
   trace,
   type TracerProvider,
 } from "@opentelemetry/api";
-import {
-  type InterceptedCall,
-  type Interceptor,
-  type Metadata,
-  observeResponse,
-  withoutPermissionCheck,
-} from "@quicrpc/core";
+import { type InterceptedCall, type Interceptor, type Metadata, observeResponse } from "@quicrpc/core";
 import { callTimings } from "@quicrpc/core/measure";
 import { callAttributes, failureAttributes, isFailure, outcomeAttributes, timingAttributes } from "./attributes.js";
 

@@ -1,4 +1,8 @@
+import { isObject } from "@quicrpc/core/internal";
+
 // Reads JSON Schemas in the form of reflection (`MethodDetails`). The server that sends them is not trusted.
+
+export { fromBase64, isObject, readIsoDate, toBase64 } from "@quicrpc/core/internal";
 
 /** A JSON Schema in the form that `MethodDetails` contains. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -146,8 +150,4 @@ export function isOfType(json: unknown, type: unknown): boolean {
     default:
       return true;
   }
-}
-
-export function isObject(value: unknown): value is JsonSchema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

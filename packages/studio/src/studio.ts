@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { checkOptions } from "@quicrpc/core/internal";
+import { checkOptions } from "@quicrpc/core/transport";
 import type { HttpExtension } from "@quicrpc/http";
 import { originsOf, type PageFile, type PageRoute, pageDocument, pageFile } from "./assets.js";
 

@@ -22,9 +22,6 @@ export interface Change {
   readonly message: string;
 }
 
-/** Direction of a message: "input" from clients to servers, "output" from servers to clients. */
-export type Role = "input" | "output";
-
 /**
  * Effect of each kind of difference in a message, for input and output. Servers are assumed to be upgraded first: the
  * new server must accept input of an old client, and an old client must accept output of the new server.

@@ -6,7 +6,7 @@ import {
   type ShapeOf,
   type ShapeTypes,
   type TableShape,
-  typeName,
+  shapeTypeName,
 } from "../shape/shape.js";
 import type { ShapeChangeKind } from "./change.js";
 import { compareChecks } from "./compare-checks.js";
@@ -17,8 +17,8 @@ import {
   describeShape,
   hasTypeOf,
   type Named,
-  partsOf,
-  tagOf,
+  intersectionParts,
+  literalTags,
 } from "./normal.js";
 
 /** Called for each difference in a message. */
@@ -98,7 +98,7 @@ class ShapeComparison {
       // The sender of a union sends undeclared fields of its options, too.
       if (newOnes.length > 1 && isStrict(old) && !isStrict(now) && now.shape.kind === "object")
         this.#report("check-loosened", path, `${describe([now])} may have fields that it does not declare`);
-      const tag = several ? tagOf(now.shape) : undefined;
+      const tag = several ? literalTags(now.shape) : undefined;
       this.#alternative(old.shape, now.shape, tag === undefined ? path : `${path}(${tag})`);
     }
   }
@@ -115,7 +115,7 @@ class ShapeComparison {
       const kind = isPartial(after) ? "keys-now-optional" : "keys-now-required";
       this.#report(kind, path, isPartial(after) ? "keys may now be left out" : "every key is now required");
     } else if (before.kind === "intersection" && after.kind === "intersection") {
-      const [parts, others] = [partsOf(before), partsOf(after)];
+      const [parts, others] = [intersectionParts(before), intersectionParts(after)];
       if (parts.length !== others.length) return this.#report("type-changed", path, "the intersection has other parts");
       for (const [index, part] of parts.entries()) this.compare(part, others[index] as Shape, path);
     }
@@ -305,12 +305,12 @@ function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, N
   const rules: readonly ((old: Named, now: Named) => boolean)[] = [
     ({ shape: a }, { shape: b }) => JSON.stringify(a) === JSON.stringify(b),
     ({ shape: a }, { shape: b }) => a.kind === "literal" && b.kind === "literal" && hasTypeOf(a, b),
-    ({ shape: a }, { shape: b }) => tagOf(a) !== undefined && tagOf(a) === tagOf(b),
+    ({ shape: a }, { shape: b }) => literalTags(a) !== undefined && literalTags(a) === literalTags(b),
     (a, b) => a.name !== undefined && a.name === b.name && a.shape.kind === b.shape.kind,
     ({ shape: a }, { shape: b }) =>
-      typeName(a) === typeName(b) &&
+      shapeTypeName(a) === shapeTypeName(b) &&
       a.kind !== "literal" &&
-      (a.kind !== "object" || tagOf(a) === undefined || tagOf(b) === undefined),
+      (a.kind !== "object" || literalTags(a) === undefined || literalTags(b) === undefined),
     // If both versions have only one object, the two correspond even if their discriminators differ.
     ({ shape: a }, { shape: b }) =>
       a.kind === "object" && b.kind === "object" && before.length === 1 && after.length === 1,

@@ -3,17 +3,11 @@ import { ownValue } from "../schema/node.js";
 import { CanonicalText } from "../shape/canonical.js";
 import { lastPart, payloadName } from "../proto/model.js";
 import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape, ShapeTypes } from "../shape/shape.js";
-import {
-  CHANGE_CLASSES,
-  type Change,
-  METHOD_CHANGES,
-  type MethodChangeKind,
-  type Role,
-  SHAPE_CHANGES,
-} from "./change.js";
+import { CHANGE_CLASSES, type Change, METHOD_CHANGES, type MethodChangeKind, SHAPE_CHANGES } from "./change.js";
+import type { Direction } from "../types/zod.js";
 import { compareProto } from "./compare-proto.js";
 import { compareShapes } from "./compare-shapes.js";
-import { withoutJson } from "./json-shape.js";
+import { reasonWithoutJson } from "./json-shape.js";
 
 /** Options of `compareSnapshots`. */
 export interface CompareOptions {
@@ -122,7 +116,7 @@ function compareOverHttp(
   changes: Change[],
 ): void {
   if (oldPath !== path) changes.push(change("path-changed", at, `over HTTP it was at ${oldPath} and is at ${path}`));
-  const [had, has] = [withoutJson(before.method, before.types), withoutJson(after.method, after.types)];
+  const [had, has] = [reasonWithoutJson(before.method, before.types), reasonWithoutJson(after.method, after.types)];
   if (had === undefined && has !== undefined) {
     const message = `over HTTP it is no longer called in JSON, which does not say all of ${has}`;
     changes.push(change("json-removed", at, message));
@@ -215,7 +209,7 @@ type Message = readonly [shape: Shape | undefined, types: ShapeTypes];
 
 function compareMessages(
   at: Place,
-  role: Role,
+  role: Direction,
   path: string,
   [before, oldTypes]: Message,
   [after, newTypes]: Message,

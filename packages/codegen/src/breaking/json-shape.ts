@@ -3,7 +3,7 @@ import { jsonProblem } from "@quicrpc/http/openapi";
 import { type MethodSnapshot, type Shape, type ShapeTypes, valueOfLiteral } from "../shape/shape.js";
 
 /** Explains why clients over HTTP cannot call a method in plain JSON; undefined if they can. */
-export function withoutJson({ input, output }: MethodSnapshot, types: ShapeTypes): string | undefined {
+export function reasonWithoutJson({ input, output }: MethodSnapshot, types: ShapeTypes): string | undefined {
   for (const shape of [input, output]) {
     const problem =
       shape &&

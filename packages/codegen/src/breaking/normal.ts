@@ -7,7 +7,7 @@ import {
   type Shape,
   type ShapeOf,
   type ShapeTypes,
-  typeName,
+  shapeTypeName,
   valueOfLiteral,
 } from "../shape/shape.js";
 import { compareChecks } from "./compare-checks.js";
@@ -48,7 +48,7 @@ export function alternatives(shape: Shape, types: ShapeTypes, name?: string, dep
     case "never":
       return [];
     case "intersection": {
-      const merged = mergeObjects(partsOf(shape), types);
+      const merged = mergeObjects(intersectionParts(shape), types);
       return [{ name, shape: merged === undefined ? shape : withMore(merged, shape.checks) }];
     }
     default:
@@ -96,12 +96,12 @@ function intersect(a: Shape, b: Shape, types: ShapeTypes): Shape {
 }
 
 /** Returns the parts of an intersection, including the parts of nested intersections. */
-export function partsOf({ left, right }: ShapeOf<"intersection">): Shape[] {
+export function intersectionParts({ left, right }: ShapeOf<"intersection">): Shape[] {
   return [left, right].flatMap((part) => intersected(part));
 }
 
 function intersected(shape: Shape): Shape[] {
-  return shape.kind === "intersection" && shape.checks === undefined ? partsOf(shape) : [shape];
+  return shape.kind === "intersection" && shape.checks === undefined ? intersectionParts(shape) : [shape];
 }
 
 /**
@@ -124,7 +124,7 @@ export function coverage(whole: Alternative, part: Alternative): "all" | "some" 
 export function hasTypeOf(whole: Alternative, part: Alternative): boolean {
   if (whole.kind === "any") return true;
   if (part.kind === "intersection" || CONTAINERS.has(part.kind)) return false;
-  if (part.kind !== "literal") return typeName(whole) === typeName(part);
+  if (part.kind !== "literal") return shapeTypeName(whole) === shapeTypeName(part);
   const { value } = part;
   if (whole.kind === "literal") return JSON.stringify(whole.value) === JSON.stringify(value);
   return whole.kind === typeOf(value);
@@ -143,7 +143,7 @@ function withMore(shape: Alternative, more: Checks | undefined): Alternative {
  * Returns a text of the literal fields by which an object can be identified, as in a discriminated union; undefined if
  * it has none.
  */
-export function tagOf(shape: Alternative): string | undefined {
+export function literalTags(shape: Alternative): string | undefined {
   if (shape.kind !== "object") return undefined;
   const tags = Object.entries(shape.fields).flatMap(([name, field]) =>
     field.kind === "literal" && field.values.length === 1 ? [`${name}=${JSON.stringify(field.values[0])}`] : [],
@@ -158,12 +158,12 @@ export function describeShape(shape: Alternative, name?: string): string {
     if (typeof value !== "object" || value === null) return JSON.stringify(value);
     return "bigint" in value ? `${value.bigint}n` : value.number;
   }
-  if (shape.kind === "object") return tagOf(shape) ?? name ?? "an object";
+  if (shape.kind === "object") return literalTags(shape) ?? name ?? "an object";
   if (shape.kind === "array" || shape.kind === "set") {
     const { element } = shape;
     return `${shape.kind}<${element.kind === "ref" ? element.name : element.kind}>`;
   }
   const { format } = shape.checks ?? {};
-  const type = format === undefined ? typeName(shape) : `${shape.kind} (${format})`;
+  const type = format === undefined ? shapeTypeName(shape) : `${shape.kind} (${format})`;
   return name === undefined ? type : `${name} (${type})`;
 }

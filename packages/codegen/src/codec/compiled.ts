@@ -1,4 +1,12 @@
-import { constantOf, factOf, type NodeOf, optionsOf, type SchemaNode, takesAnyKey, unwrapped } from "../schema/node.js";
+import {
+  constantOf,
+  factOf,
+  type NodeOf,
+  optionsOf,
+  type SchemaNode,
+  takesAnyKey,
+  withoutWrappers,
+} from "../schema/node.js";
 import { isTellable } from "./kinds.js";
 
 /** Kinds of schemas that concern absence, defaults and fallbacks. */
@@ -9,7 +17,7 @@ const ABSENCE: ReadonlySet<string> = new Set("optional exactOptional default pre
  * object, or the shape, handles those.
  */
 export function present(node: SchemaNode): SchemaNode {
-  return unwrapped(node, ABSENCE);
+  return withoutWrappers(node, ABSENCE);
 }
 
 /** Returns the schema inside a `nullable`, `frozen` or `refined` schema; undefined for other schemas. */

@@ -8,7 +8,7 @@ import {
   partsOf,
   reaching,
   type SchemaNode,
-  unwrapped,
+  withoutWrappers,
 } from "../schema/node.js";
 
 /**
@@ -159,14 +159,14 @@ function hasKinds(node: SchemaNode): boolean {
 
 /** Returns the schema without wrappers that accept the same values. */
 function bare(node: SchemaNode): SchemaNode {
-  return unwrapped(node, SAME_VALUES);
+  return withoutWrappers(node, SAME_VALUES);
 }
 
 const SAME_VALUES: ReadonlySet<string> = new Set(["frozen", "refined"]);
 
 /** Returns the schema of values that are present and not null. */
 function withoutAbsence(node: SchemaNode): SchemaNode {
-  return unwrapped(node, MAYBE_ABSENT);
+  return withoutWrappers(node, MAYBE_ABSENT);
 }
 
 const MAYBE_ABSENT: ReadonlySet<string> = new Set("optional exactOptional nullable default frozen".split(" "));

@@ -12,7 +12,7 @@ import {
   when,
 } from "../print/syntax.js";
 import { keyText, property, quoted } from "../print/text.js";
-import { text, type TypeNode, union } from "../types/node.js";
+import { text, type TypeNode, unionType } from "../types/node.js";
 import {
   hasOwnCode,
   isCompiled,
@@ -244,7 +244,7 @@ function refuseMissing(fields: readonly FieldNode[], names: LocalNames): string[
 
 /** Returns the declaration of the variable for a field that may be absent. */
 function declaration(name: string, node: SchemaNode, printer: CodecPrinter): string {
-  return `let ${name}: ${printer.layout(union([localType(node, printer), text("undefined")]))};`;
+  return `let ${name}: ${printer.layout(unionType([localType(node, printer), text("undefined")]))};`;
 }
 
 /** Returns the type of the variable for a field's value. */

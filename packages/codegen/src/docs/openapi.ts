@@ -14,7 +14,7 @@ export interface DocumentInfo {
   readonly version: string;
 }
 
-/** Returns the OpenAPI document of the services over HTTP, as JSON. Omits the methods that `withoutJson` reports. */
+/** Returns the OpenAPI document of the services over HTTP, as JSON. Omits the methods that `jsonWarnings` reports. */
 export function printOpenApi(models: readonly FileModel[], info: DocumentInfo): string {
   const services = models.flatMap(({ services }) =>
     services.map(({ name, docs, methods }): DescribedService => {
@@ -29,7 +29,7 @@ export function printOpenApi(models: readonly FileModel[], info: DocumentInfo): 
  * Returns warnings about methods whose messages plain JSON cannot represent, so that HTTP clients must use MessagePack
  * for them.
  */
-export function withoutJson(models: readonly FileModel[]): Diagnostic[] {
+export function jsonWarnings(models: readonly FileModel[]): Diagnostic[] {
   return models.flatMap(({ services, schemaFile }) =>
     services.flatMap((service) =>
       service.methods.flatMap((method): Diagnostic[] => {

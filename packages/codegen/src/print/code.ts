@@ -7,7 +7,7 @@ const SPECIAL = /["'`/()[\]{}<>]/g;
 export type Pair = readonly [open: number, close: number];
 
 /** A piece of generated code on one line, with the positions of its brackets. */
-export class Code {
+export class CodeLine {
   readonly text: string;
   /** True for a type or the head of a function. In object types, fields are separated by semicolons. */
   readonly isType: boolean;
@@ -58,8 +58,8 @@ export class Code {
   }
 
   /** Returns a piece of this code as an object of its own, which is a type if this code is one. */
-  part(text: string): Code {
-    return new Code(text, this.isType);
+  part(text: string): CodeLine {
+    return new CodeLine(text, this.isType);
   }
 }
 

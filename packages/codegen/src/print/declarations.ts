@@ -1,4 +1,4 @@
-import { type Declaration, type FieldNode, fieldName, fitsIndex, type TypeNames } from "../types/node.js";
+import { type Declaration, type ObjectField, fieldName, fitsIndex, type TypeNames } from "../types/node.js";
 import { jsDoc, withLink } from "./writer.js";
 
 /** Returns the declaration of a type: an interface for an object, a type alias for other types. */
@@ -15,6 +15,6 @@ export function printDeclaration({ name, docs: text, root, type }: Declaration, 
     : `${docs}export type ${name} = {\n${body}} & { ${others} };\n`;
 }
 
-function printField(field: FieldNode, names: TypeNames): string {
+function printField(field: ObjectField, names: TypeNames): string {
   return `${jsDoc(field.docs, "  ")}  ${fieldName(field)}: ${field.type.print(names)};\n`;
 }

@@ -2,7 +2,7 @@ import type { MessageModel, MethodModel, ServiceModel } from "../model.js";
 import { camelCase } from "../names.js";
 import { formatFingerprint } from "../shape/fingerprint.js";
 import { generic, text, type TypeNames, type TypeNode } from "../types/node.js";
-import { assignment, braced, callOf, json } from "./syntax.js";
+import { assignment, braced, callOf, jsonExpression } from "./syntax.js";
 import { keyText, quoted } from "./text.js";
 import { toolingName } from "./tooling.js";
 import { jsDoc } from "./writer.js";
@@ -11,10 +11,10 @@ import { jsDoc } from "./writer.js";
  * Selects the type of a message: the one that the sender passes ("sent"), or the one that the receiver gets
  * ("received").
  */
-export type Side = "sent" | "received";
+export type MessageSide = "sent" | "received";
 
 /** Returns the type of a message; `void` if the method has no such message. */
-export function messageType(message: MessageModel | undefined, side: Side): TypeNode {
+export function messageType(message: MessageModel | undefined, side: MessageSide): TypeNode {
   return message?.[side] ?? text("void");
 }
 
@@ -75,13 +75,15 @@ function descriptor(method: MethodModel, identity: string, names: TypeNames, for
     ...(method.output === undefined ? [] : [`output: ${codecName(method.output, names)}`]),
     ...(method.readOnly ? ["readOnly: true"] : method.idempotent ? ["idempotent: true"] : []),
     ...(extension === undefined ? [] : [`extension: ${names.core(extension)}`]),
-    ...(method.blobs === undefined ? [] : [`blobs: ${callOf(names.core("blobCalls"), [json(method.blobs)])}`]),
+    ...(method.blobs === undefined
+      ? []
+      : [`blobs: ${callOf(names.core("blobCalls"), [jsonExpression(method.blobs)])}`]),
     ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
     ...(method.delivery === undefined ? [] : [`delivery: ${quoted(method.delivery)}`]),
     ...(method.via === undefined ? [] : [`via: ${quoted(method.via)}`]),
-    ...(method.cursor === undefined ? [] : [`cursor: ${json(method.cursor)}`]),
+    ...(method.cursor === undefined ? [] : [`cursor: ${jsonExpression(method.cursor)}`]),
     ...(method.errors.length === 0 ? [] : [errorsTable(method, names)]),
-    ...(method.meta === undefined ? [] : [`meta: ${json(method.meta)}`]),
+    ...(method.meta === undefined ? [] : [`meta: ${jsonExpression(method.meta)}`]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
   const kind = method.cursor === undefined ? camelCase(method.kind) : "cursorStream";

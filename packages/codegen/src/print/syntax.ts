@@ -1,6 +1,6 @@
 // Functions that print TypeScript, without a limit on line length; `wrapLines` breaks the lines. They insert line
 // breaks only where common formatters keep or require them.
-import { Code } from "./code.js";
+import { CodeLine } from "./code.js";
 import { keyText, quoted } from "./text.js";
 
 /** Returns `code` with all lines indented by two columns. */
@@ -40,7 +40,7 @@ export function arrayOf(items: readonly string[], expanded = false): string {
  *
  * @param of prints the values inside it
  */
-export function json(value: unknown, of: (part: unknown) => string = json): string {
+export function jsonExpression(value: unknown, of: (part: unknown) => string = jsonExpression): string {
   if (typeof value === "string") return quoted(value);
   if (typeof value === "number") return String(value).replace("e+", "e");
   if (typeof value !== "object" || value === null) return String(value);
@@ -83,9 +83,9 @@ function isFunction(text: string): boolean {
 }
 
 function takesFunction(text: string): boolean {
-  const [open, close] = isFunction(text) ? [] : (new Code(text, false).pairs.at(-1) ?? []);
+  const [open, close] = isFunction(text) ? [] : (new CodeLine(text, false).pairs.at(-1) ?? []);
   if (open === undefined || text.charAt(open) !== "(") return false;
-  return new Code(text.slice(open + 1, close), false).split(", ").some(isFunction);
+  return new CodeLine(text.slice(open + 1, close), false).split(", ").some(isFunction);
 }
 
 /** Returns an assignment. */

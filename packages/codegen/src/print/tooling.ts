@@ -3,7 +3,7 @@ import type { ServiceTooling } from "@quicrpc/core/generated";
 import type { FileModel } from "../model.js";
 import { camelCase } from "../names.js";
 import { headerFor } from "./header.js";
-import { assignment, json } from "./syntax.js";
+import { assignment, jsonExpression } from "./syntax.js";
 import { joinParts, jsDoc } from "./writer.js";
 
 /** Returns the name of the export with the description of a service. */
@@ -64,15 +64,15 @@ class Literals {
   }
 
   readonly of = (value: unknown): string => {
-    if (typeof value !== "object" || value === null) return json(value);
+    if (typeof value !== "object" || value === null) return jsonExpression(value);
     const literal = this.#literalOf(value);
     const { length, levels, count } = literal;
-    if (length < LONG || (count === 1 && levels % LEVELS !== 0)) return json(value, this.of);
+    if (length < LONG || (count === 1 && levels % LEVELS !== 0)) return jsonExpression(value, this.of);
     return (literal.name ??= this.#declare(value));
   };
 
   #declare(value: object): string {
-    const literal = json(value, this.of);
+    const literal = jsonExpression(value, this.of);
     const name = `part${this.repeated.length + 1}`;
     this.repeated.push(`${assignment(`const ${name}`, literal)}\n`);
     return name;

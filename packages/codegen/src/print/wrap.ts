@@ -1,4 +1,4 @@
-import { Code, type Pair } from "./code.js";
+import { CodeLine, type Pair } from "./code.js";
 import { LITERAL } from "./syntax.js";
 
 /** Maximum columns of a line in generated files; a single string, pattern or name may be longer. */
@@ -12,7 +12,7 @@ export function wrapLines(text: string): string {
       const code = line.trimStart();
       if (line.length <= MAX_WIDTH || /^(?:\*|\/[*/])/.test(code)) return line;
       const indent = line.length - code.length;
-      return line.slice(0, indent) + wrap(new Code(code, TYPE.test(code)), { indent, column: indent, after: 0 });
+      return line.slice(0, indent) + wrap(new CodeLine(code, TYPE.test(code)), { indent, column: indent, after: 0 });
     })
     .join("\n");
 }
@@ -32,7 +32,7 @@ interface Place {
 }
 
 /** Breaks `code` into lines, if it is too long for one. */
-function wrap(code: Code, place: Place): string {
+function wrap(code: CodeLine, place: Place): string {
   const { text } = code;
   if (place.column + text.length + place.after <= MAX_WIDTH) return text;
   if (text.startsWith("if (")) return wrapIf(code, place);
@@ -68,11 +68,11 @@ function operands(text: string): string {
   return text.replace(/^\((.*)\)$/, "$1");
 }
 
-function isChoice(code: Code): boolean {
+function isChoice(code: CodeLine): boolean {
   return code.split(" ? ").length > 1;
 }
 
-function wrapChoice(code: Code, place: Place): string {
+function wrapChoice(code: CodeLine, place: Place): string {
   const [test = "", ...choices] = code.split(" ? ");
   const [one = "", ...others] = code.part(choices.join(" ? ")).split(" : ");
   const other = code.part(others.join(" : "));
@@ -84,12 +84,12 @@ function wrapChoice(code: Code, place: Place): string {
 }
 
 /** Returns `mark` followed by `code` on the next line, indented by two columns. */
-function below(mark: string, code: Code, { indent, after }: Place): string {
+function below(mark: string, code: CodeLine, { indent, after }: Place): string {
   const column = indent + 2 + mark.length;
   return `\n${" ".repeat(indent + 2)}${mark}${wrap(code, { indent: column, column, after })}`;
 }
 
-function wrapIf(code: Code, place: Place): string {
+function wrapIf(code: CodeLine, place: Place): string {
   const [open, close] = code.pairs[0] ?? [0, 0];
   const conditions = code.text.slice(open + 1, close);
   const statement = code.text.slice(close + 2);
@@ -106,7 +106,7 @@ function wrapIf(code: Code, place: Place): string {
 
 /** Breaks an assignment, `left = right`, into lines. */
 function wrapAssignment(left: string, right: string, place: Place): string {
-  const value = new Code(right, /^(?:export )?type /.test(left));
+  const value = new CodeLine(right, /^(?:export )?type /.test(left));
   const head = `${left} =`;
   if (value.isType && isUnion(value)) return head + wrapUnion(value, place);
   if (!value.isType && isChoice(value)) return head + below("", value, place);
@@ -117,7 +117,7 @@ function wrapAssignment(left: string, right: string, place: Place): string {
   const start = `${head} ${value.text.slice(0, (value.pairs[0]?.[0] ?? right.length) + 1)}`;
   if (!isName && fits(start)) return `${head} ${wrap(value, { ...place, column: place.column + head.length + 1 })}`;
   if (hasNestedArguments(left) || !fits(head)) {
-    const declared = wrap(new Code(left, true), { ...place, after: start.length - left.length });
+    const declared = wrap(new CodeLine(left, true), { ...place, after: start.length - left.length });
     const last = declared.includes("\n")
       ? declared.length - declared.lastIndexOf("\n") - 1
       : place.column + declared.length;
@@ -131,15 +131,15 @@ function wrapAssignment(left: string, right: string, place: Place): string {
  * line.
  */
 function hasNestedArguments(declaration: string): boolean {
-  const { pairs, text } = new Code(declaration, true);
+  const { pairs, text } = new CodeLine(declaration, true);
   const [open, close] = pairs.at(-1) ?? [0, 0];
   if (text.charAt(open) !== "<") return false;
-  const items = new Code(text.slice(open + 1, close), true).split(", ");
+  const items = new CodeLine(text.slice(open + 1, close), true).split(", ");
   return items.length > 1 && items.some((each) => /^[\w.]+<.*>$/.test(each));
 }
 
 /** Breaks a field, or a declared name with its type, into lines. */
-function wrapField(code: Code, head: string, place: Place): string {
+function wrapField(code: CodeLine, head: string, place: Place): string {
   const value = code.part(code.text.slice(head.length + 1));
   if (isUnion(value)) return head + wrapUnion(value, place);
   // After a short key, moving the value to the next line saves no space.
@@ -149,18 +149,18 @@ function wrapField(code: Code, head: string, place: Place): string {
 }
 
 /** Returns the value and the type of a type assertion (`value as type`). */
-function assertionIn(code: Code): [value?: string, type?: Code] {
+function assertionIn(code: CodeLine): [value?: string, type?: CodeLine] {
   const [value = "", type] = code.split(" as ");
-  return type === undefined ? [] : [value, new Code(type, true)];
+  return type === undefined ? [] : [value, new CodeLine(type, true)];
 }
 
-function wrapAssertion(value: string, type: Code, place: Place): string {
+function wrapAssertion(value: string, type: CodeLine, place: Place): string {
   const head = `${value} as`;
   if (isUnion(type)) return head + wrapUnion(type, place);
   return `${head} ${wrap(type, { ...place, column: place.column + head.length + 1 })}`;
 }
 
-function isUnion(code: Code): boolean {
+function isUnion(code: CodeLine): boolean {
   const options = code.split(" | ");
   return options.length > 1 && !isNullable(options);
 }
@@ -171,7 +171,7 @@ function isNullable(options: readonly string[]): boolean {
   return options.length === 2 && others.length === 0 && /^(?:\w+\.|[A-Z])\w*(?:<.*>)?$/.test(name);
 }
 
-function wrapUnion(code: Code, place: Place): string {
+function wrapUnion(code: CodeLine, place: Place): string {
   const options = code.split(" | ");
   return options
     .map((option, index) => {
@@ -182,7 +182,7 @@ function wrapUnion(code: Code, place: Place): string {
 }
 
 /** Returns the brackets around a function's parameters, which formatters break before its result type. */
-function parametersOf({ text, pairs }: Code): Pair | undefined {
+function parametersOf({ text, pairs }: CodeLine): Pair | undefined {
   const pair = pairs.find(([open]) => text.charAt(open) === "(");
   if (pair === undefined) return undefined;
   const [open, close] = pair;
@@ -190,7 +190,7 @@ function parametersOf({ text, pairs }: Code): Pair | undefined {
 }
 
 /** Breaks `code` after the opening bracket of `pair`, between its items and before the closing bracket. */
-function wrapPair(code: Code, [open, close]: Pair, place: Place): string {
+function wrapPair(code: CodeLine, [open, close]: Pair, place: Place): string {
   const { text } = code;
   const head = text.slice(0, open + 1);
   const bracket = text.charAt(open);

@@ -19,7 +19,7 @@ const MAX_FLOAT32 = 3.4028234663852886e38;
 const INT32 = 2 ** 31;
 
 /** Returns the checks of `schema`. Omits the check that defines a `z.custom` schema, because it is part of the type. */
-export function checksOf(schema: AnySchema): CheckNode[] {
+export function readChecks(schema: AnySchema): CheckNode[] {
   const { type, checks = [] } = schema._zod.def;
   const own = hasTrait(schema, "$ZodCheck") ? [schema as unknown as zod.$ZodCheck] : [];
   return [...own, ...checks].flatMap((check, index) => {

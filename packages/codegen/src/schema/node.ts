@@ -253,8 +253,8 @@ export function innerNodes(node: SchemaNode): SchemaNode[] {
 }
 
 /** Returns the node inside all wrappers whose kind is in `kinds`. */
-export function unwrapped(node: SchemaNode, kinds: ReadonlySet<string>): SchemaNode {
-  return kinds.has(node.kind) && "inner" in node ? unwrapped(node.inner, kinds) : node;
+export function withoutWrappers(node: SchemaNode, kinds: ReadonlySet<string>): SchemaNode {
+  return kinds.has(node.kind) && "inner" in node ? withoutWrappers(node.inner, kinds) : node;
 }
 
 /** Returns true if a node is the function of a transform. Only zod knows its input and output. */

@@ -1,7 +1,7 @@
 import type { SchemaRoot } from "../source/schema-root.js";
 import { bytesClass } from "../types/support.js";
-import { type AnySchema, defOf, hasTrait, isZodSchema, lazyTarget, metaOf, shapeOf } from "../types/zod.js";
-import { checksOf, toldOf, wordsOf } from "./checks.js";
+import { type AnySchema, defOf, hasTrait, isZodSchema, lazyTarget, metaOf, objectFields } from "../types/zod.js";
+import { readChecks, toldOf, wordsOf } from "./checks.js";
 import { isConstantDefault, isPrintable } from "./constant.js";
 import type { CheckNode, NodeBody, SchemaNode, SchemaPath } from "./node.js";
 
@@ -43,7 +43,7 @@ export class SchemaReader {
     const own = this.#copies === "checked" ? withoutMeta(schema) : schema;
     const known = this.#nodes.get(own);
     if (known !== undefined) return known;
-    const isPlain = this.#copies === "checked" && defOf(own).type === "lazy" && checksOf(own).length === 0;
+    const isPlain = this.#copies === "checked" && defOf(own).type === "lazy" && readChecks(own).length === 0;
     const target = isPlain ? lazyTarget(own) : undefined;
     if (isZodSchema(target)) return this.node(target, below(at, "_zod", "innerType"));
     const node = this.#make(own, at, { kind: "open" });
@@ -81,7 +81,7 @@ export class SchemaReader {
   #body(schema: AnySchema, at: SchemaPath | undefined): NodeBody {
     const original = withoutMeta(schema);
     if (original !== schema) return { kind: "refined", inner: this.node(original, at), checks: [] };
-    const checks = checksOf(schema);
+    const checks = readChecks(schema);
     const [bare, isWhole] = this.#structure(schema, at, checks);
     if (bare.kind === "refined") return bare;
     const told = TOLD.has(bare.kind) ? toldOf(defOf(schema)) : undefined;
@@ -233,7 +233,7 @@ export class SchemaReader {
     at: SchemaPath | undefined,
     child: (value: unknown, ...keys: string[]) => SchemaNode,
   ): readonly [body: NodeBody, isWhole: boolean] {
-    const shape = shapeOf(schema);
+    const shape = objectFields(schema);
     const fields = Object.fromEntries(
       Array.from(shape, ([name, field]) => [name, this.node(field as AnySchema, below(at, "shape", name))]),
     );

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { MAX_DEPTH } from "@quicrpc/core/codec";
-import { isPartial, keysOf, type Shape, type ShapeTypes, typeName } from "./shape.js";
+import { isPartial, keysOf, type Shape, type ShapeTypes, shapeTypeName } from "./shape.js";
 
 /** Maximum nesting levels in the text of a shape; recursive types end there. */
 const LEVELS = MAX_DEPTH;
@@ -63,7 +63,7 @@ export class CanonicalText {
       case "intersection":
         return sorted([of(shape.left), of(shape.right)], "&");
       default:
-        return typeName(shape);
+        return shapeTypeName(shape);
     }
   }
 }

@@ -107,7 +107,7 @@ export type Shape = ShapeFacts &
 export type ShapeOf<Kind> = Extract<Shape, { readonly kind: Kind }>;
 
 /** Returns the name of a shape's type: its kind, or the class of a typed array. */
-export function typeName(shape: { readonly kind: string; readonly view?: string | undefined }): string {
+export function shapeTypeName(shape: { readonly kind: string; readonly view?: string | undefined }): string {
   return shape.view ?? shape.kind;
 }
 

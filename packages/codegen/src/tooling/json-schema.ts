@@ -14,7 +14,7 @@ import {
   takesAnyKey,
 } from "../schema/node.js";
 import { nodeOf } from "../schema/read.js";
-import type { AnySchema } from "../types/zod.js";
+import type { AnySchema, Direction } from "../types/zod.js";
 import { foldedIntersection, unionOf } from "./combined.js";
 import {
   type JsonSchema,
@@ -29,20 +29,17 @@ import {
 /** Returns the name that a schema has in the source; undefined if it has none. */
 type TitleOf = (schema: AnySchema) => string | undefined;
 
-/** "input" for a message that a server accepts, "output" for one that it sends. */
-type Role = "input" | "output";
-
 /** Creates the JSON Schemas of messages. Nested schemas without references are converted once for all messages. */
 export class JsonSchemas {
   readonly #titleOf: TitleOf;
-  readonly #known: Readonly<Record<Role, Map<SchemaNode, JsonSchema>>> = { input: new Map(), output: new Map() };
+  readonly #known: Readonly<Record<Direction, Map<SchemaNode, JsonSchema>>> = { input: new Map(), output: new Map() };
 
   constructor(titleOf: TitleOf = () => undefined) {
     this.#titleOf = titleOf;
   }
 
   /** Returns the JSON Schema of a message. Types that JSON lacks are marked by the keyword `TYPE_KEY`. */
-  of(schema: AnySchema, role: Role = "input"): JsonSchema {
+  of(schema: AnySchema, role: Direction = "input"): JsonSchema {
     return new Document(nodeOf(schema), this.#titleOf, role, this.#known[role]).print();
   }
 }
@@ -53,7 +50,7 @@ const DEFINITIONS = "#/$defs/";
 class Document {
   readonly #root: SchemaNode;
   readonly #titleOf: TitleOf;
-  readonly #role: Role;
+  readonly #role: Direction;
   readonly #defined: ReadonlySet<SchemaNode>;
   readonly #names = new Map<SchemaNode, string>();
   readonly #definitions: Record<string, JsonSchema> = {};
@@ -62,7 +59,7 @@ class Document {
   /** Returns true if the JSON Schema of a node is or contains a reference. Every recursive schema contains one. */
   readonly #hasReferences: (node: SchemaNode) => boolean;
 
-  constructor(root: SchemaNode, titleOf: TitleOf, role: Role, known: Map<SchemaNode, JsonSchema>) {
+  constructor(root: SchemaNode, titleOf: TitleOf, role: Direction, known: Map<SchemaNode, JsonSchema>) {
     this.#root = root;
     this.#titleOf = titleOf;
     this.#role = role;

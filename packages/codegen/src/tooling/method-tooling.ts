@@ -1,7 +1,7 @@
 import type { MethodTooling } from "@quicrpc/core/generated";
 import type { FoundMethod } from "../discover.js";
 import type { MethodShape, PayloadPart } from "../methods.js";
-import { isZodSchema } from "../types/zod.js";
+import { type Direction, isZodSchema } from "../types/zod.js";
 import type { JsonSchemas } from "./json-schema.js";
 import type { JsonSchema } from "./keywords.js";
 
@@ -11,7 +11,7 @@ export function toolingOf(
   { input, output, errors }: MethodShape,
   schemas: JsonSchemas,
 ): MethodTooling {
-  const schema = (part: PayloadPart | undefined, role: "input" | "output" = "output"): JsonSchema | undefined =>
+  const schema = (part: PayloadPart | undefined, role: Direction = "output"): JsonSchema | undefined =>
     part !== undefined && isZodSchema(part.schema) ? schemas.of(part.schema, role) : undefined;
   const [taken, given] = [schema(input, "input"), schema(output)];
   const details = errors.flatMap((error) => {

@@ -2,18 +2,18 @@ import { quoted, templateText } from "../print/text.js";
 import type { Brand } from "../source/brands.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import {
-  array,
-  type FieldNode,
+  arrayType,
+  type ObjectField,
   generic,
-  intersection,
+  intersectionType,
   type NamedType,
-  object,
+  objectType,
   plainNames,
   readonlyType,
   text,
-  tuple,
+  tupleType,
   type TypeNode,
-  union,
+  unionType,
 } from "./node.js";
 import { isBlob } from "../blobs.js";
 import { isPlainEnum } from "../codec/compiled.js";
@@ -69,7 +69,7 @@ export function branded(type: TypeNode, brands: readonly Brand[], direction: Dir
   const made = brands
     .filter(({ side }) => side !== other)
     .map((brand): TypeNode => ({ print: (names) => names.brand(brand.names) }));
-  return made.length === 0 ? type : intersection(type, ...made);
+  return made.length === 0 ? type : intersectionType(type, ...made);
 }
 
 /** Returns the type of a schema written out. Nested types with names are references. */
@@ -94,12 +94,12 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
     case "bytes":
       return text(node.view ?? "Uint8Array");
     case "object":
-      return objectType(node, direction, context);
+      return convertObject(node, direction, context);
     case "array":
-      return array(of(node.element, "element"));
+      return arrayType(of(node.element, "element"));
     case "tuple": {
       const lastRequired = node.items.findLastIndex((item) => !isOptional(item, direction));
-      return tuple(
+      return tupleType(
         node.items.map((item, index) => ({ type: of(item, `items.${index}`), optional: index > lastRequired })),
         node.rest && of(node.rest, "rest"),
       );
@@ -115,21 +115,21 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
       return generic("Set", of(node.element, "element"));
     case "literal":
       // The members of a TypeScript enum have types of their own, which differ from their values.
-      return isPlainEnum(node.entries) ? union(node.values.map(literal)) : schemaType(node, "output", context);
+      return isPlainEnum(node.entries) ? unionType(node.values.map(literal)) : schemaType(node, "output", context);
     case "union":
-      return union(node.options.map((option, index) => of(option, `options.${index}`)));
+      return unionType(node.options.map((option, index) => of(option, `options.${index}`)));
     case "discriminated":
-      return union(optionsOf(node).map((option, index) => of(option.node, `options.${index}`)));
+      return unionType(optionsOf(node).map((option, index) => of(option.node, `options.${index}`)));
     case "intersection":
-      return intersection(of(node.left, "left"), of(node.right, "right"));
+      return intersectionType(of(node.left, "left"), of(node.right, "right"));
     case "optional":
-      return union([inner(node.inner), text("undefined")]);
+      return unionType([inner(node.inner), text("undefined")]);
     case "nullable":
-      return union([inner(node.inner), text("null")]);
+      return unionType([inner(node.inner), text("null")]);
     case "default":
-      return direction === "input" ? union([inner(node.inner), text("undefined")]) : defined(node.inner, inner);
+      return direction === "input" ? unionType([inner(node.inner), text("undefined")]) : defined(node.inner, inner);
     case "prefault":
-      return direction === "input" ? union([inner(node.inner), text("undefined")]) : inner(node.inner);
+      return direction === "input" ? unionType([inner(node.inner), text("undefined")]) : inner(node.inner);
     case "nonOptional":
       return defined(node.inner, inner);
     case "exactOptional":
@@ -178,16 +178,16 @@ function isCircular(node: SchemaNode): boolean {
  * the types of properties later
  */
 function recordType(key: TypeNode, value: TypeNode, partial: boolean, circular: boolean): TypeNode {
-  if (circular && !partial && key.text === "string") return object([], value);
+  if (circular && !partial && key.text === "string") return objectType([], value);
   if (circular)
     return { print: (names) => `{ [K in ${key.print(names)}]${partial ? "?" : ""}: ${value.print(names)} }` };
   const record = generic("Record", key, value);
   return partial ? generic("Partial", record) : record;
 }
 
-function objectType(node: NodeOf<"object">, direction: Direction, context: ConversionContext): TypeNode {
+function convertObject(node: NodeOf<"object">, direction: Direction, context: ConversionContext): TypeNode {
   const fields = fieldsOf(node).map(
-    ({ name, node: child }): FieldNode => ({
+    ({ name, node: child }): ObjectField => ({
       name,
       optional: isOptional(child, direction),
       type: branded(typeOf(child, direction, context), context.brands(node, `fields.${name}`), direction),
@@ -200,7 +200,7 @@ function objectType(node: NodeOf<"object">, direction: Direction, context: Conve
       ? undefined
       : branded(typeOf(others, direction, context), context.brands(node, "others"), direction);
   if (fields.length === 0 && index === undefined) return generic("Record", text("string"), text("never"));
-  return object(fields, index);
+  return objectType(fields, index);
 }
 
 /** Returns the type by `z.input` or `z.output`, for schemas whose type only the compiler can determine. */
@@ -225,14 +225,14 @@ function templatePart(part: string | SchemaNode, of: (part: SchemaNode) => TypeN
  */
 function templateType(part: SchemaNode, of: (part: SchemaNode) => TypeNode): TypeNode {
   if (part.kind === "optional" || part.kind === "exactOptional")
-    return union([templateType(part.inner, of), text('""')]);
-  if (part.kind === "nullable") return union([templateType(part.inner, of), text("null")]);
+    return unionType([templateType(part.inner, of), text('""')]);
+  if (part.kind === "nullable") return unionType([templateType(part.inner, of), text("null")]);
   return of(part);
 }
 
 function defined(inner: SchemaNode, of: (part: SchemaNode) => TypeNode): TypeNode {
   const type = of(inner);
-  if (type.options !== undefined) return union(type.options.filter((option) => option.text !== "undefined"));
+  if (type.options !== undefined) return unionType(type.options.filter((option) => option.text !== "undefined"));
   if (type.text === "undefined") return text("never");
   const isOpaque = type.opaque === "inferred" || (type.opaque === "named" && mayBeUndefined(inner));
   return isOpaque ? generic("Exclude", type, text("undefined")) : type;

@@ -51,13 +51,13 @@ export interface TypeNode {
 }
 
 interface ObjectType {
-  readonly fields: readonly FieldNode[];
+  readonly fields: readonly ObjectField[];
   /** Type of all keys that are not fields; undefined if there are none. */
   readonly index: TypeNode | undefined;
 }
 
 /** One field of an object type. */
-export interface FieldNode {
+export interface ObjectField {
   readonly name: string;
   readonly optional: boolean;
   readonly type: TypeNode;
@@ -117,11 +117,14 @@ export function generic(name: string, ...args: TypeNode[]): TypeNode {
   return type;
 }
 
-export function array(element: TypeNode): TypeNode {
+export function arrayType(element: TypeNode): TypeNode {
   return list((names) => `${operand(element, names)}[]`);
 }
 
-export function tuple(items: readonly Pick<FieldNode, "type" | "optional">[], rest: TypeNode | undefined): TypeNode {
+export function tupleType(
+  items: readonly Pick<ObjectField, "type" | "optional">[],
+  rest: TypeNode | undefined,
+): TypeNode {
   return list((names) => {
     const texts = items.map(({ type, optional }) => (optional ? `${operand(type, names)}?` : type.print(names)));
     return `[${[...texts, ...(rest === undefined ? [] : [`...${operand(rest, names)}[]`])].join(", ")}]`;
@@ -137,7 +140,7 @@ function list(print: TypeNode["print"]): TypeNode {
  * Returns the union of `options`, with nested unions flattened and duplicates removed. If an option is `any` or
  * `unknown`, returns that.
  */
-export function union(options: readonly TypeNode[]): TypeNode {
+export function unionType(options: readonly TypeNode[]): TypeNode {
   const flat = options.flatMap((option) => option.options ?? [option]);
   for (const wide of ["any", "unknown"]) if (flat.some((each) => each.text === wide)) return text(wide);
   const seen = new Set<string>();
@@ -151,15 +154,15 @@ export function union(options: readonly TypeNode[]): TypeNode {
     options: kept,
     operator: "|",
     print: (names) => kept.map((each) => operand(each, names, "&")).join(" | "),
-    frozen: () => union(kept.map(readonlyType)),
+    frozen: () => unionType(kept.map(readonlyType)),
   };
 }
 
-export function intersection(...parts: TypeNode[]): TypeNode {
+export function intersectionType(...parts: TypeNode[]): TypeNode {
   return { operator: "&", print: (names) => parts.map((each) => operand(each, names, "|")).join(" & ") };
 }
 
-export function object(fields: readonly FieldNode[], index: TypeNode | undefined): TypeNode {
+export function objectType(fields: readonly ObjectField[], index: TypeNode | undefined): TypeNode {
   return {
     object: { fields, index },
     print(names) {
@@ -188,12 +191,12 @@ export function readonlyType(type: TypeNode): TypeNode {
 }
 
 /** Returns true if the types of all fields match the index signature, so that an object type can have both. */
-export function fitsIndex(fields: readonly FieldNode[], index: TypeNode): boolean {
+export function fitsIndex(fields: readonly ObjectField[], index: TypeNode): boolean {
   const others = index.print(plainNames);
   if (others === "unknown" || others === "any") return true;
   return fields.every((field) => !field.optional && field.type.print(plainNames) === others);
 }
 
-export function fieldName({ name, optional }: Pick<FieldNode, "name" | "optional">): string {
+export function fieldName({ name, optional }: Pick<ObjectField, "name" | "optional">): string {
   return `${keyText(name)}${optional ? "?" : ""}`;
 }

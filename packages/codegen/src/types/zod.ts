@@ -7,7 +7,10 @@ export type AnySchema = zod.$ZodType;
 /** Definition of a schema in zod's internals. Its `type` is the discriminator. */
 export type SchemaDef = zod.$ZodTypes["_zod"]["def"];
 
-/** Selects one of a schema's types: the accepted one ("input") or that of the result ("output"). */
+/**
+ * Selects one of a schema's types: the accepted one ("input") or that of the result ("output"). Also the direction of a
+ * message: a server accepts its input and sends its output.
+ */
 export type Direction = "input" | "output";
 
 /** Returns true if `value` is a zod 4 schema, from any copy of zod. */
@@ -72,7 +75,7 @@ export function canonical(schema: AnySchema): AnySchema {
 const shapes = new WeakMap<SchemaDef, ReadonlyMap<string, unknown>>();
 
 /** Returns the fields of an object schema. Calls each getter only once, so that a field is always the same schema. */
-export function shapeOf(schema: AnySchema): ReadonlyMap<string, unknown> {
+export function objectFields(schema: AnySchema): ReadonlyMap<string, unknown> {
   const def = defOf(schema);
   if (def.type !== "object") return new Map();
   let shape = shapes.get(def);

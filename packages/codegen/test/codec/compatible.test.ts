@@ -2,7 +2,8 @@
 // the two versions.
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { SHAPE_CHANGES, type Role } from "../../src/breaking/change.js";
+import { SHAPE_CHANGES } from "../../src/breaking/change.js";
+import type { Direction } from "../../src/types/zod.js";
 import { compareSnapshots, generate, type SchemaSnapshot } from "../../src/index.js";
 import { createWorkspace } from "../workspace.js";
 import { compileSamples, encode } from "./compile.js";
@@ -13,7 +14,7 @@ afterAll(() => workspace[Symbol.dispose]());
 /** A change of a message, what its older version sends as an input, or its newer as an output, and what the other end gets. */
 type Case = readonly [
   kind: string,
-  role: Role,
+  role: Direction,
   before: string,
   after: string,
   ...sent: (readonly [unknown, unknown])[],

@@ -5,7 +5,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { bytesOf } from "../../../http/src/json/conversions.js";
+import { bytesOfBase64 } from "../../../http/src/json/conversions.js";
 import { generate, writeGenerated } from "../../src/index.js";
 import { type SchemaSample, schemas } from "../codec/schemas.js";
 import { batchesOf, SEED } from "../codec/settings.js";
@@ -129,7 +129,7 @@ function createValidator(): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, multipleOfPrecision: 9 });
   addFormats.default(ajv);
   ajv.removeKeyword("contentEncoding");
-  const validate = (_: unknown, text: string): boolean => bytesOf(text) !== undefined;
+  const validate = (_: unknown, text: string): boolean => bytesOfBase64(text) !== undefined;
   return ajv.addKeyword({ keyword: "contentEncoding", type: "string", validate });
 }
 

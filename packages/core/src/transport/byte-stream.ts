@@ -262,7 +262,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
 
 /** Returns the close reason for an error code that other transports would use to reset a single stream. */
 function closeReason(code: number): string {
-  if (code === ResetCode.ProtocolError) return "protocol error";
+  if (code === ResetCode.ProtocolViolation) return "protocol error";
   if (code === ResetCode.UnknownKind) return "the peer does not speak quicrpc";
   return code === codeNumber("resource_exhausted") ? "the peer does not read" : "";
 }

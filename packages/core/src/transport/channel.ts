@@ -250,7 +250,7 @@ export class Channel implements DirectStreamHandler, Measured {
   }
 
   /** Aborts the stream because the peer violated the protocol or does not read. */
-  fail(error: ProtocolError, code: number = ResetCode.ProtocolError): void {
+  fail(error: ProtocolError, code: number = ResetCode.ProtocolViolation): void {
     const { handler } = this;
     if (handler === undefined) return;
     this.reset(code);

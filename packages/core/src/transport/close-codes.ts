@@ -114,7 +114,7 @@ function describeLoss(error: Error | undefined): RpcError {
 // Constants of a module, not of an object: bundlers leave out those that are not used, and shorten the others.
 
 /** The peer violated the protocol on this stream. */
-export const ProtocolError = 0x20;
+export const ProtocolViolation = 0x20;
 /** This side does not know the stream's kind. */
 export const UnknownKind = 0x21;
 /** The peer has opened more streams for calls than this side allows. */
@@ -126,7 +126,7 @@ export const TooManyStreams = 0x22;
  */
 export function describeReset(code: number): { code: Code; message: string; refused?: boolean } {
   switch (code) {
-    case ProtocolError:
+    case ProtocolViolation:
       return { code: "internal", message: "the peer found a protocol error" };
     case UnknownKind:
       return { code: "unimplemented", message: "the peer does not know this kind of stream", refused: true };

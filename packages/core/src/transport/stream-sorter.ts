@@ -58,7 +58,7 @@ export class StreamSorter implements DirectStreamHandler {
 
   onEnd(): void {
     if (this.#owner?.onForeign !== undefined) this.#giveAway(this.#owner, this.#first ?? new Uint8Array(0));
-    if (this.#owner !== undefined) this.#refuse(this.#owner, ResetCode.ProtocolError);
+    if (this.#owner !== undefined) this.#refuse(this.#owner, ResetCode.ProtocolViolation);
     else this.#target?.onEnd();
   }
 

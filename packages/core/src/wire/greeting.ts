@@ -16,12 +16,12 @@ export interface ReadGreeting extends Omit<RawGreeting, "fields" | "renews"> {
 
 /** Returns the encoded hello field with which a client announces that it can prove possession of a key. */
 export function provesField(): Uint8Array {
-  return fieldBytes(Field.Proves, new Uint8Array(0));
+  return fieldBytes(Field.PROVES, new Uint8Array(0));
 }
 
 /** Returns the encoded field with a proof, which a client sends with renewed credentials. */
 export function proofField(proof: Uint8Array): Uint8Array {
-  return fieldBytes(Field.Proof, proof);
+  return fieldBytes(Field.PROOF, proof);
 }
 
 function fieldBytes(key: number, value: Uint8Array): Uint8Array {
@@ -50,10 +50,10 @@ export function readGreetingFields(cursor: Cursor, end: number): ReadGreeting {
   while (cursor.position < end) {
     const key = cursor.varint();
     const value = cursor.nested();
-    if (key === Field.Credentials) credentials ??= value.text();
-    else if (key === Field.Metadata) metadata ??= checkMetadata(value, end);
-    else if (key === Field.Proves) proves = true;
-    else if (key === Field.Proof) proof ??= value.rest();
+    if (key === Field.CREDENTIALS) credentials ??= value.text();
+    else if (key === Field.METADATA) metadata ??= checkMetadata(value, end);
+    else if (key === Field.PROVES) proves = true;
+    else if (key === Field.PROOF) proof ??= value.rest();
   }
   return { credentials, metadata, proves, proof };
 }

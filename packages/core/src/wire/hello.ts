@@ -41,22 +41,22 @@ export interface RawGreeting {
 /** Appends the body of a hello frame. */
 export function writeHello(out: FrameWriter, { codec, compressions, greeting, calls }: HelloFrame): void {
   out.varint(PROTOCOL_VERSION);
-  if (compressions.length > 0) writeField(out, Field.Compressions, compressions);
-  if (codec !== undefined) writeField(out, Field.Codec, encodeText(codec, 64));
+  if (compressions.length > 0) writeField(out, Field.COMPRESSIONS, compressions);
+  if (codec !== undefined) writeField(out, Field.CODEC, encodeText(codec, 64));
   if (calls !== undefined) {
-    out.varint(Field.Calls);
+    out.varint(Field.CALLS);
     out.varint(varintLength(calls));
     out.varint(calls);
   }
   if (greeting === undefined) return;
   writeGreeting(out, greeting);
-  if (greeting.renews === true) writeField(out, Field.Renews, new Uint8Array(0));
+  if (greeting.renews === true) writeField(out, Field.RENEWS, new Uint8Array(0));
 }
 
 /** Appends the fields of a client's credentials and session metadata. */
 export function writeGreeting(out: FrameWriter, { credentials, metadata, fields }: RawGreeting): void {
-  if (credentials !== undefined) writeField(out, Field.Credentials, new TextEncoder().encode(credentials));
-  if (metadata !== undefined) writeField(out, Field.Metadata, metadata);
+  if (credentials !== undefined) writeField(out, Field.CREDENTIALS, new TextEncoder().encode(credentials));
+  if (metadata !== undefined) writeField(out, Field.METADATA, metadata);
   if (fields !== undefined) out.bytes(fields);
 }
 
@@ -74,11 +74,11 @@ export function readHello(frame: Frame): HelloFrame {
   while (cursor.position < frame.end) {
     const key = cursor.varint();
     const value = cursor.nested();
-    if (key === Field.Compressions) compressions = value.rest();
-    else if (key === Field.Codec) codec = value.text();
-    else if (key === Field.Renews) renews = true;
-    else if (key === Field.Proves) proves = true;
-    else if (key === Field.Calls) calls = value.varint();
+    if (key === Field.COMPRESSIONS) compressions = value.rest();
+    else if (key === Field.CODEC) codec = value.text();
+    else if (key === Field.RENEWS) renews = true;
+    else if (key === Field.PROVES) proves = true;
+    else if (key === Field.CALLS) calls = value.varint();
     else if (key % 2 === 0) throw new ProtocolError(`the setting ${key} of a hello is not understood here`);
   }
   return { codec, compressions, renews, proves, calls };

@@ -1,5 +1,5 @@
 import { CONTAINERS, type Form, LISTS, partAt, readIsoDate } from "@quicrpc/core/internal";
-import { bigintOf, bytesOf } from "./conversions.js";
+import { bigintOf, bytesOfBase64 } from "./conversions.js";
 import { basesOf, type Describe, unwrapped } from "./own-forms.js";
 
 /** Returns a description of two of `options` that look the same in JSON; undefined if all can be distinguished. */
@@ -19,7 +19,7 @@ export function confusedViews<Part>(options: readonly Part[], describe: Describe
 /** Parsers for types whose values are strings in JSON. */
 const AS_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
   date: readIsoDate,
-  bytes: bytesOf,
+  bytes: bytesOfBase64,
   bigint: bigintOf,
 };
 

@@ -1,8 +1,8 @@
-import { type Check, type Mode, MAX_BIGINT_DIGITS, readIsoDate, fromBase64 } from "@quicrpc/core/internal";
+import { type Check, isObject, type Mode, MAX_BIGINT_DIGITS, readIsoDate, fromBase64 } from "@quicrpc/core/internal";
 import { misfit } from "@quicrpc/core/codec";
 
 /** Decodes base64 of either alphabet, with or without padding. Returns undefined if `text` is invalid. */
-export function bytesOf(text: string): Uint8Array | undefined {
+export function bytesOfBase64(text: string): Uint8Array | undefined {
   // The platform's decoder would ignore white space.
   if (!/^[\w+/-]*={0,2}$/.test(text)) return undefined;
   return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
@@ -24,11 +24,6 @@ function ofText<T>(read: (text: string) => T | undefined): (value: unknown) => u
 
 function toBigint(value: unknown): unknown {
   return Number.isSafeInteger(value) ? BigInt(value as number) : ofText(bigintOf)(value);
-}
-
-/** Returns true if a JSON value is an object. */
-export function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns a function that checks a value with `checks` before it converts it with `convert`. */
@@ -56,9 +51,9 @@ const keys: Mode = {
 /** Mode for plain JSON: converts strings to dates, bytes and bigints, and objects to maps. */
 export const jsonMode: Mode = {
   date: ofText(readIsoDate),
-  bytes: ofText(bytesOf),
+  bytes: ofText(bytesOfBase64),
   bigint: toBigint,
-  map: (value) => (isJsonObject(value) ? new Map(Object.entries(value)) : value),
+  map: (value) => (isObject(value) ? new Map(Object.entries(value)) : value),
   literal(value, values) {
     const converted = toBigint(value);
     return values.includes(converted) ? converted : value;

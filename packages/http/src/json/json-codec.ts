@@ -2,7 +2,7 @@ import { countJson, parseOrThrow, readUtf8, shapeOf, writeUtf8, toBase64 } from 
 import { type MessageCodec, bytesCodec } from "@quicrpc/core/generated";
 import type { Shape } from "@quicrpc/core/codec";
 import { appendBytes, RpcError } from "@quicrpc/core";
-import { bytesOf, jsonMode } from "./conversions.js";
+import { bytesOfBase64, jsonMode } from "./conversions.js";
 import { shapeAsIs } from "./own-forms.js";
 import { jsonProblem } from "./problems.js";
 import { JsonReaders } from "./reader.js";
@@ -82,7 +82,7 @@ function textCodec(codec: MessageCodec<unknown>, shape: Shape): TextCodec<unknow
 const bytesAsText: TextCodec<Uint8Array> = {
   read(text) {
     const json = parse(text);
-    const bytes = typeof json === "string" ? bytesOf(json) : undefined;
+    const bytes = typeof json === "string" ? bytesOfBase64(json) : undefined;
     if (bytes === undefined) throw new RpcError("invalid_argument", "expected bytes in base64");
     return bytes;
   },

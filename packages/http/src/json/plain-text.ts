@@ -1,5 +1,5 @@
 import { misfit } from "@quicrpc/core/codec";
-import { isJsonObject } from "./conversions.js";
+import { isObject } from "@quicrpc/core/internal";
 
 /**
  * Matches characters that must be escaped in JSON. It also matches paired surrogates, although only unpaired ones must
@@ -32,7 +32,7 @@ export function plainText(value: unknown): string {
 function containerText(value: object): string {
   if (Array.isArray(value)) return `[${value.map(plainText).join()}]`;
   const { constructor } = value;
-  if (!isJsonObject(value) || (typeof constructor === "function" && constructor !== Object)) return misfit();
+  if (!isObject(value) || (typeof constructor === "function" && constructor !== Object)) return misfit();
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   return `{${fields.map(([key, field]) => `${quote(key)}:${plainText(field)}`).join()}}`;
 }

@@ -1,6 +1,6 @@
 import { applyChecks, freeze, misfit, run, type Shape } from "@quicrpc/core/codec";
-import { type Check, setOf } from "@quicrpc/core/internal";
-import { checking, isJsonObject, jsonMode, requireAll } from "./conversions.js";
+import { type Check, isObject, setOf } from "@quicrpc/core/internal";
+import { checking, jsonMode, requireAll } from "./conversions.js";
 
 /**
  * Converts a JSON value, which it may modify, to a value of its shape. Throws the mismatch error if the value does not
@@ -79,7 +79,7 @@ export class JsonReaders {
     const shapes = Object.values(fields);
     const readers = shapes.map((shape) => this.of(shape));
     return (json) => {
-      if (!isJsonObject(json)) return misfit();
+      if (!isObject(json)) return misfit();
       let unread = 0;
       for (const _key in json) unread++;
       for (let i = 0; i < names.length; i++) {
@@ -127,7 +127,7 @@ export class JsonReaders {
   #record(element: Shape): ReadJson {
     const read = this.of(element);
     return (json) => {
-      if (!isJsonObject(json) || Object.hasOwn(json, "__proto__") || Object.hasOwn(json, "constructor")) {
+      if (!isObject(json) || Object.hasOwn(json, "__proto__") || Object.hasOwn(json, "constructor")) {
         return misfit();
       }
       for (const key in json) {
@@ -142,7 +142,7 @@ export class JsonReaders {
   #discriminated(key: string, options: readonly (readonly [value: unknown, option: Shape])[]): ReadJson {
     const readers = new Map(options.map(([value, option]) => [value, this.of(option)]));
     return (json) => {
-      if (!isJsonObject(json)) return misfit();
+      if (!isObject(json)) return misfit();
       const read = readers.get(json[key]);
       return read === undefined ? misfit() : read(json);
     };

@@ -20,7 +20,7 @@ import { packedDetail } from "../protocol/packed-detail.js";
 import { structDetail } from "../protocol/struct-detail.js";
 import { zstd } from "../protocol/zstd.js";
 import type { HttpExchange } from "./exchange.js";
-import type { HttpRequest } from "./http-request.js";
+import type { HttpServerRequest } from "./http-request.js";
 import type { MessageFormat } from "./message-formats.js";
 import type { RequestBytes } from "./request-bytes.js";
 import { bodyOf, bodyLengthOf, type WholeBody } from "./text-body.js";
@@ -33,7 +33,7 @@ const EMPTY_JSON = new TextEncoder().encode("{}");
 /** A call that has arrived as an HTTP request. */
 export abstract class HttpCall extends ServedCall {
   protected readonly exchange: HttpExchange;
-  protected readonly request: HttpRequest;
+  protected readonly request: HttpServerRequest;
   /** True if no handler has seen the call, so that it is safe to repeat it. */
   protected wasRefused = false;
   /** Entry of this call in the list of calls in progress. */
@@ -42,7 +42,7 @@ export abstract class HttpCall extends ServedCall {
   private unsendable: Error | undefined = undefined;
   private isUnsendableTold = false;
 
-  constructor(request: HttpRequest, context: IncomingContext<unknown> | undefined, bytes: number) {
+  constructor(request: HttpServerRequest, context: IncomingContext<unknown> | undefined, bytes: number) {
     super(context, request, bytes);
     this.exchange = request.exchange;
     this.request = request;

@@ -70,7 +70,7 @@ export interface SharedSettings {
  * as long as a request: V8 allocates object literals in the old generation if many of them have survived a minor
  * garbage collection, which keeps everything that they refer to alive until the next full collection.
  */
-export class HttpRequest implements ServerRequest {
+export class HttpServerRequest implements ServerRequest {
   readonly bound: Bound<unknown>;
   readonly isAnswered: boolean = true;
   readonly size: number = 0;

@@ -22,7 +22,7 @@ import type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } 
 import { answerWith, canBeRequest, WholeRequest } from "./extension-exchange.js";
 import { FetchExchange } from "./fetch-exchange.js";
 import type { HttpCall } from "./http-call.js";
-import { HttpRequest, type SharedSettings } from "./http-request.js";
+import { HttpServerRequest, type SharedSettings } from "./http-request.js";
 import type { HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
 import type { HttpProtocol, ProtocolRoutes } from "./protocol.js";
@@ -305,7 +305,7 @@ export class HttpService<Context> {
     const { authentication, shared } = this;
     const admission = OWN_METHODS.includes(match.bound) ? this.ownAdmission : this.admission;
     const entry = this.requests.enter(exchange, (error) => request.evict(error));
-    const request = new HttpRequest(exchange, match, entry, admission, this.errorHookFor(exchange), shared);
+    const request = new HttpServerRequest(exchange, match, entry, admission, this.errorHookFor(exchange), shared);
     try {
       request.begin();
       const connection = authentication && (await authentication.run(exchange, fullName(method), request.timeoutMs));

@@ -2,7 +2,7 @@ import type { Metadata } from "@quicrpc/core";
 import type { IncomingContext } from "@quicrpc/core/internal";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpCall } from "./http-call.js";
-import type { HttpRequest } from "./http-request.js";
+import type { HttpServerRequest } from "./http-request.js";
 import type { Bound, Match } from "./routes.js";
 
 /**
@@ -38,7 +38,7 @@ export interface CallProtocol {
   /**
    * Returns the names of the compressions that the client supports, separated by commas; undefined if it names none.
    */
-  accepts(request: HttpRequest): string | undefined;
+  accepts(request: HttpServerRequest): string | undefined;
   /**
    * Returns the milliseconds that the caller waits; undefined if it has set no timeout. Throws `RpcError` if the value
    * is malformed.
@@ -47,5 +47,5 @@ export interface CallProtocol {
   /** Returns the metadata in a request. Throws `RpcError` for a malformed value. */
   metadataOf(exchange: HttpExchange): Metadata;
   /** Creates the call that answers a request by this protocol. */
-  answer(request: HttpRequest, context: IncomingContext<unknown> | undefined, bytes: number): HttpCall;
+  answer(request: HttpServerRequest, context: IncomingContext<unknown> | undefined, bytes: number): HttpCall;
 }

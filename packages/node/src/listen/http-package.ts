@@ -11,7 +11,7 @@ import type {
 import type { HttpListener } from "./http-requests.js";
 
 /** HTTP options of `serve` that are passed to `createFetchHandler` of `@quicrpc/http`. */
-export interface HttpOptions {
+export interface ServeHttpOptions {
   /** Prefix of the URL paths of all methods, such as "/api". Default: none. */
   readonly prefix?: string;
   /**
@@ -50,7 +50,7 @@ export interface HttpCaller {
 }
 
 /** Settings of a server that also apply to calls over HTTP. */
-export interface HttpSettings<Context> {
+export interface HttpServerSettings<Context> {
   readonly routers: readonly Router<Context>[];
   readonly interceptors: readonly Interceptor[] | undefined;
   readonly extensions: readonly object[];
@@ -80,8 +80,8 @@ const PACKAGE = "@quicrpc/http";
 
 /** Returns the HTTP listener for a server's routers. Rejects with `TypeError` if `@quicrpc/http` is not installed. */
 export async function httpListener<Context>(
-  httpOptions: HttpOptions,
-  settings: HttpSettings<Context>,
+  httpOptions: ServeHttpOptions,
+  settings: HttpServerSettings<Context>,
 ): Promise<HttpListener> {
   const { createFetchHandler, toNodeHandler } = await load();
   // The listeners decide which requests arrive.

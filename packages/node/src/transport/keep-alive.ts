@@ -1,6 +1,5 @@
 import type { SessionOptions } from "@quicrpc/core";
-import type { OptionNames } from "@quicrpc/core/internal";
-import type { ListenTransportOptions, TransportOptions } from "@quicrpc/quic";
+import { DEFAULT_TRANSPORT, type ListenTransportOptions, type TransportOptions } from "@quicrpc/quic";
 
 /** Options of a QUIC connection, without the ping interval: the option `keepAlive` sets it for every transport. */
 export type QuicOptions = Omit<TransportOptions, "keepAliveIntervalMs">;
@@ -11,34 +10,22 @@ export type QuicOptions = Omit<TransportOptions, "keepAliveIntervalMs">;
  */
 export type QuicListenOptions = Omit<ListenTransportOptions, "keepAliveIntervalMs" | "handshakeTimeoutMs">;
 
-/** Option names of `QuicOptions`. */
-export const QUIC_OPTIONS: OptionNames<QuicOptions> = {
-  congestionControl: true,
-  datagramBuffer: true,
-  highWaterMark: true,
-  idleTimeoutMs: true,
-  initialRttMs: true,
-  maxAckDelayMs: true,
-  maxStreams: true,
-  maxStreamsCeiling: true,
-  maxUdpPayload: true,
-  maxUniStreams: true,
-  receiveWindow: true,
-  receiveWindowCeiling: true,
-  redundancy: true,
-  sendWindow: true,
-  streamReceiveWindow: true,
-};
+const { keepAliveIntervalMs: _, handshakeTimeoutMs: __, ...listening } = DEFAULT_TRANSPORT;
 
 /** Option names of `QuicListenOptions`. */
-export const QUIC_LISTEN_OPTIONS: OptionNames<QuicListenOptions> = {
-  ...QUIC_OPTIONS,
-  maxHandshakes: true,
-  maxHandshakesPerAddress: true,
-  maxSessions: true,
-  maxSessionsPerAddress: true,
-  retryThreshold: true,
-};
+export const QUIC_LISTEN_OPTIONS: Readonly<Record<keyof QuicListenOptions, unknown>> = listening;
+
+const {
+  maxHandshakes: _handshakes,
+  maxHandshakesPerAddress: _handshakesPerAddress,
+  maxSessions: _sessions,
+  maxSessionsPerAddress: _sessionsPerAddress,
+  retryThreshold: _retryThreshold,
+  ...connecting
+} = listening;
+
+/** Option names of `QuicOptions`. */
+export const QUIC_OPTIONS: Readonly<Record<keyof QuicOptions, unknown>> = connecting;
 
 /** Default ping interval in milliseconds. */
 export const DEFAULT_INTERVAL_MS = 15_000;

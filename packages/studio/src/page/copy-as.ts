@@ -1,4 +1,4 @@
-import { fromBase64 } from "@quicrpc/core/internal";
+import { fromBase64 } from "@quicrpc/services/json-schema";
 import { valueOf } from "@quicrpc/services";
 import type { Trust } from "../assets.js";
 import type { ShownMethod } from "./catalog.js";

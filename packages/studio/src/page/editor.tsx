@@ -14,7 +14,7 @@ import { Annotation, EditorState, type Extension, Prec } from "@codemirror/state
 import { drawSelection, EditorView, keymap } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 import type { JsonSchema } from "@quicrpc/services";
-import { toBase64 } from "@quicrpc/core/internal";
+import { toBase64 } from "@quicrpc/services/json-schema";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { MAX_FILE, fileTooLarge } from "./form/bytes-field.js";

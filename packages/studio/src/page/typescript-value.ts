@@ -1,4 +1,4 @@
-import { toBase64 } from "@quicrpc/core/internal";
+import { toBase64 } from "@quicrpc/services/json-schema";
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const INDENT = "  ";

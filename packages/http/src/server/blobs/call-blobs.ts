@@ -17,11 +17,11 @@ import type { Bound } from "../routes.js";
 import { NO_REFERENCE, Reading } from "./reading.js";
 import type { Downloads } from "./downloads.js";
 import type { Upload } from "./upload.js";
-import type { Requester, Uploads } from "./uploads.js";
+import type { PendingUploads, Requester } from "./uploads.js";
 
 /** Uploads, downloads and settings that all calls of one handler share. */
 export interface SharedBlobs {
-  readonly uploads: Uploads;
+  readonly uploads: PendingUploads;
   readonly downloads: Downloads;
   readonly limits: Limits;
   readonly prefix: string;

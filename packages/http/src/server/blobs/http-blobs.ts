@@ -18,7 +18,7 @@ import {
   saidOfUpload,
   type UploadRules,
 } from "./upload-answer.js";
-import { type Requester, Uploads } from "./uploads.js";
+import { type Requester, PendingUploads } from "./uploads.js";
 
 const DEFAULT_AGE_MS = 3_600_000;
 
@@ -59,7 +59,7 @@ export class HttpBlobs {
     const { prefix, limits, load, maxAgeMs = DEFAULT_AGE_MS, idleMs } = settings;
     const { store = new MemoryUploads(load, limits) } = settings;
     this.shared = {
-      uploads: new Uploads(store, maxAgeMs, load, limits),
+      uploads: new PendingUploads(store, maxAgeMs, load, limits),
       downloads: new Downloads(limits.maxPrincipalBlobs),
       limits,
       prefix,

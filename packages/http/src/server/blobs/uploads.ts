@@ -21,7 +21,7 @@ export interface Requester {
 }
 
 /** All uploads that no call has used yet. */
-export class Uploads {
+export class PendingUploads {
   private readonly store: UploadStore;
   private readonly maxAgeMs: number;
   private readonly load: ServerLoad;

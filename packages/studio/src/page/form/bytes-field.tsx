@@ -1,4 +1,4 @@
-import { fromBase64, toBase64 } from "@quicrpc/core/internal";
+import { fromBase64, toBase64 } from "@quicrpc/services/json-schema";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ControlProps } from "./field-view.js";

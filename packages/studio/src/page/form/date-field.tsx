@@ -1,4 +1,4 @@
-import { readIsoDate } from "@quicrpc/core/internal";
+import { readIsoDate } from "@quicrpc/services/json-schema";
 import type { JSX } from "preact";
 import type { ControlProps } from "./field-view.js";
 import { shownText } from "./form-context.js";

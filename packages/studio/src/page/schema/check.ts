@@ -1,4 +1,3 @@
-import { readIsoDate } from "@quicrpc/core/internal";
 import type { JsonNode } from "./json-tree.js";
 import {
   choicesOf,
@@ -10,6 +9,7 @@ import {
   markOf,
   memberOf,
   membersOf,
+  readIsoDate,
   resolved,
   type JsonSchema,
 } from "@quicrpc/services/json-schema";
