@@ -15,11 +15,11 @@ import {
   firstCertificate,
   type HeldReads,
   holdReads,
-  type ListenTransport,
   listenWeb,
   type WebAcceptor,
   type WebProtocol,
-} from "@quicrpc/node/transport";
+} from "@quicrpc/node/internal";
+import type { ListenTransport } from "@quicrpc/node/transport";
 import { containReads, pingWhileAlive, resetLater } from "./containment.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 import { FailsRequests } from "./requests.js";

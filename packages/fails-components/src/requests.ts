@@ -7,14 +7,12 @@ import {
   type ConnectionLimiter,
   headersOf,
   type HeldReads,
-  type IncomingPeer,
-  type IncomingSession,
-  type ListenSettings,
   pathOf,
   type PendingConnection,
   placed,
   verifiedCertificate,
-} from "@quicrpc/node/transport";
+} from "@quicrpc/node/internal";
+import type { IncomingPeer, IncomingSession, ListenSettings } from "@quicrpc/node/transport";
 import type { TLSSocket } from "node:tls";
 import { refuseLateStreams } from "./containment.js";
 import type { FailsAnswer, FailsServer, FailsServerSession, PackageSession } from "./package.js";
