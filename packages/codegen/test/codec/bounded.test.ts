@@ -529,3 +529,12 @@ describe("zodCodec", () => {
     checkSmall(refusal(() => codec.decode(bytes, 0, bytes.length)));
   });
 });
+
+test("a value that claims to be longer than its message is refused for that, not for the time it would take", async () => {
+  const union = "z.union([z.object({ a: z.int() }), z.object({ b: z.int() })])";
+  const [sample] = await compileSamples(workspace, "longer.service.ts", [plainSample(union)]);
+  if (sample === undefined) throw new Error("no sample");
+  const longer = Uint8Array.of(0x82, 0xa1, 0x78, 0xc6, 0xff, 0xff, 0xff, 0xff, 0xa1, 0x61, 1);
+  const error = refusal(() => takeWithin(33_554_432, sample.codec, longer, 33_554_432));
+  expect(error).toMatchObject({ code: "invalid_argument", message: "the payload is not one MessagePack value" });
+});

@@ -65,7 +65,6 @@ export class Keys {
   #passOver(r: Reader, depth: number | undefined): void {
     if (this.#isStrict) misfit();
     skip(r, r.position, depth === undefined ? undefined : depth - 1);
-    if (r.position > r.end) misfit();
   }
 }
 

@@ -16,11 +16,11 @@ export function requireFewNodes(value: unknown, most: number): void {
 }
 
 /**
- * Returns true if `value` contains at most `most` values. Unused property slots of its objects count too, because zod
- * copies them.
+ * Returns the number of values in `value`, including itself, or a number above `most` if there are more. Unused property
+ * slots of its objects count toward the decode limit, because zod copies them.
  */
-export function hasFewNodes(value: unknown, most: number): boolean {
-  return nodesLeft(value, most, placesWith) >= 0;
+export function nodesOf(value: unknown, most: number): number {
+  return most - nodesLeft(value, most, placesWith);
 }
 
 /**

@@ -5,7 +5,7 @@ import { countSteps } from "../msgpack/reader.js";
 import { plain } from "../msgpack/value.js";
 import { costlyForCheck, costlyText } from "./costly-texts.js";
 import type { PlainJson, Refused } from "./form.js";
-import { hasFewNodes, MAX_NODES } from "./nodes.js";
+import { MAX_NODES, nodesOf } from "./nodes.js";
 import { restored } from "./restored.js";
 import { ASYNCHRONOUS } from "./misfit-error.js";
 import { pipe } from "./wrappers.js";
@@ -63,7 +63,7 @@ interface ZodCheck {
   };
 }
 
-/** Steps of validation that each check by zod is charged. */
+/** Steps of validation that each check by zod is charged, and each value in a value that zod parses as a whole. */
 const CHECK_STEPS = 1 / 4;
 /** Steps that formats are charged in addition, for which zod calls a parser of the platform. */
 const FORMAT_STEPS: ReadonlyMap<string | undefined, number> = new Map([
@@ -108,13 +108,14 @@ export function external(schema: unknown, input?: Shape | PlainJson, takes?: Pla
     optout: internals.optout,
     run(payload, mode) {
       let value = mode.isWire === true ? plain(payload.value) : payload.value;
-      if (!isLeaf && !hasFewNodes(value, MAX_NODES)) {
+      const nodes = isLeaf ? 1 : nodesOf(value, MAX_NODES);
+      if (nodes > MAX_NODES) {
         return refuse(payload, "too_big", `too big: expected at most ${MAX_NODES} values where zod looks at all`);
       }
       if (mode.isWire === true && given !== undefined) value = restored(given, payload.value);
       const costly = costlyText(schema, value);
       if (costly !== undefined) return adopt(payload, [costly]);
-      countSteps(CHECK_STEPS);
+      countSteps(nodes * CHECK_STEPS);
       const result = parsed(value);
       if (mode.isSent !== true) payload.value = result.value;
       else if (given !== undefined && !isLeaf) payload.value = sentOf(value);

@@ -1,8 +1,11 @@
 import { expect, it } from "vitest";
+import { z } from "zod";
+import { Mode, run } from "../codec/shape.js";
+import { external } from "../codec/zod-schema.js";
 import { RpcError } from "../errors.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { pack, unpack } from "./pack.js";
-import { allowance } from "./reader.js";
+import { allowance, countSteps } from "./reader.js";
 import { type DecodeBudget, decodeWithin } from "./decode-within.js";
 
 const budgetOf = (room: number): Required<DecodeBudget> => ({
@@ -74,4 +77,21 @@ it("reports the bytes of a message to the budget that it was decoded within", ()
   const { decodedBytes } = budget;
   decodeWithin(budgetOf(1_000_000), nesting(budgetOf(1_000_000)), bytes, 0, bytes.length);
   expect(budget.decodedBytes).toBe(decodedBytes);
+});
+
+it("refuses a message that takes infinitely many steps, also within a budget without a limit", () => {
+  const endless = { encode() {}, decode: () => countSteps(Number.POSITIVE_INFINITY) };
+  const decoding = (): unknown => decodeWithin(budgetOf(Number.POSITIVE_INFINITY), endless, bytes, 0, bytes.length);
+  expect(decoding).toThrow("takes too long to validate");
+});
+
+it("charges a value that zod parses as a whole by the values in it", () => {
+  const list = external(z.array(z.number()));
+  const decoding = (length: number): unknown => {
+    const value = Array.from({ length }, () => 1);
+    const parsed = { encode() {}, decode: () => run(list, value, Mode.Given).issues };
+    return decodeWithin(budgetOf(102_400), parsed, bytes, 0, bytes.length);
+  };
+  expect(decoding(1_500)).toEqual([]);
+  expect(() => decoding(1_700)).toThrow("takes too long to validate");
 });

@@ -13,12 +13,17 @@ const MANY = 1024;
  * Number of values that each key counts as, once a message has more than `MANY` distinct keys. V8 then stores objects
  * as hash tables, which take ten times as long to create and 200 bytes more.
  */
-const KEY_VALUES = 4;
+const KEY_VALUES = 6;
+/** Steps for a key that follows another one for the first time in a message: V8 may need a new hidden class. */
+const ORDER_STEPS = 2;
+
+/** A key of an object, or a hash of it. */
+type Key = number | string;
 
 let uncounted = 0;
-/** Each key, with the key that followed it the last time. */
-let followers: Map<number | string, number | string> | undefined;
-let lastKey: number | string = "";
+/** Each key, with the keys that have followed it. */
+let followers: Map<Key, Set<Key>> | undefined;
+let lastKey: Key = "";
 
 /** Forgets the keys of a message. `maxBytes` is that of the budget of the next one; infinite if there is none. */
 function resetCounts(maxBytes: number): void {
@@ -29,21 +34,21 @@ function resetCounts(maxBytes: number): void {
 }
 
 /**
- * Counts `key` (or a hash of it) among the distinct keys of the message that is being decoded. V8 adds each key to a
- * global table of names, which takes time that the size of a message does not reflect. Throws the mismatch error if
- * there are more than `MAX_DISTINCT_KEYS`.
+ * Counts `key` among the distinct keys of the message that is being decoded. V8 adds each key to a global table of
+ * names, which takes time that the size of a message does not reflect. Throws the mismatch error if there are more than
+ * `MAX_DISTINCT_KEYS`.
  */
-export function countKey(key: number | string): void {
+export function countKey(key: Key): void {
   if (uncounted < UNCOUNTED) uncounted++;
   else if (allowance.values !== Number.POSITIVE_INFINITY) countDistinct(key);
 }
 
-function countDistinct(key: number | string): void {
+function countDistinct(key: Key): void {
   followers ??= new Map();
-  if (followers.get(lastKey) !== key) {
-    followers.set(lastKey, key);
-    // V8 may need a new hidden class.
-    countSteps(1);
+  const known = followers.get(lastKey);
+  if (!known?.has(key)) {
+    followers.set(lastKey, (known ?? new Set()).add(key));
+    countSteps(ORDER_STEPS);
   }
   lastKey = key;
   if (followers.size > MANY) count(KEY_VALUES);
@@ -88,7 +93,8 @@ export function decodeWithin(
     budget.decodedBytes = end - start + (maxValues - allowance.values) * VALUE_BYTES;
     return value;
   } catch (error) {
-    if (allowance.steps < 0)
+    // NaN if both the steps and the maximum were infinite.
+    if (!(allowance.steps >= 0))
       throw new RpcError("resource_exhausted", "the message takes too long to validate: send it in parts");
     // A negative count means that the limit was exceeded, whichever error the codec then threw.
     throw allowance.values < 0 ? budget.refusal("a message of so many values", isRequest) : error;

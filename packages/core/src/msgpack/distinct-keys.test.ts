@@ -109,18 +109,26 @@ describe("a message of as many values as a session has room for", () => {
 });
 
 it("a message may have keys in many orders, but not in hundreds of thousands", () => {
-  const bytesOf = (rows: number, order: (row: number, key: number) => number): Uint8Array =>
+  const bytesOf = (rows: number, keys: number, order: (row: number, key: number) => number): Uint8Array =>
     pack(
       Array.from({ length: rows }, (_, row) =>
-        Object.fromEntries(Array.from({ length: 20 }, (_, key) => [`k${order(row, key) % 1000}`, 1])),
+        Object.fromEntries(Array.from({ length: keys }, (_, key) => [`k${order(row, key) % 1000}`, 1])),
       ),
     );
   const decode = (bytes: Uint8Array): unknown =>
     decodeWithin(budget, zodCodec(z.any(), options), bytes, 0, bytes.length);
-  const mixed = (row: number, key: number): number => row * 7 + key * (1 + (row % 13));
-  expect(() => decode(bytesOf(12_000, mixed))).toThrow(refusal);
-  expect(decode(bytesOf(3_000, mixed))).toHaveLength(3_000);
-  expect(decode(bytesOf(12_000, (_row, key) => key))).toHaveLength(12_000);
+  const mixed = (row: number, key: number): number => row * 7 + key * (1 + (row % 499));
+  expect(() => decode(bytesOf(12_000, 20, mixed))).toThrow(refusal);
+  expect(decode(bytesOf(3_000, 20, mixed))).toHaveLength(3_000);
+  expect(decode(bytesOf(12_000, 20, (_row, key) => key))).toHaveLength(12_000);
+});
+
+it("a message may have 100,000 objects with any of three keys", () => {
+  const rows = Array.from({ length: 100_000 }, (_, i) =>
+    Object.fromEntries(["a", "b", "c"].map((_each, j) => ["abc"[(i + j * (1 + (i % 2))) % 3] ?? "", 1])),
+  );
+  const bytes = pack(rows);
+  expect(decodeWithin(budget, zodCodec(z.any(), options), bytes, 0, bytes.length)).toHaveLength(100_000);
 });
 
 it("counts the keys of each message by themselves", () => {

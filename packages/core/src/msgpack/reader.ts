@@ -219,12 +219,15 @@ function readLongHeader(r: Reader, p: number, form: number): number {
  */
 const MAX_SKIPPED = MAX_DEPTH / 2;
 
-/** Skips the value at `p`, which is not charged. Throws the mismatch error if it is nested deeper than `depth` levels. */
+/**
+ * Skips the value at `p`, which is not charged. If it claims to extend beyond the payload, sets `position` just beyond
+ * the end. Throws the mismatch error if it is nested deeper than `depth` levels.
+ */
 export function skip(r: Reader, p: number, depth: number = MAX_SKIPPED): void {
   const byte = p < r.end ? (r.bytes[p] as number) : misfit();
   if (isMap(byte)) skipItems(r, mapLength(r, p) * 2, depth - 1);
   else if (isArray(byte)) skipItems(r, arrayLength(r, p), depth - 1);
-  else r.position = p + scalarSize(r, p, byte);
+  else r.position = Math.min(p + scalarSize(r, p, byte), r.end + 1);
 }
 
 function skipItems(r: Reader, count: number, depth: number): void {
