@@ -1,6 +1,6 @@
 import protobuf from "protobufjs";
 import { keyText } from "../print/text.js";
-import { braced } from "../print/syntax.js";
+import { arrayOf, braced } from "../print/syntax.js";
 import { checked, nonZero, partOf, rulesOf } from "./rules.js";
 
 /** Schemas of scalar types. */
@@ -121,7 +121,8 @@ export function oneofProperty(oneof: protobuf.OneOf, key: string, context: Field
     const name = jsonName(field);
     return { name, field, text: `z.object(${braced([`case: z.literal(${JSON.stringify(name)})`, value])})` };
   });
-  const union = `z.discriminatedUnion("case", [\n${arms.map(({ text }) => `  ${text},\n`).join("")}])`;
+  const options = arms.map(({ text }) => text);
+  const union = `z.discriminatedUnion("case", ${arrayOf(options, true)})`;
   const text = rulesOf(oneof).isRequired ? union : `${union}.optional()`;
   const numbers = arms.map(({ name, field }) => `${keyText(name)}: ${field.id}`);
   const mark = `${keyText(key)}: ${braced(numbers)}`;

@@ -134,7 +134,8 @@ export class ModulePrinter {
       const leftOut = reasonToOmit(field);
       if (leftOut !== undefined) {
         this.#context.warn(
-          field.declaringField ?? field,
+          // The parser does not keep the file of every extension.
+          field.declaringField?.filename ? field.declaringField : field,
           leftOut,
           "Its bytes are skipped when messages are read, and not sent.",
         );
@@ -199,7 +200,7 @@ export class ModulePrinter {
 /** Returns why a field is left out of its message; undefined if it is not. */
 export function reasonToOmit(field: protobuf.Field): string | undefined {
   if (field.declaringField !== null) return "An extension is left out.";
-  if (field.delimited) return `The group ${field.name} is left out: it has no form in zod schemas.`;
+  if (field.delimited && !field.map) return `The group ${field.name} is left out: it has no form in zod schemas.`;
   if (jsonName(field) === "__proto__") return "A field with the JSON name __proto__ is left out.";
   return undefined;
 }

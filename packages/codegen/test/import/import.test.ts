@@ -73,6 +73,7 @@ test.skipIf(BUF === undefined)(
         "connectrpc/conformance/v1/service.proto",
         "google/example/library/v1/library.proto",
         "google/protobuf/test_messages_proto3.proto",
+        "recursive.proto",
       ].map((name) => fixture(`import/${name}`)),
       folders: [fixture("import")],
       out: join(workspace.path, "all"),
@@ -84,7 +85,7 @@ test.skipIf(BUF === undefined)(
     writeGenerated(files);
 
     const messages = descriptorsOf("originals").filter(({ file }) =>
-      /^(connectrpc|google\/example|google\/protobuf\/(test|any|duration))/.test(file.name),
+      /^(connectrpc|google\/example|google\/protobuf\/(test|any|duration)|recursive)/.test(file.name),
     );
     const modules = files.flatMap(({ path, text }) => {
       const names = Array.from(text.matchAll(/^export const (\w+) = z.object\(/gm), ([, name = ""]) => name);

@@ -69,6 +69,8 @@ test("proto2 and editions", () => {
     "9: An extension is left out.",
   ]);
   const edition = 'edition = "2023";';
+  const delimited = `${edition}\noption features.message_encoding = DELIMITED;`;
+  expect(fields("map<string, A> a = 1;", delimited)[0]).toBe("get a(): z.ZodRecord<z.ZodString, typeof A> {");
   expect(fields("int32 a = 1;\nint32 b = 2 [features.field_presence = IMPLICIT];", edition)).toEqual([
     "a: z.int32().optional()",
     "b: z.int32()",

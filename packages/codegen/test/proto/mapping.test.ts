@@ -116,10 +116,44 @@ describe("a field", () => {
       "z.tuple([z.int(), z.string()], z.int())",
       "message A { int64 item1 = 1; string item2 = 2; repeated int64 rest = 3; } A a = 1;",
     ],
+    ["z.int32().meta({ proto: 'sint32' })", "sint32 a = 1;"],
+    ["z.uint64().min(1n).meta({ proto: 'fixed64' }).optional()", "optional fixed64 a = 1;"],
+    ["z.map(z.int32().meta({ proto: 'sfixed32' }), z.boolean())", "map<sfixed32, bool> a = 1;"],
+    ["z.string().meta({ proto: 'wrapper' }).optional()", "message AItem { string value = 1; } AItem a = 1;"],
+    [
+      "z.object({ b: z.int(), c: z.int() }).meta({ proto: { c: 7, b: [9, 'required'] } })",
+      "message A { optional int64 b = 9; int64 c = 7; } A a = 1;",
+    ],
+    [
+      "z.object({ b: z.array(z.int32()), c: z.int() }).meta({ proto: { b: [4, 'unpacked'] } })",
+      "message A { repeated int32 b = 4 [packed = false]; int64 c = 5; } A a = 1;",
+    ],
+    [
+      `z.object({ c: z.discriminatedUnion("case", [${["d", "e"].map((arm) => `z.object({ case: z.literal("${arm}"), value: z.int() })`).join()}]) }).meta({ proto: { c: { d: 3, e: 2 } } })`,
+      "message A { oneof c { int64 d = 3; int64 e = 2; } } A a = 1;",
+    ],
+    [
+      "z.int32().meta({ proto: { enum: 'B.C', values: { C_UNSPECIFIED: 0, C_ONE: 1, C_UNO: 1 } } })",
+      "enum C { // buf:lint:ignore ENUM_ZERO_VALUE_SUFFIX C_UNSPECIFIED = 0; C_ONE = 1; } C a = 1;",
+    ],
     ["z.enum(['new', 'in-progress'])", "enum A { A_UNSPECIFIED = 0; A_NEW = 1; A_IN_PROGRESS = 2; } A a = 1;"],
     ["z.union([z.literal('x'), z.literal('y')])", "enum A { A_UNSPECIFIED = 0; A_X = 1; A_Y = 2; } A a = 1;"],
   ])("%s", async (schema, proto) => {
     expect(await fieldOf(schema)).toBe(proto);
+  });
+
+  test.each([
+    ["z.int().meta({ proto: 'sint64' })", "a int64 encoded as sint64"],
+    ["z.string().meta({ proto: 'fixed32' })", "a string encoded as fixed32"],
+    ["z.object({ b: z.int() }).meta({ proto: { b: 0 } })", "field number 0"],
+    ["z.object({ b: z.int(), c: z.int() }).meta({ proto: { b: 1, c: 1 } })", "two fields with the number 1"],
+    ["z.object({ b: z.int() }).meta({ proto: { b: [1, 'packed'] } })", 'a field that is "packed"'],
+    [
+      "z.object({ b: z.union([z.int(), z.string()]) }).meta({ proto: { b: { c: 1, d: 2 } } })",
+      "a oneof of other options than objects with a discriminator and a value",
+    ],
+  ])("with metadata that does not fit: %s", async (schema, reason) => {
+    expect(await fieldOf(schema)).toContain(`Protobuf has no form for ${reason}: this method is left out`);
   });
 
   test("with states that protobuf cannot tell apart is a message around them", async () => {
