@@ -1,7 +1,10 @@
 // Compressed messages, small on the wire and large in memory.
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect as connectTls } from "node:tls";
 import { deflateSync, gzipSync } from "node:zlib";
 import { nodeCompressions } from "@quicrpc/node";
-import { afterEach, describe, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { Attacker, type AttackerStream, call, FLAG_COMPRESSED, frame, FrameKind, pause } from "./bytes.js";
 import { methods } from "./contract.js";
 import { MIB, schemes, Victim, withstand } from "./harness.js";
@@ -93,4 +96,36 @@ describe.each(schemes.filter((scheme) => scheme === "quic:" || scheme === "tcp:"
     };
     await withstand(server, attack, { peak: PEAK, cpu: 250 });
   });
+});
+
+it.each([
+  ["messages by gzip", { "content-encoding": "gzip" }, gzipSync(Buffer.of(1))],
+  ["answers by gzip", { "accept-encoding": "gzip" }, zeros(2000)],
+])("floods of small %s over HTTP/2, from several addresses", async (_, fields, body) => {
+  const server = await Victim.start({ schemes: ["wss:"], http: true });
+  victim = server;
+  const port = Number(new URL(server.url("wss:")).port);
+  const head = { ":method": "POST", ":path": "/test.v1.Victim/echo", "content-type": "application/msgpack", ...fields };
+  const statuses = new Set<unknown>();
+  const attack = async (): Promise<void> => {
+    const clients = Array.from({ length: 8 }, (_each, i) => {
+      const localAddress = `127.0.0.${2 + (i % 4)}`;
+      const tls = { port, host: "127.0.0.1", localAddress, rejectUnauthorized: false, ALPNProtocols: ["h2"] };
+      const socket = connectTls(tls);
+      return connectHttp2(server.url("wss:").replace("wss:", "https:"), { createConnection: () => socket });
+    });
+    await Promise.all(clients.map((client) => once(client, "remoteSettings")));
+    const answers = clients.flatMap((client) =>
+      Array.from({ length: 100 }, async () => {
+        const stream = client.request(head);
+        stream.once("response", ({ ":status": status }) => statuses.add(status));
+        stream.resume().end(body);
+        await once(stream, "close");
+      }),
+    );
+    await Promise.all(answers);
+    for (const client of clients) client.destroy();
+  };
+  await withstand(server, attack, { peak: PEAK, cpu: 250 });
+  expect([...statuses]).toEqual([200]);
 });

@@ -4,6 +4,7 @@ import type { Frame, ItemReceiver, ServedCallSettings } from "@quicrpc/core/inte
 import type { ByteBody } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { type Envelope, ENVELOPE_COMPRESSED, FLAG_END, readEnvelopes } from "../protocol/envelope.js";
+import { inCodingTurn } from "./coding-turns.js";
 import { RequestBytes } from "./request-bytes.js";
 
 /** Numbers of unread item bytes at which reading the body pauses and resumes. */
@@ -62,7 +63,7 @@ export class InputReader {
     for await (const envelope of readEnvelopes(this.body, maxFrameBytes, (change) => held.change(change))) {
       try {
         const hold = (more: number): void => expanded.change(more);
-        const bytes = await envelopeMessageOf(envelope, compression, maxDecompressedBytes, hold);
+        const bytes = await envelopeMessageOf(envelope, compression, maxDecompressedBytes, hold, settings.client);
         if (this.stopped) return;
         this.input.receive(frameOf(bytes));
       } finally {
@@ -102,11 +103,13 @@ export async function envelopeMessageOf(
   compression: ContentCoding | undefined,
   maxBytes: number,
   hold: (bytes: number) => void,
+  client: string | undefined,
 ): Promise<Uint8Array> {
   if ((flags & FLAG_END) !== 0) throw new RpcError("invalid_argument", "a request has no message at its end");
   if ((flags & ENVELOPE_COMPRESSED) === 0) return bytes;
   if (compression === undefined) {
     throw new RpcError("internal", "a message is compressed, and the request does not say how");
   }
-  return bytes.length === 0 ? bytes : compression.decompress(bytes, maxBytes, hold, "maxDecompressedBytes");
+  if (bytes.length === 0) return bytes;
+  return inCodingTurn(client, () => compression.decompress(bytes, maxBytes, hold, "maxDecompressedBytes"));
 }

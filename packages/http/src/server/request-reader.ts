@@ -1,11 +1,12 @@
 import { type Limits, RpcError } from "@quicrpc/core";
-import { expiries, type LinkedSet, type MemoryBudget } from "@quicrpc/core/internal";
+import { expiries, type LinkedSet, type MemoryBudget, sourceOf } from "@quicrpc/core/internal";
 import { messageTooLarge } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { readEnvelopes } from "../protocol/envelope.js";
 import { type GetQuery, readGetQuery } from "../protocol/get-query.js";
 import type { HttpExchange } from "./exchange.js";
 import { RequestBytes } from "./request-bytes.js";
+import { inCodingTurn } from "./coding-turns.js";
 import { CODINGS } from "./http-call.js";
 import { envelopeMessageOf } from "./input-reader.js";
 import type { Framing } from "./routes.js";
@@ -182,7 +183,8 @@ export class RequestReader {
     for await (const envelope of readEnvelopes(this.body, limits.maxBytes, (change) => this.hold(change))) {
       if (only !== undefined) throw new RpcError("unimplemented", "the method takes one message, and there are more");
       this.hold(envelope.bytes.length);
-      only = await envelopeMessageOf(envelope, coding, limits.maxDecompressedBytes, (more) => this.hold(more));
+      const hold = (more: number): void => this.hold(more);
+      only = await envelopeMessageOf(envelope, coding, limits.maxDecompressedBytes, hold, this.source);
     }
     if (only === undefined) throw new RpcError("unimplemented", "the method takes one message, and there is none");
     return only;
@@ -190,12 +192,16 @@ export class RequestReader {
 
   private async expanded(bytes: Uint8Array, coding: ContentCoding | undefined): Promise<Uint8Array> {
     if (coding === undefined || bytes.length === 0) return bytes;
-    return coding.decompress(
-      bytes,
-      this.limits.maxDecompressedBytes,
-      (more) => this.hold(more),
-      "maxDecompressedBytes",
+    const { maxDecompressedBytes } = this.limits;
+    const hold = (more: number): void => this.hold(more);
+    return inCodingTurn(this.source, () =>
+      coding.decompress(bytes, maxDecompressedBytes, hold, "maxDecompressedBytes"),
     );
+  }
+
+  /** The network of the client. */
+  private get source(): string {
+    return sourceOf(this.exchange.peer ?? "");
   }
 
   private hold(change: number): void {
