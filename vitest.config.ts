@@ -30,12 +30,12 @@ const slow = [
 
 /** Topics of behaviours that sessions by `createStreamSession` show too: test/behaviour/stream-sessions.ts says what they cannot. */
 const ofStreamSessions =
-  "{admission,basic,blobs,bytes,cancellation,datagrams,deadlines,drain,errors,extremes,foreign-streams,interceptors,kill,leaks," +
+  "{admission,basic,batch,blobs,bytes,cancellation,datagrams,deadlines,drain,errors,extremes,foreign-streams,interceptors,kill,leaks," +
   "limits,long-streams,metadata,schemas,sessions,slow-reader,stream-limit,typed-errors,unserved}";
 
 /** Topics of behaviours that calls over HTTP show too: test/behaviour/http-kinds.ts says what they cannot. */
 const ofHttp =
-  "{admission,basic,blobs,budget,bytes,cancellation,cursors,cursor-steps,deadlines,drain,errors,extremes,interceptors,limits,long-streams," +
+  "{admission,basic,batch,blobs,budget,bytes,cancellation,cursors,cursor-steps,deadlines,drain,errors,extremes,interceptors,limits,long-streams," +
   "metadata,nested-calls,once,outliving,sessions,sizes,slow-reader,topics,typed-errors,unserved}";
 
 const nowhere = ["**/node_modules/**"];

@@ -11,6 +11,7 @@ const CONFIGS = [
   "examples/whiteboard/quicrpc.config.ts",
   "examples/frameworks/quicrpc.config.ts",
   "packages/services/quicrpc.config.ts",
+  "packages/batch/quicrpc.config.ts",
   "packages/http/test/quicrpc.config.ts",
   "packages/grpc/test/quicrpc.config.ts",
   "packages/mcp/test/quicrpc.config.ts",

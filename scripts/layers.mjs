@@ -6,6 +6,7 @@ export const packages = {
   pool: { name: "@quicrpc/pool", imports: ["core"], anywhere: true },
   blobs: { name: "@quicrpc/blobs", imports: ["core"], anywhere: true },
   topics: { name: "@quicrpc/topics", imports: ["core"], anywhere: true },
+  batch: { name: "@quicrpc/batch", imports: ["core"], anywhere: true },
   protobuf: { name: "@quicrpc/protobuf", imports: ["core"], anywhere: true },
   durable: { name: "@quicrpc/durable", imports: ["core"], anywhere: true },
   quic: { name: "@quicrpc/quic", imports: [] },

@@ -14,6 +14,7 @@ const LIMITS = {
   "@quicrpc/pool": 52,
   "@quicrpc/blobs": 70,
   "@quicrpc/topics": 53,
+  "@quicrpc/batch": 40,
   "@quicrpc/protobuf": 30,
   "@quicrpc/durable": 60,
   "@quicrpc/quic": 186,

@@ -428,5 +428,10 @@ export const QUESTIONS = [
   { asked: "optional null undefined", answers: ["/codecs#optional-undefined-null"] },
   { asked: "zod 3 valibot", answers: ["/start#2-describe-the-service"] },
   { asked: "raspberry pi arm", answers: ["/platforms#what-is-supported"] },
+  {
+    asked: "dependent calls in one round trip",
+    answers: ["/batches#load-a-screen-in-a-single-round-trip", "/batches#batches"],
+  },
+  { asked: "promise pipelining", answers: ["/batches#batches"] },
   { asked: "several services on one port", answers: ["/serving#several-services-on-one-port"] },
 ];

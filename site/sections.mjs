@@ -3,7 +3,19 @@ export const SECTIONS = [
   { text: "Start", pages: ["start", "tutorial"] },
   {
     text: "Guides: calls",
-    pages: ["calls", "streams", "errors", "timeouts", "lists", "durable", "once", "topics", "uploads", "testing"],
+    pages: [
+      "calls",
+      "streams",
+      "errors",
+      "timeouts",
+      "lists",
+      "batches",
+      "durable",
+      "once",
+      "topics",
+      "uploads",
+      "testing",
+    ],
   },
   {
     text: "Guides: clients and servers",

@@ -16,6 +16,7 @@ import { defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { tapFrames } from "@quicrpc/core/measure";
 import { catchUp, createOutbox, MemoryOnceStore } from "@quicrpc/durable";
 import { createPool } from "@quicrpc/pool";
+import { createBatches } from "@quicrpc/batch";
 import { createTopics, topic } from "@quicrpc/topics";
 import {
   byteStreamTransport,
@@ -114,6 +115,7 @@ const calls: Record<string, [wrong: string, meant: string, call: (options: never
   "fileBlob()": ["names", "name", (options) => fileBlob("/nowhere", options)],
   "saveBlob()": ["resumes", "resume", (options) => saveBlob({} as never, "/nowhere", options)],
   "createPool()": ["sessionPerTarget", "sessionsPerTarget", (options) => createPool(["a"], fails, options)],
+  "createBatches()": ["maxStep", "maxSteps", (options) => createBatches(options)],
   "createTopics()": ["limit", "limits", (options) => createTopics(options)],
   "createOutbox()": ["maxItem", "maxItems", (options: object) => createOutbox({ send: fails, ...options })],
   "MemoryOnceStore()": ["maxEntrys", "maxEntries", (options) => new MemoryOnceStore(options)],

@@ -38,4 +38,5 @@ export type { DeclaredError } from "./contract/service.js";
 export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
 export { defaultServiceId } from "./contract/service-id.js";
 export type { CallContext } from "./server/context.js";
+export { InnerCalls } from "./server/inner-calls.js";
 export { type Awaitable, createRouter, type Handlers, type Router } from "./server/router.js";

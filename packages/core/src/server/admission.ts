@@ -110,6 +110,16 @@ export class Admission {
     return this.#settings.load;
   }
 
+  /**
+   * Returns an admission for calls that are served within one call in progress. It shares the server's load, and also
+   * admits calls while the session drains. Calls beyond `maxCalls` wait.
+   */
+  within(maxCalls: number): Admission {
+    const { limits, loadShedder, load, onError } = this.#settings;
+    const own = { ...limits, maxCalls, maxWaitingCalls: Number.POSITIVE_INFINITY };
+    return new Admission({ limits: own, loadShedder, load, onError, isRefusing: () => false, onIdle() {} });
+  }
+
   /** Number of calls and notifications in progress or waiting. */
   get calls(): number {
     return this.#inProgress + (this.#waiting?.size ?? 0);

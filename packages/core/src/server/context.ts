@@ -4,7 +4,7 @@ import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
 import { decodeMetadata, type RawMetadata, encodeMetadata } from "../wire/metadata.js";
-import type { Awaitable } from "./router.js";
+import type { Awaitable, Router } from "./router.js";
 import type { OnceSettings } from "./once-options.js";
 import type { HeadFields } from "../wire/head.js";
 
@@ -129,6 +129,8 @@ export interface ContextSettings<Context> {
   /** Returns the principal (user or client) of a call. */
   readonly principal?: PrincipalOf<never> | undefined;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
+  /** The methods of the server, with its interceptors. Undefined for requests that are not calls. */
+  readonly table?: Router<never> | undefined;
 }
 
 /** Metadata of a request: encoded, decoded, or a function that returns it. */
@@ -176,6 +178,10 @@ export class IncomingContext<Context> implements CallContext<Context> {
 
   get session(): TypedCaller {
     return this.#settings.session;
+  }
+
+  get settings(): ContextSettings<Context> {
+    return this.#settings;
   }
 
   get connection(): Context {

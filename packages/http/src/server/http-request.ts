@@ -1,4 +1,4 @@
-import { type Limits, RpcError, type TypedCaller } from "@quicrpc/core";
+import { type Limits, type Router, RpcError, type TypedCaller } from "@quicrpc/core";
 import type { MessageCodec } from "@quicrpc/core/generated";
 import {
   type Admission,
@@ -63,6 +63,8 @@ export interface SharedSettings {
   readonly blobs: HttpBlobs;
   readonly limits: Limits;
   readonly once: OnceSettings | undefined;
+  /** The methods of the handler, with its interceptors. */
+  readonly table: Router<never>;
 }
 
 /**
@@ -122,6 +124,10 @@ export class HttpServerRequest implements ServerRequest {
 
   get settings(): this {
     return this;
+  }
+
+  get table(): Router<never> {
+    return this.shared.table;
   }
 
   /** Key under which the client's calls are counted; undefined if clients are not distinguished. */

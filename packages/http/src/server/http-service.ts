@@ -82,7 +82,8 @@ export class HttpService<Context> {
     const authentications =
       options.authentications ?? (authenticate && new Authentications({ authenticate, limits, onError }));
     this.authentication = authentications && new RequestAuthentication(authentications, options, limits, onError);
-    const { methods } = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
+    const table = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
+    const { methods } = table;
     const describing = methods.find(({ method }) => fullName(method) === DESCRIBE);
     this.describing = describing ?? describeBehind(interceptors);
     const isOpen = authentications === undefined && this.describing.authorize === undefined;
@@ -122,7 +123,7 @@ export class HttpService<Context> {
     );
     const cacheControl = authentications && "private";
     const [calls, readers] = [new LinkedSet<HttpCall>(), new LinkedSet<RequestReader>()];
-    this.shared = { compressFrom, cacheControl, calls, readers, reading, blobs, limits, once };
+    this.shared = { compressFrom, cacheControl, calls, readers, reading, blobs, limits, once, table };
     this.ownAdmission = new Admission({ ...counted, loadShedder: undefined, isRefusing: () => this.draining });
   }
 

@@ -1,0 +1,308 @@
+import { type CallOptions, type Caller, json, RpcError } from "@quicrpc/core";
+import { type AnyMethod, type MessageCodec, type MethodDescriptor, uncheckedCodec } from "@quicrpc/core/generated";
+import { callFailure, isCode } from "@quicrpc/core/internal";
+import {
+  type Answer,
+  createBatchClient,
+  type Failure,
+  type Reference as PlanReference,
+  type Source,
+  type Step,
+} from "./generated/batch.js";
+import { MessageWriter } from "./limits.js";
+import { memberOf, type Path } from "./path.js";
+import { type BatchInput, createReference, type Pending, type Reference, type Target, targetOf } from "./reference.js";
+
+type Methods = Readonly<Record<string, AnyMethod>>;
+
+/** The unary methods of a service, as functions that add a call to a batch and return a reference to its response. */
+export type BatchedService<Service extends Methods> = {
+  readonly [Name in keyof Service as Service[Name] extends AnyMethod<"unary"> ? Name : never]: BatchedMethod<
+    Service[Name]
+  >;
+};
+
+type BatchedMethod<Method> =
+  Method extends MethodDescriptor<"unary", infer Sent, infer _Received, infer _Returned, infer Result>
+    ? (
+        ...input: [Sent] extends [void]
+          ? []
+          : undefined extends Sent
+            ? [input?: BatchInput<Sent>]
+            : [input: BatchInput<Sent>]
+      ) => Reference<Result>
+    : never;
+
+/** The values of a tuple of references. */
+type Values<References extends readonly Pending<unknown>[]> = {
+  -readonly [Index in keyof References]: References[Index] extends Pending<infer Value> ? Value : never;
+};
+
+/** Calls that are made together, in one round trip. */
+export type Batch<Services extends Readonly<Record<string, Methods>>> = {
+  readonly [Name in keyof Services]: BatchedService<Services[Name]>;
+} & BatchFunctions;
+
+interface BatchFunctions {
+  /**
+   * Adds one call for each element of a list in a response.
+   *
+   * @param call adds the call for `element`; called once, at once
+   * @returns a reference to the list of responses
+   */
+  each<Item, Response>(
+    list: Pending<readonly Item[]>,
+    call: (element: Reference<Item>) => Pending<Response>,
+  ): Reference<Response[]>;
+  /**
+   * Sends the batch, once. Resolves with the values of `references` when all of its calls are over. Rejects with the
+   * error of the first call that fails.
+   */
+  send<const References extends readonly Pending<unknown>[]>(...references: References): Promise<Values<References>>;
+  /**
+   * Sends the batch, once. Returns a promise for the value of each reference, which resolves as soon as the response
+   * arrives. The failure of a call is reported only if a reference needs its response.
+   */
+  start<const References extends readonly Pending<unknown>[]>(
+    ...references: References
+  ): { [Index in keyof References]: Promise<Values<References>[Index]> };
+}
+
+/**
+ * Creates a batch of calls, which are made in one round trip. A call may take parts of the responses of earlier calls.
+ * The server needs `createBatches`.
+ *
+ * @param services the descriptors of each service's methods, such as `usersMethods` of generated code, by any names
+ * @param options options of the one call that carries the batch: its deadline and signal hold for all calls, and each
+ * has its metadata
+ *
+ * @example
+ * const batch = createBatch(session, { users: usersMethods, posts: postsMethods });
+ * const user = batch.users.get({ id });
+ * const posts = batch.posts.list({ author: user.id });
+ * const [ada, hers] = await batch.send(user, posts);
+ */
+export function createBatch<const Services extends Readonly<Record<string, Methods>>>(
+  caller: Caller,
+  services: Services,
+  options?: CallOptions,
+): Batch<Services> {
+  const calls = new PlannedCalls(caller, options);
+  const named = Object.entries(services).map(([name, methods]) => {
+    if (Object.hasOwn(OWN, name))
+      throw new TypeError(`a service of a batch cannot be named ${name}: choose another name`);
+    const functions = Object.entries(methods).map(([method, descriptor]) => [
+      method,
+      (input: unknown): object => calls.add(descriptor, input),
+    ]);
+    return [name, Object.fromEntries(functions)];
+  });
+  const own: Record<keyof BatchFunctions, unknown> = {
+    each: (list: unknown, call: (element: object) => unknown) => calls.each(list, call),
+    send: (...references: unknown[]) => calls.send(references),
+    start: (...references: unknown[]) => calls.start(references).promises,
+  };
+  return { ...Object.fromEntries(named), ...own } as Batch<Services>;
+}
+
+const OWN: Readonly<Record<keyof BatchFunctions, true>> = { each: true, send: true, start: true };
+
+/** Maximum nesting of an input, as in messages. */
+const MAX_DEPTH = 100;
+
+const unchecked = uncheckedCodec<unknown>();
+
+/** The calls of a batch at its caller. */
+class PlannedCalls {
+  private readonly caller: Caller;
+  private readonly options: CallOptions | undefined;
+  private readonly steps: { readonly method: AnyMethod; step: Step }[] = [];
+  private results: Result[] = [];
+  /** Target of the element while the function of `each` runs. */
+  private element: Target | undefined = undefined;
+  private isSent = false;
+
+  constructor(caller: Caller, options: CallOptions | undefined) {
+    this.caller = caller;
+    this.options = options;
+  }
+
+  add(method: AnyMethod, input: unknown): object {
+    const name = `${method.service.name}/${method.name}`;
+    this.requireOpen(name);
+    const { kind, extension, blobs } = method;
+    const obstacle = kind === "unary" ? (extension?.name ?? (blobs && "a method with blobs")) : kind;
+    if (obstacle !== undefined)
+      throw new TypeError(`${name} is ${obstacle}, and a batch has only unary methods: call it by itself`);
+    this.steps.push({ method, step: { method: name, ...this.encode(method, input, name) } });
+    return createReference({ batch: this, step: this.steps.length - 1, path: [] });
+  }
+
+  each(list: unknown, call: (element: object) => unknown): object {
+    this.requireOpen("each()");
+    if (this.element !== undefined)
+      throw new TypeError("each() within each() is not supported: use the list of responses");
+    const each = this.sourceOf(list, "each()");
+    const index = this.steps.length;
+    this.element = { batch: this, step: undefined, path: [] };
+    let response: unknown;
+    try {
+      response = call(createReference(this.element));
+    } finally {
+      this.element = undefined;
+    }
+    const target = targetOf(response);
+    const added = this.steps[index];
+    if (added === undefined || this.steps.length !== index + 1 || target?.step !== index || target.path.length > 0)
+      throw new TypeError("the function of each() has to make one call of its batch, and return what that returns");
+    added.step = { ...added.step, each };
+    return response as object;
+  }
+
+  async send(references: readonly unknown[]): Promise<unknown[]> {
+    const { promises, over } = this.start(references);
+    const values = await Promise.all([...promises, over]);
+    return values.slice(0, promises.length);
+  }
+
+  start(references: readonly unknown[]): { readonly promises: Promise<unknown>[]; readonly over: Promise<unknown> } {
+    this.requireOpen("send()");
+    const targets = references.map((reference) => this.sourceOf(reference, "send()"));
+    this.isSent = true;
+    const sent = new Set(targets.map(({ step }) => step));
+    const steps = this.steps.map(({ step }, index) => (sent.has(index) ? step : { ...step, silent: true }));
+    this.results = this.steps.map(({ method }, index) => new Result(method, index));
+    const over = this.run(steps);
+    const promises = targets.map(({ step, path }) => {
+      const { promise } = this.results[step as number] as Result;
+      return path.length === 0 ? promise : promise.then((value) => path.reduce(memberOf, value));
+    });
+    for (const promise of [...promises, over]) promise.catch(() => {});
+    return { promises, over };
+  }
+
+  private async run(steps: Step[]): Promise<void> {
+    let failure: RpcError | undefined;
+    try {
+      if (steps.length > 0) {
+        const answers = createBatchClient(this.caller).run({ version: 1, steps }, this.options);
+        for await (const answer of answers) {
+          const error = this.results[answer.step]?.take(answer);
+          failure ??= error;
+        }
+      }
+    } catch (thrown) {
+      failure = RpcError.from(thrown);
+    }
+    const missing = failure ?? new RpcError("internal", "the server ended the batch without this response");
+    for (const [index, result] of this.results.entries()) {
+      if (steps[index]?.silent === true) result.resolve(undefined);
+      else result.reject(missing);
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  private requireOpen(used: string): void {
+    if (this.isSent) throw new TypeError(`${used}: the batch was sent: create another one`);
+  }
+
+  private sourceOf(reference: unknown, user: string): Source & { readonly path: Path } {
+    const target = targetOf(reference);
+    if (target === undefined) throw new TypeError(`${user} takes references of its batch, which its calls return`);
+    if (target.batch !== this) throw new TypeError(`${user} has a reference of another batch: await that batch first`);
+    const { step, path } = target;
+    if (step === undefined && (this.element === undefined || user.endsWith("()")))
+      throw new TypeError(`${user} has an element of each(), which exists only in the function of that each()`);
+    return { ...(step !== undefined && { step }), path: [...path] };
+  }
+
+  private encode({ input: codec }: AnyMethod, input: unknown, name: string): Partial<Step> {
+    if (codec === undefined) return {};
+    const references: PlanReference[] = [];
+    const template = this.template(input, [], references, name);
+    if (references.length > 0) return { template: encoded(json, template), references };
+    return { message: encoded(codec, input) };
+  }
+
+  /** Returns a copy of `value` with null in the places of references, which it adds to `references`. */
+  private template(value: unknown, at: (string | number)[], references: PlanReference[], name: string): unknown {
+    if (typeof value !== "object" || value === null) return value;
+    if (targetOf(value) !== undefined) {
+      references.push({ at, from: this.sourceOf(value, name) });
+      return null;
+    }
+    if (at.length > MAX_DEPTH) throw new RpcError("invalid_argument", `${name}: the input is nested too deeply`);
+    if (Array.isArray(value)) return value.map((item, index) => this.template(item, [...at, index], references, name));
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null) return value;
+    const entries = Object.entries(value);
+    return Object.fromEntries(entries.map(([key, item]) => [key, this.template(item, [...at, key], references, name)]));
+  }
+}
+
+/** The response of a step, as its answers arrive. */
+class Result {
+  readonly promise: Promise<unknown>;
+  resolve!: (value: unknown) => void;
+  reject!: (error: RpcError) => void;
+  private readonly method: AnyMethod;
+  private readonly index: number;
+  private elements: unknown[] | undefined = undefined;
+  private missing = 0;
+
+  constructor(method: AnyMethod, index: number) {
+    this.method = method;
+    this.index = index;
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    this.promise.catch(() => {});
+  }
+
+  /** Processes an answer. Returns its error. */
+  take({ elements, element, message, failure }: Answer): RpcError | undefined {
+    if (failure !== undefined) {
+      const error = this.errorOf(failure, element);
+      this.reject(error);
+      return error;
+    }
+    if (elements !== undefined) {
+      this.elements = [];
+      this.missing = elements;
+    } else if (message !== undefined) {
+      const { output } = this.method;
+      const value = output?.decode(message, 0, message.length);
+      if (element === undefined) this.resolve(value);
+      else if (this.elements !== undefined) {
+        this.elements[element] = value;
+        this.missing--;
+      }
+    }
+    if (this.elements !== undefined && this.missing === 0) this.resolve(this.elements);
+    return undefined;
+  }
+
+  private errorOf({ code, message, reason, details }: Failure, element: number | undefined): RpcError {
+    const { method, index } = this;
+    const name = `${method.service.name}/${method.name}`;
+    const place = element === undefined ? "" : `, element ${element}`;
+    const declared = reason !== undefined && Object.hasOwn(method.errors, reason) ? method.errors[reason] : undefined;
+    const codec = declared === undefined ? unchecked : declared.details;
+    const error = new RpcError(
+      isCode(code) ? code : "unknown",
+      `${message} (step ${index} of the batch, ${name}${place})`,
+      {
+        ...(declared && { reason }),
+        ...(details && codec && { details: codec.decode(details, 0, details.length) }),
+      },
+    );
+    return callFailure(error, name);
+  }
+}
+
+function encoded(codec: Pick<MessageCodec<unknown>, "encode">, value: unknown): Uint8Array {
+  const out = new MessageWriter();
+  codec.encode(value, out);
+  return out.written;
+}

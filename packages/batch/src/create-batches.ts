@@ -1,0 +1,26 @@
+import type { Router } from "@quicrpc/core";
+import { checkOptions } from "@quicrpc/core/transport";
+import { createBatchRouter } from "./generated/batch.js";
+import { type BatchLimits, DEFAULTS } from "./limits.js";
+import { serveBatch } from "./serve-batch.js";
+
+/**
+ * Creates the service quicrpc.v1.Batch, which makes several calls of this server's unary methods in one round trip.
+ * Each is a call like any other: its input is validated, and interceptors check its permission.
+ *
+ * @example
+ * const server = await serve({ port: 4433, tls, routers: [usersRouter, postsRouter, createBatches()] });
+ */
+export function createBatches(limits: BatchLimits = {}): Router {
+  checkOptions("createBatches()", limits, {
+    maxSteps: true,
+    maxDepth: true,
+    maxElements: true,
+    maxCalls: true,
+    maxConcurrent: true,
+    maxBytes: true,
+    maxMs: true,
+  });
+  const complete = { ...DEFAULTS, ...limits };
+  return createBatchRouter({ run: (plan, context) => serveBatch(plan, complete, context) });
+}

@@ -1,0 +1,60 @@
+import { RpcError } from "@quicrpc/core";
+import type { PayloadWriter } from "@quicrpc/core/generated";
+
+/** Limits of one batch at the server. */
+export interface BatchLimits {
+  /** Maximum number of steps. Default 32. */
+  readonly maxSteps?: number;
+  /** Maximum number of steps that wait for one another, in a row. Default 8. */
+  readonly maxDepth?: number;
+  /** Maximum number of elements for which one step runs. Default 100. */
+  readonly maxElements?: number;
+  /** Maximum number of calls: each step counts once, or once for each element. Default 250. */
+  readonly maxCalls?: number;
+  /** Maximum number of calls that run at the same time. Default 16. */
+  readonly maxConcurrent?: number;
+  /** Maximum bytes of all encoded inputs and responses together, sent or not. Default 1 MiB. */
+  readonly maxBytes?: number;
+  /** Maximum time in milliseconds; calls that are not over by then fail with `deadline_exceeded`. Default 30,000. */
+  readonly maxMs?: number;
+}
+
+export const DEFAULTS: Required<BatchLimits> = {
+  maxSteps: 32,
+  maxDepth: 8,
+  maxElements: 100,
+  maxCalls: 250,
+  maxConcurrent: 16,
+  maxBytes: 1_048_576,
+  maxMs: 30_000,
+};
+
+/** Returns the error of a batch that exceeds one of its limits. */
+export function exceeded(limit: keyof BatchLimits, max: number, text: string): RpcError {
+  return new RpcError("resource_exhausted", `${text}, and ${limit} of the server's batches is ${max}`);
+}
+
+/** A buffer for one message, which refuses to grow far beyond a maximum. */
+export class MessageWriter implements PayloadWriter {
+  buffer: Uint8Array = new Uint8Array(256);
+  position = 0;
+  private readonly max: number;
+
+  /** @param max the maximum number of bytes; for texts, codecs reserve up to four times as many as they write */
+  constructor(max: number = Number.POSITIVE_INFINITY) {
+    this.max = max * 4 + 4096;
+  }
+
+  reserve(length: number): void {
+    const needed = this.position + length;
+    if (needed <= this.buffer.length) return;
+    if (needed > this.max) throw new RpcError("resource_exhausted", "the message is too large for its batch");
+    const larger = new Uint8Array(Math.max(needed, this.buffer.length * 2));
+    larger.set(this.buffer.subarray(0, this.position));
+    this.buffer = larger;
+  }
+
+  get written(): Uint8Array {
+    return this.buffer.subarray(0, this.position);
+  }
+}

@@ -1,0 +1,24 @@
+/** Names of properties and indexes of elements, from the outermost value inwards. */
+export type Path = readonly (string | number)[];
+
+/**
+ * Returns the value of an own property of a plain object, or an element of an array. Returns undefined if there is
+ * none: inherited properties, `__proto__` and `length` are not found.
+ */
+export function memberOf(container: unknown, key: string | number): unknown {
+  return hasMember(container, key) ? container[key] : undefined;
+}
+
+export function hasMember(container: unknown, key: string | number): container is Record<string | number, unknown> {
+  if (typeof container !== "object" || container === null) return false;
+  if (Array.isArray(container)) return typeof key === "number" && key < container.length;
+  const prototype: unknown = Object.getPrototypeOf(container);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  return typeof key === "string" && key !== "__proto__" && Object.hasOwn(container, key);
+}
+
+/** Returns a path as text, such as `items[0].author`. */
+export function pathText(path: Path): string {
+  const text = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`)).join("");
+  return text.startsWith(".") ? text.slice(1) : text;
+}

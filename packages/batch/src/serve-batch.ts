@@ -1,0 +1,278 @@
+import { json, RpcError } from "@quicrpc/core";
+import {
+  type AnyMethod,
+  type CallContext,
+  InnerCalls,
+  type MessageCodec,
+  uncheckedCodec,
+} from "@quicrpc/core/generated";
+import type { Answer, Failure, Plan, Source, Step } from "./generated/batch.js";
+import { type BatchLimits, exceeded, MessageWriter } from "./limits.js";
+import { hasMember, memberOf, type Path, pathText } from "./path.js";
+
+const VERSION = 1;
+const NOTHING = new Uint8Array(0);
+const unchecked = uncheckedCodec<unknown>();
+
+/** Yields the answers of a plan as its calls end. */
+export async function* serveBatch(
+  plan: Plan,
+  limits: Required<BatchLimits>,
+  context: CallContext,
+): AsyncGenerator<Answer> {
+  const batch = new ServedBatch(plan, limits, context);
+  const { signal } = context;
+  const stop = (): void => batch.calls.end(signal.reason as RpcError);
+  signal.addEventListener("abort", stop);
+  try {
+    yield* batch.answers();
+  } finally {
+    signal.removeEventListener("abort", stop);
+    batch.calls.end();
+  }
+}
+
+/** A step of a plan that was checked. */
+interface CheckedStep {
+  readonly step: Step;
+  readonly method: AnyMethod;
+  /** Indexes of the steps whose responses it takes. */
+  readonly needs: ReadonlySet<number>;
+}
+
+/** One batch at the server. Its constructor checks the whole plan, before anything runs. */
+class ServedBatch {
+  readonly calls: InnerCalls;
+  private readonly limits: Required<BatchLimits>;
+  private readonly steps: readonly CheckedStep[];
+  /** Steps whose responses other steps take. */
+  private readonly needed: Set<number> = new Set();
+  private readonly results: Promise<void>[] = [];
+  /** Responses of steps in `needed` that are over. */
+  private readonly values: unknown[] = [];
+  private readonly ready: Answer[] = [];
+  private wake: (() => void) | undefined = undefined;
+  private running = 0;
+  private callCount = 0;
+  private bytes = 0;
+
+  constructor({ version, steps }: Plan, limits: Required<BatchLimits>, context: CallContext) {
+    if (version !== VERSION)
+      throw new RpcError("unimplemented", `plans of version ${version} are not known here: the version is ${VERSION}`);
+    const { maxSteps } = limits;
+    if (steps.length > maxSteps) throw exceeded("maxSteps", maxSteps, `the batch has ${steps.length} steps`);
+    this.limits = limits;
+    this.calls = new InnerCalls(context, limits);
+    this.steps = steps.map((step, index) => this.check(step, index));
+    this.checkDepth();
+    this.countCalls(steps.filter(({ each }) => each === undefined).length);
+    this.spend(steps.reduce((sum, { message, template }) => sum + (message ?? template ?? NOTHING).length, 0));
+  }
+
+  async *answers(): AsyncGenerator<Answer> {
+    for (const index of this.steps.keys()) {
+      const result = this.run(index);
+      result.catch(() => {});
+      this.results.push(result);
+    }
+    for (;;) {
+      yield* this.ready.splice(0);
+      if (this.ready.length > 0) continue;
+      if (this.running === 0) return;
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
+  }
+
+  private check(step: Step, index: number): CheckedStep {
+    const { references = [], each, message, template } = step;
+    const invalid = (text: string): RpcError => new RpcError("invalid_argument", `step ${index}: ${text}`);
+    const method = this.calls.method(step.method);
+    const sources = references.map(({ from }) => from);
+    if (each !== undefined && each.step === undefined) throw invalid("each takes no element");
+    if (message !== undefined && (template !== undefined || references.length > 0))
+      throw invalid("an encoded input has no references");
+    if (method.input === undefined && (template !== undefined || references.length > 0))
+      throw invalid(`${step.method} has no input`);
+    const needs = new Set<number>();
+    for (const source of each === undefined ? sources : [each, ...sources]) {
+      if (source.step === undefined && each === undefined) throw invalid("only a step with each has elements");
+      if (source.step === undefined) continue;
+      if (source.step >= index) throw invalid(`it takes the response of step ${source.step}, which is not earlier`);
+      needs.add(source.step);
+      this.needed.add(source.step);
+    }
+    return { step, method, needs };
+  }
+
+  private checkDepth(): void {
+    const { maxDepth } = this.limits;
+    const depths: number[] = [];
+    for (const { needs } of this.steps) {
+      const depth = 1 + Math.max(0, ...Array.from(needs, (need) => depths[need] as number));
+      if (depth > maxDepth) throw exceeded("maxDepth", maxDepth, `${depth} steps wait for one another`);
+      depths.push(depth);
+    }
+  }
+
+  private countCalls(calls: number): void {
+    this.callCount += calls;
+    const { maxCalls } = this.limits;
+    if (this.callCount > maxCalls) throw exceeded("maxCalls", maxCalls, `the batch has ${this.callCount} calls`);
+  }
+
+  private spend(bytes: number): void {
+    this.bytes += bytes;
+    const { maxBytes } = this.limits;
+    if (this.bytes > maxBytes) throw exceeded("maxBytes", maxBytes, `the batch has ${this.bytes} bytes`);
+  }
+
+  private answer(answer: Answer): void {
+    this.ready.push(answer);
+    this.wake?.();
+  }
+
+  /** Runs a step when the steps that it needs are over. */
+  private async run(index: number): Promise<void> {
+    const { step, method, needs } = this.steps[index] as CheckedStep;
+    this.running++;
+    try {
+      for (const need of needs) await this.results[need]?.catch((error) => this.refuseAfter(step, need, error));
+      this.values[index] = await (step.each === undefined
+        ? this.call(index, undefined, undefined)
+        : this.runEach(index, step, this.valueOf(step.each, undefined)));
+    } catch (error) {
+      if (!(error instanceof ElementFailed)) this.answer({ step: index, failure: failureOf(method, error) });
+      throw error;
+    } finally {
+      this.running--;
+      this.wake?.();
+    }
+  }
+
+  private async runEach(index: number, step: Step, list: unknown): Promise<unknown[]> {
+    const { maxElements } = this.limits;
+    const place = this.sourceText(step.each as Source);
+    if (!Array.isArray(list)) throw new RpcError("failed_precondition", `${place} is not a list`);
+    const { length } = list;
+    if (length > maxElements) throw exceeded("maxElements", maxElements, `${place} has ${length} elements`);
+    this.countCalls(length);
+    this.spend((step.message ?? step.template ?? NOTHING).length * length);
+    this.answer({ step: index, elements: length });
+    const { method } = this.steps[index] as CheckedStep;
+    const responses = await Promise.allSettled(
+      list.map(async (item: unknown, element) => {
+        try {
+          return await this.call(index, element, item);
+        } catch (error) {
+          this.answer({ step: index, element, failure: failureOf(method, error) });
+          throw new ElementFailed(RpcError.from(error));
+        }
+      }),
+    );
+    return responses.map((response) => {
+      if (response.status === "rejected") throw response.reason;
+      return response.value;
+    });
+  }
+
+  private async call(index: number, element: number | undefined, item: unknown): Promise<unknown> {
+    const { step, method } = this.steps[index] as CheckedStep;
+    const input = step.message ?? (method.input === undefined ? NOTHING : this.filled(step, method.input, item));
+    // An error too: only callers that may call the method receive it.
+    const message = await this.calls.call(step.method, input);
+    this.spend(message.length);
+    this.calls.hold(message.length);
+    const { output } = method;
+    const value = this.needed.has(index) && output !== undefined ? this.calls.decode(output, message) : undefined;
+    if (step.silent !== true) this.answer({ step: index, ...(element !== undefined && { element }), message });
+    return value;
+  }
+
+  /** Returns the encoded input of a step after its references were replaced, or the error if that fails. */
+  private filled(step: Step, codec: MessageCodec<unknown>, item: unknown): Uint8Array | RpcError {
+    const { template, references = [] } = step;
+    try {
+      let input: unknown = template && this.calls.decode(json, template);
+      for (const { at, from } of references) {
+        const value = this.valueOf(from, item);
+        if (at.length === 0) input = value;
+        else put(input, at, value);
+      }
+      const out = new MessageWriter(this.limits.maxBytes - this.bytes);
+      codec.encode(input, out);
+      this.spend(out.position);
+      return out.written;
+    } catch (error) {
+      return RpcError.from(error, "invalid_argument");
+    }
+  }
+
+  private valueOf(source: Source, item: unknown): unknown {
+    const { step, path } = source;
+    let value = step === undefined ? item : this.values[step];
+    for (const [depth, key] of path.entries()) {
+      if (typeof value !== "object" || value === null) {
+        const place = this.sourceText({ ...source, path: path.slice(0, depth) });
+        throw new RpcError("failed_precondition", `${place} has no ${pathText([key])}`);
+      }
+      value = memberOf(value, key);
+    }
+    return value;
+  }
+
+  private refuseAfter(step: Step, need: number, error: unknown): never {
+    const { references = [], each } = step;
+    const { at, from } = references.find((reference) => reference.from.step === need) ?? {};
+    const part = from === undefined || at === undefined ? "each" : pathText(at) || "input";
+    const { code, message } = error instanceof ElementFailed ? error.first : RpcError.from(error);
+    const source = this.sourceText(from ?? (each as Source));
+    throw new RpcError(
+      "failed_precondition",
+      `did not run: its ${part} is ${source}, which failed (${code}: ${message})`,
+    );
+  }
+
+  private sourceText({ step, path }: Source): string {
+    const text = pathText(path) || "the value";
+    return step === undefined ? `${text} of the element` : `${text} of step ${step} (${this.steps[step]?.step.method})`;
+  }
+}
+
+/** The failure of a call for an element, which was answered. */
+class ElementFailed extends Error {
+  readonly first: RpcError;
+
+  constructor(first: RpcError) {
+    super(first.message);
+    this.first = first;
+  }
+}
+
+/** Sets the place `at` of an input, which exists in its template. */
+function put(input: unknown, at: Path, value: unknown): void {
+  const container = at.slice(0, -1).reduce(memberOf, input);
+  const last = at.at(-1) as string | number;
+  if (!hasMember(container, last))
+    throw new RpcError("invalid_argument", `the template has no place ${pathText(at)} for a reference`);
+  container[last] = value;
+}
+
+function failureOf(method: AnyMethod, thrown: unknown): Failure {
+  const { code, message, reason, details } = RpcError.from(thrown, "internal");
+  const declared = reason !== undefined && Object.hasOwn(method.errors, reason) ? method.errors[reason] : undefined;
+  const codec = declared === undefined ? unchecked : declared.details;
+  const encoded = details === undefined || codec === undefined ? undefined : tryEncode(codec, details);
+  return { code, message, ...(declared && { reason }), ...(encoded && { details: encoded }) };
+}
+
+function tryEncode(codec: MessageCodec<unknown>, value: unknown): Uint8Array | undefined {
+  const out = new MessageWriter();
+  try {
+    codec.encode(value, out);
+    return out.written;
+  } catch {
+    return undefined;
+  }
+}

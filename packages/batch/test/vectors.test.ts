@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { createLocalCaller, interceptCaller } from "@quicrpc/core";
+import type { MessageCodec } from "@quicrpc/core/generated";
+import { fromMarkedJson } from "@quicrpc/core/internal";
+import { createBatch, createBatches } from "@quicrpc/batch";
+import { expect, it } from "vitest";
+import { collect, failure } from "../../../test/behaviour/tools.js";
+import { type Answer, createBatchClient, type Plan } from "../src/generated/batch.js";
+import { answerCodec, planCodec } from "../src/generated/batch.codecs.js";
+import { MessageWriter } from "../src/limits.js";
+import { postsMethods, screenRouters, usersMethods } from "./screen.js";
+
+interface Vector {
+  readonly hex: string;
+  readonly value: unknown;
+}
+const file = new URL("../../../test/vectors/batch.json", import.meta.url);
+const vectors = JSON.parse(readFileSync(file, "utf8")) as {
+  readonly plan: Vector;
+  readonly answers: readonly Vector[];
+};
+const valueOf = <T>({ value }: Vector): T => fromMarkedJson(JSON.stringify(value)) as T;
+const caller = createLocalCaller([...screenRouters(), createBatches()]);
+
+function hexOf<T>(codec: MessageCodec<T>, value: T): string {
+  const out = new MessageWriter();
+  codec.encode(value, out);
+  return Buffer.from(out.written).toString("hex");
+}
+
+it("the plan and the answers have the bytes of test/vectors/batch.json", () => {
+  expect(hexOf(planCodec, valueOf<Plan>(vectors.plan))).toBe(vectors.plan.hex);
+  for (const vector of vectors.answers) {
+    expect(hexOf(answerCodec, valueOf<Answer>(vector))).toBe(vector.hex);
+    const bytes = Buffer.from(vector.hex, "hex");
+    expect(answerCodec.decode(bytes, 0, bytes.length)).toEqual(valueOf<Answer>(vector));
+  }
+});
+
+it("createBatch() makes the plan", async () => {
+  const plans: unknown[] = [];
+  const watched = interceptCaller(caller, [(call, next) => (plans.push(call.input), next(call))]);
+  const batch = createBatch(watched, { users: usersMethods, posts: postsMethods });
+  const user = batch.users.get({ id: "ada" });
+  const posts = batch.posts.list({ author: user.id, limit: 2 });
+  const authors = batch.each(posts.items, (post) => batch.users.get({ id: post.author }));
+  const missing = batch.users.get({ id: "nobody" });
+  expect(await failure(batch.send(authors, missing))).toMatchObject({ code: "not_found" });
+  expect(plans).toEqual([valueOf(vectors.plan)]);
+});
+
+it("createBatches() answers it", async () => {
+  const answers = await collect(createBatchClient(caller).run(valueOf<Plan>(vectors.plan)));
+  const place = ({ step, element = -1 }: Answer): number => step * 100 + element;
+  expect(answers.toSorted((a, b) => place(a) - place(b))).toEqual(vectors.answers.map((vector) => valueOf(vector)));
+});

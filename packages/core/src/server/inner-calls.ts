@@ -1,0 +1,241 @@
+import { encodePayload } from "../call/messages/payload.js";
+import { type AnyMethod, fullName, type MessageCodec } from "../contract/descriptor.js";
+import { RpcError, untracedError } from "../errors.js";
+import { decodeWithin } from "../msgpack/decode-within.js";
+import { FrameWriter } from "../wire/writer.js";
+import type { CallContext, ContextSettings, IncomingContext } from "./context.js";
+import type { BoundMethod, MessageBytes, Router } from "./router.js";
+import { type RequestHead, serveRequest, type ServerRequest } from "./serve.js";
+import { ServedCall, type ServedCallSettings } from "./served-call.js";
+
+/** Options of `InnerCalls`. */
+interface InnerCallsOptions {
+  /** Maximum number of calls in progress; further calls wait. */
+  readonly maxConcurrent: number;
+  /** Milliseconds after which the calls fail with `deadline_exceeded`, unless the outer call's deadline is earlier. */
+  readonly maxMs: number;
+}
+
+type Settings = ServedCallSettings & ContextSettings<unknown>;
+type Resolve = (message: Uint8Array) => void;
+type Reject = (error: RpcError) => void;
+
+/** Methods of routers by full name. */
+const namedMethods: WeakMap<object, ReadonlyMap<string, BoundMethod>> = new WeakMap();
+
+/**
+ * Calls of the same server's methods, which a handler serves as parts of its own call: decoding, validation,
+ * interceptors, deadlines, memory limits and errors are those of a call that arrives by itself. The calls have the
+ * connection value and the request metadata of the outer call. Together they count as one call in progress. `end` must
+ * be called.
+ */
+export class InnerCalls {
+  private readonly deadline: number;
+  private readonly context: IncomingContext<unknown>;
+  private readonly settings: Settings;
+  private readonly methods: ReadonlyMap<string, BoundMethod>;
+  private readonly calls: Set<InnerCall> = new Set();
+  private heldBytes = 0;
+  private reason: RpcError | undefined = undefined;
+
+  /** @param context the context that the handler of the outer call has received */
+  constructor(context: CallContext, { maxConcurrent, maxMs }: InnerCallsOptions) {
+    this.context = context as IncomingContext<unknown>;
+    const { session, connection, identity, limits, once, principal, onError, table, admission, budget, client } = this
+      .context.settings as Settings;
+    if (table === undefined) throw new TypeError("this context is not that of a call which a server serves");
+    const own = { session, connection, identity, limits, once, principal, onError, table, budget, client };
+    this.settings = { ...own, admission: admission.within(maxConcurrent) };
+    this.methods = methodsOf(table);
+    this.deadline = Math.min(this.context.deadline ?? Number.POSITIVE_INFINITY, Date.now() + maxMs);
+  }
+
+  /**
+   * Returns the descriptor of a method.
+   *
+   * @param name "service/method"
+   * @throws `RpcError` `unimplemented` if the method is not served, or cannot be called in this way
+   */
+  method(name: string): AnyMethod {
+    const method = this.methods.get(name)?.method;
+    if (method === undefined) throw new RpcError("unimplemented", `${name} is not served here`);
+    const { kind, blobs, extension } = method;
+    const obstacle = kind === "unary" ? (extension?.name ?? (blobs && "a method with blobs")) : kind;
+    if (obstacle === undefined) return method;
+    throw new RpcError("unimplemented", `${name} is ${obstacle}, and has to be called by itself`);
+  }
+
+  /**
+   * Serves a call. Resolves with the encoded response. Rejects with the error that the caller of a call of its own
+   * would receive.
+   *
+   * @param name "service/method"
+   * @param message the encoded input in standard MessagePack, empty for a method without input. If it is an error, the
+   * call fails: a caller without permission receives the permission error instead
+   */
+  call(name: string, message: Uint8Array | RpcError): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      this.method(name);
+      const bound = this.methods.get(name) as BoundMethod;
+      void serveRequest(new InnerRequest(this, bound, this.settings, message, resolve, reject));
+    });
+  }
+
+  /** Decodes a message within the memory budget of the outer call, which holds it until `end`. */
+  decode(codec: Pick<MessageCodec<unknown>, "decode">, message: Uint8Array): unknown {
+    const { budget } = this.settings;
+    const value = decodeWithin(budget, codec, message, 0, message.length);
+    this.hold(budget.decodedBytes);
+    return value;
+  }
+
+  /** Charges bytes that the handler holds until `end` to the memory budget. Throws `RpcError` if it has no room. */
+  hold(bytes: number): void {
+    if (this.reason !== undefined) throw this.reason;
+    const { budget } = this.settings;
+    this.heldBytes += bytes;
+    if (!budget.charge(bytes)) throw budget.refusal(fullName(this.context.method));
+  }
+
+  /** Cancels the calls in progress, refuses later ones, and releases the memory. */
+  end(reason: RpcError = untracedError("cancelled", "the outer call is over")): void {
+    this.reason ??= reason;
+    this.settings.budget.release(this.heldBytes);
+    this.heldBytes = 0;
+    for (const call of this.calls) call.cancel(this.reason);
+  }
+
+  /** Fields of each request. Throws the reason if the outer call is over. */
+  head(): RequestHead {
+    if (this.reason !== undefined) throw this.reason;
+    const timeoutMs = Number.isFinite(this.deadline) ? Math.max(0, this.deadline - Date.now()) : undefined;
+    return { timeoutMs, metadata: this.context.metadata, from: undefined };
+  }
+
+  entered(call: InnerCall): void {
+    this.calls.add(call);
+  }
+
+  left(call: InnerCall): void {
+    this.calls.delete(call);
+  }
+}
+
+function methodsOf(table: Router<never>): ReadonlyMap<string, BoundMethod> {
+  let methods = namedMethods.get(table);
+  if (methods === undefined) {
+    methods = new Map((table as Router).methods.map((bound) => [fullName(bound.method), bound]));
+    namedMethods.set(table, methods);
+  }
+  return methods;
+}
+
+class InnerRequest implements ServerRequest {
+  readonly bound: BoundMethod;
+  readonly settings: Settings;
+  readonly isAnswered = true;
+  readonly encoding = "msgpack";
+  readonly resolve: Resolve;
+  readonly reject: Reject;
+  readonly within: InnerCalls;
+  private readonly message: Uint8Array | RpcError;
+
+  constructor(
+    within: InnerCalls,
+    bound: BoundMethod,
+    settings: Settings,
+    message: Uint8Array | RpcError,
+    resolve: Resolve,
+    reject: Reject,
+  ) {
+    this.within = within;
+    this.bound = bound;
+    this.settings = settings;
+    this.message = message;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+
+  get size(): number {
+    return this.message instanceof RpcError ? 0 : this.message.length;
+  }
+
+  get codec(): MessageCodec<unknown> | undefined {
+    return this.bound.method.input;
+  }
+
+  readHead(): RequestHead {
+    return this.within.head();
+  }
+
+  readMessage(): MessageBytes {
+    if (this.message instanceof RpcError) throw this.message;
+    return { bytes: this.message, position: 0, end: this.message.length };
+  }
+
+  respond(context: IncomingContext<unknown>, input: unknown, bytes: number): void {
+    this.answer(context, bytes).serve(this.bound, input);
+  }
+
+  answer(context: IncomingContext<unknown>, bytes: number): InnerCall {
+    return new InnerCall(this, context, bytes);
+  }
+
+  explain(error: unknown): RpcError {
+    return RpcError.from(error, "invalid_argument");
+  }
+
+  refuse(error: RpcError): void {
+    this.reject(error);
+  }
+}
+
+class InnerCall extends ServedCall {
+  private readonly request: InnerRequest;
+
+  constructor(request: InnerRequest, context: IncomingContext<unknown>, bytes: number) {
+    super(context, request.settings, bytes);
+    this.request = request;
+  }
+
+  cancel(reason: RpcError): void {
+    this.giveUp(reason, false);
+  }
+
+  get flow(): never {
+    throw new TypeError("an inner call has no items");
+  }
+
+  item(): void {}
+
+  end(): void {}
+
+  sendMetadata(): void {}
+
+  protected sendResult(value: unknown): void {
+    const out = new FrameWriter(256);
+    const { maxFrameBytes } = this.settings.limits;
+    try {
+      encodePayload(this.context?.method.output, value, { out, compression: undefined }, 0, maxFrameBytes);
+    } catch (error) {
+      throw this.misfit(error);
+    }
+    this.request.resolve(out.written());
+  }
+
+  protected sendError(error: RpcError): void {
+    this.request.reject(error);
+  }
+
+  protected onEntered(): void {
+    this.request.within.entered(this);
+  }
+
+  protected onLeft(): void {
+    this.request.within.left(this);
+  }
+
+  protected startItems(): void {}
+
+  protected stopItems(): void {}
+}
