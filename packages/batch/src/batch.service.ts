@@ -57,11 +57,13 @@ const Answer = z.object({
   failure: Failure.optional(),
 });
 
+const Answers = z.object({ answers: z.array(Answer) });
+
 /** Makes several calls in one round trip. */
 export const Batch = service("quicrpc.v1.Batch", {
   /**
-   * Makes the calls of a plan, and answers each when it is over. Everybody may call it, because permission is checked
-   * for each call of the plan.
+   * Makes the calls of a plan. Each item has the answers of calls that are over. Everybody may call it, because
+   * permission is checked for each call of the plan.
    */
-  run: rpc({ input: Plan, output: stream(Answer), meta: { auth: "public" } }),
+  run: rpc({ input: Plan, output: stream(Answers), meta: { auth: "public" } }),
 });

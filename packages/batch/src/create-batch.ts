@@ -185,11 +185,12 @@ class PlannedCalls {
     let failure: RpcError | undefined;
     try {
       if (steps.length > 0) {
-        const answers = createBatchClient(this.caller).run({ version: 1, steps }, this.options);
-        for await (const answer of answers) {
-          const error = this.results[answer.step]?.take(answer);
-          failure ??= error;
-        }
+        const items = createBatchClient(this.caller).run({ version: 1, steps }, this.options);
+        for await (const { answers } of items)
+          for (const answer of answers) {
+            const error = this.results[answer.step]?.take(answer);
+            failure ??= error;
+          }
       }
     } catch (thrown) {
       failure = RpcError.from(thrown);

@@ -6,11 +6,13 @@ import {
   type MessageCodec,
   uncheckedCodec,
 } from "@quicrpc/core/generated";
-import type { Answer, Failure, Plan, Source, Step } from "./generated/batch.js";
+import type { Answer, Answers, Failure, Plan, Source, Step } from "./generated/batch.js";
 import { type BatchLimits, exceeded, MessageWriter } from "./limits.js";
 import { hasMember, memberOf, type Path, pathText } from "./path.js";
 
 const VERSION = 1;
+/** Bytes of responses from which an item takes no further answer. */
+const ITEM_BYTES = 65_536;
 const NOTHING = new Uint8Array(0);
 const unchecked = uncheckedCodec<unknown>();
 
@@ -19,7 +21,7 @@ export async function* serveBatch(
   plan: Plan,
   limits: Required<BatchLimits>,
   context: CallContext,
-): AsyncGenerator<Answer> {
+): AsyncGenerator<Answers> {
   const batch = new ServedBatch(plan, limits, context);
   const { signal } = context;
   const stop = (): void => batch.calls.end(signal.reason as RpcError);
@@ -50,6 +52,7 @@ class ServedBatch {
   private readonly results: Promise<void>[] = [];
   /** Responses of steps in `needed` that are over. */
   private readonly values: unknown[] = [];
+  private readonly templates: Map<Step, unknown> = new Map();
   private readonly ready: Answer[] = [];
   private wake: (() => void) | undefined = undefined;
   private running = 0;
@@ -69,15 +72,14 @@ class ServedBatch {
     this.spend(steps.reduce((sum, { message, template }) => sum + (message ?? template ?? NOTHING).length, 0));
   }
 
-  async *answers(): AsyncGenerator<Answer> {
+  async *answers(): AsyncGenerator<Answers> {
     for (const index of this.steps.keys()) {
       const result = this.run(index);
       result.catch(() => {});
       this.results.push(result);
     }
     for (;;) {
-      yield* this.ready.splice(0);
-      if (this.ready.length > 0) continue;
+      while (this.ready.length > 0) yield { answers: this.takeReady() };
       if (this.running === 0) return;
       await new Promise<void>((resolve) => {
         this.wake = resolve;
@@ -95,6 +97,8 @@ class ServedBatch {
       throw invalid("an encoded input has no references");
     if (method.input === undefined && (template !== undefined || references.length > 0))
       throw invalid(`${step.method} has no input`);
+    for (const { at } of references)
+      if (references.filter((other) => startsWith(other.at, at)).length > 1) throw invalid("references overlap");
     const needs = new Set<number>();
     for (const source of each === undefined ? sources : [each, ...sources]) {
       if (source.step === undefined && each === undefined) throw invalid("only a step with each has elements");
@@ -126,6 +130,13 @@ class ServedBatch {
     this.bytes += bytes;
     const { maxBytes } = this.limits;
     if (this.bytes > maxBytes) throw exceeded("maxBytes", maxBytes, `the batch has ${this.bytes} bytes`);
+  }
+
+  /** Returns answers that are ready, of about `ITEM_BYTES` together. */
+  private takeReady(): Answer[] {
+    let bytes = 0;
+    const end = this.ready.findIndex(({ message }) => (bytes += message?.length ?? 0) >= ITEM_BYTES);
+    return this.ready.splice(0, end === -1 ? this.ready.length : end + 1);
   }
 
   private answer(answer: Answer): void {
@@ -194,7 +205,9 @@ class ServedBatch {
   private filled(step: Step, codec: MessageCodec<unknown>, item: unknown): Uint8Array | RpcError {
     const { template, references = [] } = step;
     try {
-      let input: unknown = template && this.calls.decode(json, template);
+      // Decoded once, because each element fills the same places.
+      let input = this.templates.get(step) ?? (template && this.calls.decode(json, template));
+      this.templates.set(step, input);
       for (const { at, from } of references) {
         const value = this.valueOf(from, item);
         if (at.length === 0) input = value;
@@ -248,6 +261,10 @@ class ElementFailed extends Error {
     super(first.message);
     this.first = first;
   }
+}
+
+function startsWith(path: Path, start: Path): boolean {
+  return start.every((key, index) => key === path[index]);
 }
 
 /** Sets the place `at` of an input, which exists in its template. */

@@ -17,11 +17,17 @@ import { type Seen, screenRouters } from "./screen.js";
 
 const seen: Seen = { calls: [], aborted: [], running: 0, mostRunning: 0 };
 
-function run(steps: Step[], limits: BatchLimits = {}, more: Partial<Plan> = {}, interceptors: Interceptor[] = []) {
+async function run(
+  steps: Step[],
+  limits: BatchLimits = {},
+  more: Partial<Plan> = {},
+  interceptors: Interceptor[] = [],
+): Promise<Answer[]> {
   seen.calls.length = 0;
   seen.mostRunning = 0;
   const caller = createLocalCaller([...screenRouters(seen), createBatches(limits)], { interceptors });
-  return collect(createBatchClient(caller).run({ version: 1, steps, ...more }));
+  const items = await collect(createBatchClient(caller).run({ version: 1, steps, ...more }));
+  return items.flatMap(({ answers }) => answers);
 }
 
 function template(value: unknown): Uint8Array {
@@ -117,6 +123,12 @@ describe("a plan that is refused before anything runs", () => {
       ],
       "invalid_argument",
       "references",
+    ],
+    [
+      "references that overlap",
+      [list, echo({ a: null }, [from(0, [], ["a"]), from(0, [], ["a", "b"])])],
+      "invalid_argument",
+      "references overlap",
     ],
     ["no steps", [], "invalid_argument", "steps"],
   ];

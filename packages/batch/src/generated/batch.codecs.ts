@@ -5,10 +5,10 @@
 
 import type { MessageCodec } from "@quicrpc/core/generated";
 import * as wire from "@quicrpc/core/codec";
-import type { Plan, Step, Reference, Source, Path, Answer, Failure } from "./batch.js";
+import type { Plan, Step, Reference, Source, Path, Answers, Answer, Failure } from "./batch.js";
 
 export const planCodec: MessageCodec<Plan, Plan> = wire.codec(() => planShape, writePlan, readPlan);
-export const answerCodec: MessageCodec<Answer, Answer> = wire.codec(() => answerShape, writeAnswer, readAnswer);
+export const answersCodec: MessageCodec<Answers, Answers> = wire.codec(() => answersShape, writeAnswers, readAnswers);
 
 function writePlan(b: Uint8Array, p: number, value: Plan): number {
   wire.requireObject(value);
@@ -413,6 +413,65 @@ function readSource(r: wire.Reader, p: number): Source {
 
 const readSourceKeys = /* @__PURE__ */ new wire.Keys(["step", "path"]);
 
+function writeAnswers(b: Uint8Array, p: number, value: Answers): number {
+  wire.requireObject(value);
+  b[p] = 0x81;
+  b[p + 1] = 0xa7;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6e;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x77;
+  b[p + 6] = 0x65;
+  b[p + 7] = 0x72;
+  b[p + 8] = 0x73;
+  p = writeAnswersAnswers(b, p + 9, value.answers);
+  return p;
+}
+
+function readAnswers(r: wire.Reader, p: number): Answers {
+  const { view } = r;
+  let answers: Answer[] | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa7616e73 | 0) || view.getInt32(p + 4) !== 0x77657273) break;
+        answers = readAnswersAnswers(r, p + 8);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readAnswersKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (answers === undefined) return wire.misfit();
+  return { answers };
+}
+
+const readAnswersKeys = /* @__PURE__ */ new wire.Keys(["answers"]);
+
+function writeAnswersAnswers(b: Uint8Array, p: number, value: readonly Answer[]): number {
+  if (!Array.isArray(value)) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, value.length);
+  for (const item of value) {
+    p = writeAnswer(b, p, item);
+  }
+  return p;
+}
+
+function readAnswersAnswers(r: wire.Reader, p: number): Answer[] {
+  let left = wire.readArrayHeader(r, p);
+  const value: Answer[] = [];
+  for (; left > 0; left--) {
+    const item = readAnswer(r, r.position);
+    value.push(item);
+  }
+  return value;
+}
+
 function writeAnswer(b: Uint8Array, p: number, value: Answer): number {
   wire.requireObject(value);
   let count = 1;
@@ -670,3 +729,5 @@ const answerShape: wire.Shape = wire.object({
   message: wire.optional(wire.bytes()),
   failure: wire.optional(failureShape),
 });
+const answersAnswersShape: wire.Shape = wire.array(answerShape);
+const answersShape: wire.Shape = wire.object({ answers: answersAnswersShape });

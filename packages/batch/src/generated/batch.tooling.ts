@@ -18,7 +18,7 @@ export const batchTooling: ServiceTooling = {
   docs: "Makes several calls in one round trip.",
   methods: {
     run: {
-      docs: "Makes the calls of a plan, and answers each when it is over. Everybody may call it, because permission is checked\nfor each call of the plan.",
+      docs: "Makes the calls of a plan. Each item has the answers of calls that are over. Everybody may call it, because\npermission is checked for each call of the plan.",
       input: {
         type: "object",
         properties: {
@@ -65,24 +65,34 @@ export const batchTooling: ServiceTooling = {
       output: {
         type: "object",
         properties: {
-          step: { type: "integer", minimum: 0 },
-          elements: { type: "integer", minimum: 0 },
-          element: { type: "integer", minimum: 0 },
-          message: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
-          failure: {
-            type: "object",
-            properties: {
-              code: { type: "string" },
-              message: { type: "string" },
-              reason: { type: "string" },
-              details: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
+          answers: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: {
+                step: { type: "integer", minimum: 0 },
+                elements: { type: "integer", minimum: 0 },
+                element: { type: "integer", minimum: 0 },
+                message: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
+                failure: {
+                  type: "object",
+                  properties: {
+                    code: { type: "string" },
+                    message: { type: "string" },
+                    reason: { type: "string" },
+                    details: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
+                  },
+                  required: ["code", "message"],
+                  title: "Failure",
+                },
+              },
+              required: ["step"],
+              title: "Answer",
             },
-            required: ["code", "message"],
-            title: "Failure",
           },
         },
-        required: ["step"],
-        title: "Answer",
+        required: ["answers"],
+        title: "Answers",
       },
     },
   },
@@ -94,7 +104,7 @@ export const batchTooling: ServiceTooling = {
         id: 1,
         kind: "server_stream",
         input: { kind: "ref", name: "Plan" },
-        output: { kind: "ref", name: "Answer" },
+        output: { kind: "ref", name: "Answers" },
       },
     },
     types: {
@@ -142,6 +152,7 @@ export const batchTooling: ServiceTooling = {
           path: { kind: "ref", name: "Path", checks: { max: 16 } },
         },
       },
+      Answers: { kind: "object", fields: { answers: { kind: "array", element: { kind: "ref", name: "Answer" } } } },
       Answer: {
         kind: "object",
         fields: {

@@ -14,7 +14,7 @@ import {
   type ServiceIdentity,
   type StreamSource,
 } from "@quicrpc/core/generated";
-import { planCodec, answerCodec } from "./batch.codecs.js";
+import { planCodec, answersCodec } from "./batch.codecs.js";
 // Links in comments lead there.
 /* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
 import type { Batch } from "../batch.service.js";
@@ -82,6 +82,10 @@ export interface Source {
   path: Path;
 }
 
+export interface Answers {
+  answers: Answer[];
+}
+
 export interface Answer {
   /**
    * @asType integer
@@ -124,14 +128,14 @@ const batchService: ServiceIdentity = {
 
 /** Descriptors of the methods of quicrpc.v1.Batch, for tools and for calls made by hand. */
 export const batchMethods: {
-  readonly run: MethodDescriptor<"server_stream", Plan, Plan, Answer, Answer>;
+  readonly run: MethodDescriptor<"server_stream", Plan, Plan, Answers, Answers>;
 } = {
   run: describeMethod(batchService, serverStreamCalls, "run", {
     id: 1,
     input: planCodec,
-    output: answerCodec,
+    output: answersCodec,
     meta: { auth: "public" },
-    fingerprint: 0x1d54b9f8,
+    fingerprint: 0x3ec60eb8,
   }),
 };
 
@@ -142,12 +146,12 @@ export const batchMethods: {
  */
 export interface BatchHandlers<Context = unknown> {
   /**
-   * Makes the calls of a plan, and answers each when it is over. Everybody may call it, because permission is checked
-   * for each call of the plan.
+   * Makes the calls of a plan. Each item has the answers of calls that are over. Everybody may call it, because
+   * permission is checked for each call of the plan.
    *
    * @see {@link Batch.methods.run}
    */
-  run(input: Plan, context: CallContext<Context>): Awaitable<StreamSource<Answer>>;
+  run(input: Plan, context: CallContext<Context>): Awaitable<StreamSource<Answers>>;
 }
 
 /** Makes the router that serves quicrpc.v1.Batch by `handlers`. */
@@ -162,12 +166,12 @@ export function createBatchRouter<Context = unknown>(handlers: BatchHandlers<Con
  */
 export interface BatchClient {
   /**
-   * Makes the calls of a plan, and answers each when it is over. Everybody may call it, because permission is checked
-   * for each call of the plan.
+   * Makes the calls of a plan. Each item has the answers of calls that are over. Everybody may call it, because
+   * permission is checked for each call of the plan.
    *
    * @see {@link Batch.methods.run}
    */
-  run(input: Plan, options?: CallOptions): ItemStream<Answer>;
+  run(input: Plan, options?: CallOptions): ItemStream<Answers>;
 }
 
 /** Calls quicrpc.v1.Batch over `caller`, such as a session. */
