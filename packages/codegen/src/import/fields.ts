@@ -224,6 +224,10 @@ function presetOf(field: protobuf.Field): string | undefined {
   if (field.resolvedType instanceof protobuf.Enum) return String(field.resolvedType.values[String(preset)] ?? 0);
   if (field.type === "string") return JSON.stringify(preset);
   if (field.type === "bytes") return undefined;
-  const isFinite = field.type === "bool" || Number.isFinite(Number(preset));
-  return isFinite ? `${String(preset)}${field.type.endsWith("64") ? "n" : ""}` : undefined;
+  if (field.type === "bool") return String(preset === true || preset === "true");
+  // The parser does not check that a default has the type of its field.
+  if (field.type.endsWith("64") && !Number.isSafeInteger(Number(preset))) return undefined;
+  return /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/i.test(String(preset))
+    ? `${String(preset)}${field.type.endsWith("64") ? "n" : ""}`
+    : undefined;
 }

@@ -80,11 +80,16 @@ export function checked(text: string, kind: string, rules: Options, refused: (ru
     isBig ? `${String(each)}n` : typeof each === "string" ? quoted(each) : String(each);
   const list = (each: unknown): string => `[${(Array.isArray(each) ? each : [each]).map(value).join(", ")}]`;
   const entries = Object.entries(rules).filter(([name, each]) => !OTHER.has(name) && each !== false);
+  const isSize = (name: string, rule: unknown): boolean => (name in LENGTHS || name in SIZES) && isExact(rule);
   const [lower, upper] = [rules["gt"] ?? rules["gte"], rules["lt"] ?? rules["lte"]];
   // A range whose lower bound is above its upper bound contains the values outside of it.
   const isInverted = lower !== undefined && upper !== undefined && Number(lower) > Number(upper);
   let base = text;
   const checks = entries.map(([name, rule]): string => {
+    if (isBig && !isExact(rule)) {
+      refused(`${kind}.${name}`);
+      return "";
+    }
     if (name === "const") return `.refine((value) => value === ${value(rule)})`;
     if (name === "in" && kind !== "bytes") return `.refine((value) => ${list(rule)}.includes(value))`;
     if (name === "not_in" && kind !== "bytes") return `.refine((value) => !${list(rule)}.includes(value))`;
@@ -95,22 +100,28 @@ export function checked(text: string, kind: string, rules: Options, refused: (ru
         base = format;
         return "";
       }
-      if (name in LENGTHS) return `.${LENGTHS[name]}(${String(rule)})`;
+      if (name in LENGTHS && isSize(name, rule)) return `.${LENGTHS[name]}(${Number(rule)})`;
       if (name in TEXTS) return `.${TEXTS[name]}(${quoted(String(rule))})`;
       if (name === "not_contains") return `.refine((value) => !value.includes(${quoted(String(rule))}))`;
       if (name === "pattern" && isRegExp(String(rule))) return `.regex(new RegExp(${quoted(String(rule))}, "u"))`;
     }
-    if (kind === "bytes" && name in SIZES) return `.refine((value) => value.length ${SIZES[name]} ${String(rule)})`;
-    if (kind === "map" && name in SIZES) {
+    if (kind === "bytes" && name in SIZES && isSize(name, rule))
+      return `.refine((value) => value.length ${SIZES[name]} ${Number(rule)})`;
+    if (kind === "map" && name in SIZES && isSize(name, rule)) {
       const size = base.startsWith("z.map(") ? "value.size" : "Object.keys(value).length";
-      return `.refine((value) => ${size} ${SIZES[name]} ${String(rule)})`;
+      return `.refine((value) => ${size} ${SIZES[name]} ${Number(rule)})`;
     }
-    if (kind === "repeated" && name in LENGTHS) return `.${LENGTHS[name]}(${String(rule)})`;
+    if (kind === "repeated" && name in LENGTHS && isSize(name, rule)) return `.${LENGTHS[name]}(${Number(rule)})`;
     if (kind === "repeated" && name === "unique") return ".refine((value) => new Set(value).size === value.length)";
     refused(`${kind}.${name}`);
     return "";
   });
   return base + checks.join("");
+}
+
+/** Returns true for an exact integer, or a list of them: the parser does not check the types of options. */
+function isExact(rule: unknown): boolean {
+  return [rule].flat().every((each) => Number.isSafeInteger(each));
 }
 
 function isRegExp(pattern: string): boolean {

@@ -68,6 +68,11 @@ test("proto2 and editions", () => {
     "6: The group d is left out: it has no form in zod schemas.",
     "9: An extension is left out.",
   ]);
+  const hostile = fields(
+    'optional bool a = 1 [default = "evil()"];\noptional int64 b = 2 [default = "evil()"];\nrepeated int64 c = 3 [(buf.validate.field).int64.gt = "evil()", (buf.validate.field).repeated.min_items = "evil()", (buf.validate.field).repeated.items.int64.lt = "evil()"];',
+    'syntax = "proto2";',
+  );
+  expect(hostile.join("\n")).not.toContain("evil");
   const edition = 'edition = "2023";';
   const delimited = `${edition}\noption features.message_encoding = DELIMITED;`;
   expect(fields("map<string, A> a = 1;", delimited)[0]).toBe("get a(): z.ZodRecord<z.ZodString, typeof A> {");
