@@ -36,6 +36,15 @@ test.each(["node", "browser", "react", "monorepo", "next"])(
   },
 );
 
+test("gives a new project pnpm's settings if pnpm makes it, and a package of an existing project none", () => {
+  const env = { npm_config_user_agent: "pnpm/12.0.0 npm/? node/v24.0.0 linux x64" };
+  expect(quicrpc(["init", "app", "--no-install"], env).code).toBe(0);
+  expect(read("app/pnpm-workspace.yaml")).toContain("esbuild: false");
+  write("part/package.json", "{}");
+  expect(quicrpc(["init", "part", "--no-install"], env).code).toBe(0);
+  expect(existsSync(join(cwd, "part/pnpm-workspace.yaml"))).toBe(false);
+});
+
 test("adds what a project lacks, replaces nothing, and says so", () => {
   write(
     "package.json",

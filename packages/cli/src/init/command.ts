@@ -48,9 +48,10 @@ async function init(
 ): Promise<number> {
   const colors = colorsFor(process.stdout, process.env);
   const { writeProject } = await import("./write-project.js");
+  const manager = packageManager();
   let result: ReturnType<typeof writeProject>;
   try {
-    result = writeProject(directory, template, version);
+    result = writeProject(directory, template, version, manager);
   } catch (error) {
     report(error as Error, { json });
     return 1;
@@ -65,7 +66,6 @@ async function init(
     ];
     process.stdout.write(lines.join(""));
   }
-  const manager = packageManager();
   if (install && !(run(directory, manager, ["install"], json) && generate(directory, json))) {
     report(new Error(`the files were written, but a later step failed: see above, then run ${manager} install`), {
       json,

@@ -66,11 +66,12 @@ export interface Manifest {
 
 /**
  * Returns the files of a template, by path. `name` is the name of the new project, and `version` the version of the
- * packages that it depends on.
+ * packages that it depends on. `forPnpm` adds pnpm's settings.
  */
-export function templateFiles(template: string, name: string, version: string): Map<string, string> {
+export function templateFiles(template: string, name: string, version: string, forPnpm: boolean): Map<string, string> {
   const files = new Map<string, string>();
-  for (const { from, only, to = "", replace = {} } of LAYERS[template] ?? []) {
+  const layers: readonly Layer[] = [...(LAYERS[template] ?? []), ...(forPnpm ? [{ from: "pnpm" }] : [])];
+  for (const { from, only, to = "", replace = {} } of layers) {
     for (const path of only ?? filesIn(join(FOLDER, from))) {
       const target = [to, named(path)].filter(Boolean).join("/");
       const written = readFileSync(join(FOLDER, from, path), "utf8").replaceAll("{{name}}", name);

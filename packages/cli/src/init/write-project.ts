@@ -18,15 +18,20 @@ export interface InitResult {
 /** Matches paths of sample files. A project that has its own schema does not need them. */
 const SAMPLE = /\.(?:tsx?|html|md)$/;
 
-/** Writes the files of a template to `directory`. Existing files are not replaced. */
-export function writeProject(directory: string, template: string, version: string): InitResult {
+/**
+ * Writes the files of a template to `directory`. Existing files are not replaced. `manager` is the package manager that
+ * will install the dependencies.
+ */
+export function writeProject(directory: string, template: string, version: string, manager: string): InitResult {
   const [added, kept, notes]: [string[], string[], string[]] = [[], [], []];
   if (existsSync(directory) && !statSync(directory).isDirectory())
     throw new Error(`${directory} is a file: name a folder, which may be new`);
   const hasSchemas = existsSync(directory) && findSchemaFiles([DEFAULT_PATTERN], directory, []).files.length > 0;
   const isNew = !existsSync(join(directory, "package.json"));
   let leftOut = false;
-  for (const [path, text] of templateFiles(template, packageName(directory), version)) {
+  // A package of an existing pnpm workspace must not become a workspace of its own.
+  const forPnpm = isNew && manager === "pnpm";
+  for (const [path, text] of templateFiles(template, packageName(directory), version, forPnpm)) {
     const target = join(directory, path);
     if (isManifest(path)) {
       const merged = mergeManifest(target, path, text, { added, kept });
