@@ -1,5 +1,5 @@
 // Packs what is published, as npm publishes it: `node scripts/pack.mjs <folder> [--all] [--json]`. Every package gets the licence; each
-// platform's engine is a package of its own, which @quicrpc/quic names as optional. With --all it fails unless there is an
+// platform's engine is a package of its own, which @quicrpc/quic names as optional if it is packed. With --all it fails unless there is an
 // engine for every platform, fit to be published; otherwise it packs the engines that were built.
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,7 +60,7 @@ function stageEngine(stage, platform, { version, license, repository, engines })
 }
 
 /** A package as it lies in packages/, without what is not published. */
-function stagePackage(stage, folder) {
+function stagePackage(stage, folder, version, platforms) {
   const from = join(root, "packages", folder);
   for (const part of ["dist", "bundle", "src", "templates", "README.md"]) {
     if (existsSync(join(from, part))) cpSync(join(from, part), join(stage, part), { recursive: true });
@@ -68,20 +68,22 @@ function stagePackage(stage, folder) {
   const manifest = read(join(from, "package.json"));
   const { devDependencies: _, scripts: __, ...published } = manifest;
   if (folder === "quic") {
-    const names = Object.keys(PLATFORMS).map(packageOf);
+    const names = platforms.map(packageOf);
     published.optionalDependencies = Object.fromEntries(names.map((name) => [name, manifest.version]));
   }
-  write(join(stage, "package.json"), published);
+  const text = JSON.stringify(published, (_, value) => (value === manifest.version ? version : value));
+  write(join(stage, "package.json"), JSON.parse(text));
 }
 
+const quic = read(join(root, "packages/quic/package.json"));
+
 /** Packs into `out`, each package in a folder whose name says its turn. Returns their names and tarballs. */
-export async function pack(out, { all = false } = {}) {
-  const quic = read(join(root, "packages/quic/package.json"));
+export async function pack(out, { all = false, version = quic.version } = {}) {
   const platforms = Object.keys(PLATFORMS).filter((platform) => all || existsSync(engineOf(platform)));
   if (all) checkEngines();
   const stages = [
-    ...platforms.map((platform) => (stage) => stageEngine(stage, platform, quic)),
-    ...FOLDERS.map((folder) => (stage) => stagePackage(stage, folder)),
+    ...platforms.map((platform) => (stage) => stageEngine(stage, platform, { ...quic, version })),
+    ...FOLDERS.map((folder) => (stage) => stagePackage(stage, folder, version, platforms)),
   ];
   const scratch = mkdtempSync(join(tmpdir(), "quicrpc-pack-"));
   try {

@@ -34,7 +34,7 @@ export const SECTIONS = [
   },
   {
     text: "Guides: production",
-    pages: ["deploying", "scaling", "tuning", "monitoring", "security", "evolution"],
+    pages: ["deploying", "scaling", "tuning", "monitoring", "security", "evolution", "upgrading"],
   },
   { text: "Coming from", pages: ["from-trpc", "from-grpc", "from-socket-io"] },
   {
