@@ -35,6 +35,7 @@ export const SEARCH = {
       heartbeat: ["keepalive", "ping"],
       login: ["credentials"],
       maximum: ["large", "max"],
+      middleware: ["interceptors"],
       offline: ["reconnect"],
       shutdown: ["drain"],
       swagger: ["openapi"],

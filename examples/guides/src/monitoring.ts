@@ -17,6 +17,17 @@ import { metrics, tracing } from "@quicrpc/otel";
 import { pino } from "pino";
 import { type ArithClient, type ArithHandlers, createArithClient, createArithRouter } from "./generated/arith.js";
 
+export async function serveLogged(
+  port: number,
+  tls: NonNullable<ServeOptions["tls"]>,
+  routers: readonly Router[],
+): Promise<Server> {
+  // #region log
+  const server = await serve({ port, tls, routers, interceptors: [logging(console)] });
+  // #endregion log
+  return server;
+}
+
 export async function serveWatched(tls: NonNullable<ServeOptions["tls"]>, routers: readonly Router[]): Promise<Server> {
   // #region calls
   const interceptors = [tracing(), metrics(), logging(pino())];

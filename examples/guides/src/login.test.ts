@@ -1,0 +1,52 @@
+import { execFile, spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { devCertificate } from "@quicrpc/node";
+import { expect, it, onTestFinished } from "vitest";
+import { createOrdersClient, type OrdersHandlers } from "./generated/orders.js";
+import { type Accounts, serveShop, signIn, type User } from "./login.js";
+
+const hasCurl = spawnSync("curl", ["--version"]).status === 0;
+const users: Record<string, User> = {
+  ann: { userId: "ann", role: "clerk" },
+  ben: { userId: "ben", role: "reader" },
+};
+const accounts: Accounts = {
+  userOf: async (name, password) => (password === "secret" ? users[name] : undefined),
+  sign: async ({ userId }) => `token of ${userId}`,
+  async verify(token) {
+    const user = users[token.replace("token of ", "")];
+    if (user === undefined) throw new Error("not a token");
+    return user;
+  },
+};
+const cancelled: (string | undefined)[] = [];
+const handlers: OrdersHandlers<User | undefined> = {
+  async *list() {},
+  prices: () => ({ tea: 3 }),
+  cancel: (_, { connection }) => void cancelled.push(connection?.userId),
+};
+
+it("a role's permissions hold for programs, curl and quicrpc", { timeout: 60_000 }, async () => {
+  const certificate = await devCertificate();
+  const server = await serveShop({ listen: "https://127.0.0.1:0/rpc", tls: certificate }, accounts, handlers);
+  onTestFinished(async () => void (await server.close()));
+  const url = server.urls.find((one) => one.startsWith("https:")) ?? "";
+  const options = { serverCertificateHashes: [certificate.hash] };
+  const as = async (name: string, password = "secret"): Promise<ReturnType<typeof createOrdersClient>> => {
+    const connection = await signIn(url, name, password, options);
+    onTestFinished(async () => void (await connection.close()));
+    return createOrdersClient(connection);
+  };
+  await (await as("ann")).cancel({ id: "1" });
+  await expect((await as("ben")).cancel({ id: "1" })).rejects.toThrow(/orders:write/);
+  await expect(as("ann", "guessed")).rejects.toMatchObject({ code: "unauthenticated" });
+  expect(cancelled).toEqual(["ann"]);
+  if (!hasCurl) return;
+  const script = fileURLToPath(new URL("login.sh", import.meta.url));
+  const { stdout } = await promisify(execFile)("sh", [script, new URL(url).origin], {
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+  });
+  expect(stdout).toMatch(/^\{\}.*shop\.v1\.Orders/s);
+  expect(cancelled).toEqual(["ann", "ann", "ann"]);
+});
