@@ -123,7 +123,8 @@ async function create(manager) {
   const said = await must(manager, ["create", ...yes, "quicrpc", "my-app"], parent);
   const project = join(parent, "my-app");
   const created = secondsSince(began);
-  const dev = start(manager, ["run", "dev"], project, { PORT: String(await freePort()) });
+  const port = String(await freePort());
+  const dev = start(manager, ["run", "dev"], project, { PORT: port });
   await until(() => dev.said.includes("ready in"), dev);
   const seconds = secondsSince(began);
   const sizes = weigh(project);
@@ -138,7 +139,7 @@ async function create(manager) {
     faults.push(`${manager}: ${line}`);
   for (const name of withInstallScripts(project)) faults.push(`${manager}: ${name} runs a script when it is installed`);
   await add(manager, project, ["@quicrpc/browser"]);
-  await callFromChromium(project, /https:\/\/\S+/.exec(dev.said)[0]);
+  await callFromChromium(project, `https://localhost:${port}/rpc`);
   await end(dev);
   return project;
 }
@@ -159,9 +160,10 @@ async function upgrade(manager, project) {
   const bin = (name) => join(project, "node_modules/.bin", name);
   await must(bin("tsc"), ["--noEmit"], project);
   await must(process.execPath, ["--import", "tsx", "--test", "src/greeter.test.ts"], project);
-  const server = start(bin("tsx"), ["src/server.ts"], project, { PORT: String(await freePort()) });
+  const port = String(await freePort());
+  const server = start(bin("tsx"), ["src/server.ts"], project, { PORT: port });
   await until(() => server.said.includes("listening on"), server);
-  const url = /https:\/\/\S+?(?=,|\s)/.exec(server.said)[0];
+  const url = `https://localhost:${port}/rpc`;
   const answer = await must(bin("quicrpc"), ["call", url, "app.v1.Greeter/greet", '{"name":"Ada"}', "--dev"], project);
   if (!answer.includes('{"text":"Hello, Ada!"}')) fail(`${manager}, after the upgrade: ${answer}`);
   await end(server);
@@ -209,11 +211,14 @@ function weigh(project) {
   return sizes;
 }
 
+/** Packages whose install scripts npm runs or warns about. */
 function withInstallScripts(project) {
-  const path = join(project, "node_modules/.package-lock.json");
-  if (!existsSync(path)) return [];
-  const { packages } = JSON.parse(readFileSync(path, "utf8"));
-  return Object.keys(packages).filter((name) => packages[name].hasInstallScript && existsSync(join(project, name)));
+  const lock = join(project, "node_modules/.package-lock.json");
+  if (!existsSync(lock)) return [];
+  const { allowScripts = {} } = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
+  const { packages } = JSON.parse(readFileSync(lock, "utf8"));
+  const names = Object.keys(packages).filter((path) => packages[path].hasInstallScript);
+  return names.map((path) => path.replace(/.*node_modules\//, "")).filter((name) => allowScripts[name] !== false);
 }
 
 function secondsSince(began) {
