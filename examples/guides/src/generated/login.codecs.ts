@@ -4,7 +4,7 @@
 // @ts-nocheck
 
 import type { MessageCodec } from "@quicrpc/core/generated";
-import * as wire from "@quicrpc/core/generated";
+import * as wire from "@quicrpc/core/codec";
 import type { AuthLoginInput, AuthLoginOutput } from "./login.js";
 
 export const authLoginInputCodec: MessageCodec<AuthLoginInput, AuthLoginInput> = wire.codec(
