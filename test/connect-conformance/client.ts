@@ -81,22 +81,22 @@ function callerFor(request: CompatRequest): { readonly caller: TypedCaller; read
   const { host, port, serverTlsCert, httpVersion, protocol } = request;
   const { compression, messageReceiveLimit, useGetHttpMethod } = request;
   const ca = serverTlsCert.length > 0 ? Buffer.from(serverTlsCert).toString() : undefined;
-  const overHttp2 = httpVersion === HTTP_2 ? http2Fetch(connect, ca === undefined ? {} : { ca }) : undefined;
+  const overHttp2 = http2Fetch(connect, ca === undefined ? {} : { ca });
   const options = {
-    fetch: overHttp2 ?? http1Fetch(ca),
+    fetch: httpVersion === HTTP_2 ? overHttp2 : http1Fetch(ca),
     ...(compression === GZIP && { compression: { algorithms: [gzip], minBytes: 0 } }),
     ...(messageReceiveLimit > 0 && { limits: { maxFrameBytes: messageReceiveLimit } }),
   };
   const services = [conformanceProtobuf];
   const transport =
     protocol === GRPC
-      ? grpcTransport({ ...options, services })
+      ? grpcTransport({ ...options, fetch: overHttp2, services })
       : protocol === GRPC_WEB
         ? grpcWebTransport({ ...options, uploads: "full", services })
         : httpTransport({ ...options, uploads: "full", codec: plainJson, get: useGetHttpMethod });
   const client = transport.caller(`${ca === undefined ? "http" : "https"}://${host}:${port}`);
   const caller = createCaller((method, input, options) => client.start(method, input, options));
-  return { caller, close: () => overHttp2?.close() };
+  return { caller, close: () => overHttp2.close() };
 }
 
 function metadataOf(headers: readonly Header[]): Metadata {

@@ -55,6 +55,7 @@ export { publicUrl } from "./transport-error.js";
 export type { ItemIterator, UnsharedBytes } from "./platform-types.js";
 export { RetryBudget } from "./interceptors/retry.js";
 export type { ItemReceiver } from "./call/items/item-receiver.js";
+export type { FedItems, ItemSink } from "./call/items/item-stream.js";
 export type { ItemFlow } from "./call/items/send-items.js";
 export { type DecodeBudget, decodeWithin } from "./msgpack/decode-within.js";
 export { expiries, type Expiry, reminders } from "./call/expiries.js";

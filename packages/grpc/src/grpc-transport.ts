@@ -1,17 +1,36 @@
 import { type CallOptions, RpcError } from "@quicrpc/core";
 import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
-import { CALLER_LIMITS, fullName } from "@quicrpc/core/internal";
-import { type Fetch, type HttpCodec, type HttpOptions, type HttpTransport, plainJson } from "@quicrpc/http";
-import { HttpClient, transportOf } from "@quicrpc/http/internal";
+import { fullName, type PendingCall, type UnsharedBytes } from "@quicrpc/core/internal";
+import {
+  type Fetch,
+  type FetchInit,
+  type Http2Fetch,
+  type HttpCodec,
+  type HttpOptions,
+  type HttpTransport,
+  plainJson,
+} from "@quicrpc/http";
+import {
+  ENVELOPE_COMPRESSED,
+  headersOf,
+  HttpClient,
+  type HttpClientCall,
+  lostRequest,
+  oneEnvelope,
+  type ResponseHead,
+  transportOf,
+  UploadedItems,
+} from "@quicrpc/http/internal";
 import { protobufCodec, type ProtobufService } from "@quicrpc/protobuf";
-import { grpcFetch } from "./grpc-fetch.js";
+import { GrpcResponse } from "./grpc-response.js";
+import type { SentCall } from "./grpc-stream.js";
 
 /** Options of `grpcTransport`. */
 export interface GrpcTransportOptions extends Pick<HttpOptions, "credentials" | "headers" | "compression" | "limits"> {
   /** The services that are called, from generated files such as `arith.protobuf.ts`. */
   readonly services: readonly ProtobufService[];
-  /** The function that makes requests: `http2Fetch(connect, { ca })`, with `connect` of `node:http2`. */
-  readonly fetch: Fetch;
+  /** The sessions on which requests are made: `http2Fetch(connect, { ca })`, with `connect` of `node:http2`. */
+  readonly fetch: Http2Fetch;
 }
 
 /** Options of `grpcWebTransport`. */
@@ -28,44 +47,75 @@ export interface GrpcWebTransportOptions extends Omit<GrpcTransportOptions, "fet
  * const arith = createArithClient(transport.caller("https://orders.example"));
  */
 export function grpcTransport(options: GrpcTransportOptions): HttpTransport {
-  const settings: ClientOptions = { ...options, uploads: "full", isWeb: false };
-  return { ...transportOf(settings, GrpcClient), name: "gRPC" };
+  return { ...transportOf(options, Http2Client), name: "gRPC" };
 }
 
 /**
  * Makes calls by gRPC-Web, in pages too: to a server or proxy that speaks it. Streams of the caller need more of `fetch`
  * than browsers have.
  */
-export function grpcWebTransport({ fetch = platformFetch, ...options }: GrpcWebTransportOptions): HttpTransport {
-  return { ...transportOf({ ...options, fetch, isWeb: true }, GrpcClient), name: "gRPC-Web" };
-}
-
-const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init);
-
-interface ClientOptions extends GrpcTransportOptions, Pick<HttpOptions, "uploads"> {
-  readonly isWeb: boolean;
+export function grpcWebTransport(options: GrpcWebTransportOptions): HttpTransport {
+  return { ...transportOf(options, WebClient), name: "gRPC-Web" };
 }
 
 /** Messages are encoded by the codecs of their methods, which `GrpcClient` replaces. */
 const PROTO: HttpCodec = { ...plainJson, name: "proto", of: (codec) => codec };
 
-class GrpcClient extends HttpClient {
+abstract class GrpcClient extends HttpClient {
   readonly #services: readonly ProtobufService[];
   /** Methods as they are in `.proto` files. */
   readonly #methods = new Map<AnyMethod, AnyMethod>();
 
-  constructor(url: URL, { services, isWeb, ...options }: ClientOptions) {
-    const codings = options.compression?.algorithms.filter((coding) => coding !== undefined) ?? [];
-    const { maxFrameBytes: maxBytes, maxMetadataBytes } = { ...CALLER_LIMITS, ...options.limits };
-    const fetch = grpcFetch(options.fetch, { isWeb, codings, maxBytes, maxMetadataBytes });
-    super(url, { ...options, fetch, codec: PROTO });
+  constructor(url: URL, { services, ...options }: GrpcWebTransportOptions) {
+    super(url, { ...options, codec: PROTO });
     this.#services = services;
   }
+
+  /** Sends a request. `body` is undefined if the caller streams its messages. */
+  protected abstract open(
+    call: HttpClientCall,
+    headers: Headers,
+    body: UnsharedBytes | undefined,
+  ): SentCall | Promise<SentCall>;
 
   override begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): unknown {
     let known = this.#methods.get(method);
     if (known === undefined) this.#methods.set(method, (known = this.#methodOf(method)));
     return super.begin(known, input, options);
+  }
+
+  protected override async unary(call: HttpClientCall, input: unknown): Promise<unknown> {
+    const { response } = await this.#send(call, await oneEnvelope(call, input));
+    return response.only();
+  }
+
+  protected override async stream(call: HttpClientCall, input: unknown, pending: PendingCall): Promise<void> {
+    const { callStream } = await import("./grpc-stream.js");
+    await callStream(call, input, pending, (body) => this.#send(call, body));
+  }
+
+  #send(call: HttpClientCall, body: UnsharedBytes | undefined): Promise<SentCall> {
+    const headers = this.#headersOf(call, body);
+    return call.request(headers, () => {
+      if (call.over) throw new RpcError("cancelled", "the call is over");
+      return this.open(call, headers, body);
+    });
+  }
+
+  /** Returns the header fields of a request, made from those that `HttpClientCall` has for the Connect protocol. */
+  #headersOf({ headers: given }: HttpClientCall, body: UnsharedBytes | undefined): Headers {
+    const headers = new Headers();
+    for (const [name, value] of given) {
+      if (!/^(connect-|grpc-|content-(type|encoding)$)/.test(name)) headers.append(name, value);
+    }
+    const timeoutMs = given.get("connect-timeout-ms");
+    if (timeoutMs !== null) headers.set("grpc-timeout", timeoutOf(timeoutMs));
+    const names = this.codings.map(({ name }) => name);
+    if (names.length > 0) {
+      headers.set("grpc-accept-encoding", names.join(","));
+      if (body === undefined || body[0] === ENVELOPE_COMPRESSED) headers.set("grpc-encoding", names[0] as string);
+    }
+    return headers;
   }
 
   /** Returns a method with its name and messages in protobuf. Without them, its calls fail. */
@@ -87,5 +137,108 @@ class GrpcClient extends HttpClient {
       const codec: MessageCodec<unknown> = { encode: refuse, decode: refuse };
       return { ...method, input: codec, output: codec };
     }
+  }
+}
+
+/** Returns a time, which has at most 8 digits. */
+function timeoutOf(milliseconds: string): string {
+  return milliseconds.length > 8 ? `${Math.floor(Number(milliseconds) / 1000)}S` : `${milliseconds}m`;
+}
+
+const NO_ERROR = 0;
+const CANCEL = 8;
+
+class Http2Client extends GrpcClient {
+  readonly #fetch: Http2Fetch;
+  readonly #url: URL;
+
+  constructor(url: URL, options: GrpcTransportOptions) {
+    super(url, options);
+    this.#fetch = options.fetch;
+    this.#url = new URL(this.base);
+  }
+
+  protected open(call: HttpClientCall, headers: Headers, body: UnsharedBytes | undefined): SentCall {
+    const { origin, pathname } = this.#url;
+    const fields: Record<string, string> = {
+      ":method": "POST",
+      ":path": pathname + fullName(call.method),
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...Object.fromEntries(headers),
+    };
+    const stream = this.#fetch.request(origin, fields, body === undefined ? call.controller.signal : undefined);
+    const response = new GrpcResponse(call, false, stream);
+    stream.on("response", (head: ResponseHead) => {
+      try {
+        response.onHead({ status: Number(head[":status"]), headers: headersOf(head) });
+      } catch (cause) {
+        call.fail(new RpcError("unknown", "the server has sent an invalid head of a response", { cause }));
+      }
+    });
+    stream.on("data", (bytes: Uint8Array) => response.onBytes(bytes));
+    stream.on("trailers", (trailers: ResponseHead) => response.onTrailers(headersOf(trailers)));
+    stream.on("end", () => {
+      // Node also emits "end" for a reset stream; "close" follows.
+      if ((stream.rstCode ?? NO_ERROR) === NO_ERROR) response.onEnd();
+    });
+    stream.on("error", (error: Error) => response.onLost(lostRequest(stream, error)));
+    stream.on("close", () => response.onLost());
+    if (body !== undefined) {
+      call.controller.abort = () => stream.close(CANCEL);
+      stream.end(body);
+      return { response, upload: undefined };
+    }
+    const upload = new UploadedItems(call, {
+      get desiredSize() {
+        return stream.writableNeedDrain ? 0 : 1;
+      },
+      enqueue: (bytes) => stream.write(bytes),
+      close: () => stream.end(),
+      // While the response is incomplete, the call's signal resets the stream.
+      error: () => void (response.hasEnded && stream.close(NO_ERROR)),
+    });
+    stream.on("drain", () => upload.resume());
+    return { response, upload };
+  }
+}
+
+class WebClient extends GrpcClient {
+  protected async open(call: HttpClientCall, headers: Headers, body: UnsharedBytes | undefined): Promise<SentCall> {
+    headers.set("content-type", "application/grpc-web+proto");
+    headers.set("x-grpc-web", "1");
+    const { upload, body: sentBody } =
+      body === undefined ? (await this.later()).uploadStream(call) : { upload: undefined, body };
+    let onResumed: (() => void) | undefined;
+    let resumed: Promise<void> | undefined;
+    const response = new GrpcResponse(call, true, {
+      pause() {
+        resumed = new Promise((resolve) => (onResumed = resolve));
+      },
+      resume() {
+        resumed = undefined;
+        onResumed?.();
+      },
+    });
+    const { fetch = globalThis.fetch } = this.options;
+    const sent = fetch(this.base + fullName(call.method), {
+      method: "POST",
+      headers,
+      body: sentBody,
+      signal: call.controller.signal,
+      ...(upload === undefined ? { redirect: "manual" } : { duplex: "half", redirect: "error", window: null }),
+    } satisfies FetchInit);
+    const receive = async (): Promise<void> => {
+      const received = await sent;
+      response.onHead(received);
+      const reader = received.body?.getReader();
+      for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+        response.onBytes(read.value);
+        await resumed;
+      }
+      response.onEnd();
+    };
+    receive().catch((error: unknown) => response.onLost(error));
+    return { response, upload };
   }
 }

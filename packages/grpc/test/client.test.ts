@@ -26,30 +26,73 @@ import {
   withConnectDetails,
 } from "@quicrpc/http";
 import { createServer as createPlainServer } from "node:http";
-import { connect, constants, createServer, type ServerHttp2Stream } from "node:http2";
+import {
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  type Settings,
+} from "node:http2";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { grpc, grpcTransport, type GrpcTransportOptions, grpcWebTransport } from "../src/index.js";
+import {
+  grpc,
+  grpcTransport,
+  type GrpcTransportOptions,
+  grpcWebTransport,
+  type GrpcWebTransportOptions,
+} from "../src/index.js";
 import { createEchoClient, createEchoRouter, type EchoClient, echoMethods, type Item } from "./generated/echo.js";
 import { echoProtobuf } from "./generated/echo.protobuf.js";
 
 const PROTO = fileURLToPath(new URL("proto/test/v1/test.proto", import.meta.url));
 
-/** Makes a client of a server at this port. */
-type MakeClient = (port: number, options?: Partial<GrpcTransportOptions>, wrap?: (fetch: Fetch) => Fetch) => EchoClient;
+/** The compressions that a request accepts and uses, and then that of its response and the flags of its first message. */
+type OnCoding = (names: readonly [first: unknown, second: unknown]) => void;
 
-const webClientOf: MakeClient = (port, options = {}, wrap = (fetch) => fetch) => {
-  const fetch = wrap((url, init) => globalThis.fetch(url, init));
-  const transport = grpcWebTransport({ services: [echoProtobuf], fetch, ...options });
+type ClientOptions = Omit<Partial<GrpcTransportOptions>, "fetch">;
+
+/** Makes a client of a server at this port. */
+type MakeClient = (port: number, options?: ClientOptions, onCoding?: OnCoding) => EchoClient;
+
+function webClientWith(port: number, options: Partial<GrpcWebTransportOptions>): EchoClient {
+  const transport = grpcWebTransport({ services: [echoProtobuf], ...options });
   return createEchoClient(transport.caller(`http://127.0.0.1:${port}`));
+}
+
+const webClientOf: MakeClient = (port, options = {}, onCoding) => {
+  const fetch: Fetch = async (url, init) => {
+    const response = await globalThis.fetch(url, init);
+    if (onCoding === undefined) return response;
+    const [flags] = new Uint8Array(await response.clone().arrayBuffer());
+    onCoding([init.headers.get("grpc-accept-encoding"), init.headers.get("grpc-encoding")]);
+    onCoding([response.headers.get("grpc-encoding"), flags]);
+    return response;
+  };
+  return webClientWith(port, { fetch, ...options });
 };
 
-const clientOf: MakeClient = (port, options = {}, wrap = (fetch) => fetch) => {
+const clientOf: MakeClient = (port, options = {}, onCoding) => {
   const fetch = http2Fetch(connect);
   onTestFinished(() => fetch.close());
-  const transport = grpcTransport({ services: [echoProtobuf], fetch: wrap(fetch), ...options });
+  const { request } = fetch;
+  if (onCoding !== undefined) {
+    const recorded: typeof request = (origin, fields, signal) => {
+      onCoding([fields["grpc-accept-encoding"], fields["grpc-encoding"]]);
+      const stream = request(origin, fields, signal) as ClientHttp2Stream;
+      let coding: unknown;
+      stream.once("response", (head) => (coding = head["grpc-encoding"]));
+      stream.once("data", ([flags]: Buffer) => setImmediate(() => onCoding([coding, flags])));
+      return stream;
+    };
+    Object.assign(fetch, { request: recorded });
+  }
+  const transport = grpcTransport({ services: [echoProtobuf], fetch, ...options });
   return createEchoClient(transport.caller(`http://127.0.0.1:${port}`));
 };
 
@@ -124,8 +167,10 @@ async function serveWeb(): Promise<Peer> {
 
 async function listen(
   answer: (stream: ServerHttp2Stream, headers: Readonly<Record<string, string | string[] | undefined>>) => void,
+  prepare: (server: Http2Server) => unknown = () => {},
 ): Promise<number> {
   const server = createServer().on("stream", answer);
+  prepare(server);
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   return (server.address() as AddressInfo).port;
@@ -287,17 +332,7 @@ describe.each<[string, () => Promise<Peer>, MakeClient]>([
   test("exchanges compressed messages", async () => {
     const { port } = await serve();
     const exchanges: unknown[] = [];
-    const record =
-      (inner: Fetch): Fetch =>
-      async (url, init) => {
-        const response = await inner(url, init);
-        const [flags] = new Uint8Array(await response.clone().arrayBuffer());
-        const { headers } = init;
-        exchanges.push([headers.get("grpc-accept-encoding"), headers.get("grpc-encoding")]);
-        exchanges.push([response.headers.get("grpc-encoding"), flags]);
-        return response;
-      };
-    const client = clientOf(port, { compression: { algorithms: [gzip] } }, record);
+    const client = clientOf(port, { compression: { algorithms: [gzip] } }, (names) => void exchanges.push(names));
     expect(await client.say({ text: LARGE, count: 1 })).toEqual({ text: LARGE, count: 1 });
     expect(await collect(client.repeat({ text: LARGE, count: 1 }))).toMatchObject({ items: [{ text: LARGE }] });
     const sent = { text: LARGE, count: 2 };
@@ -360,7 +395,7 @@ test("a server may end a request at its deadline", async () => {
       vi.setSystemTime(Date.now() + milliseconds);
       throw new TypeError("fetch failed");
     };
-    return webClientOf(1, { fetch }).say({ text: "", count: 0 }, { timeoutMs: 60_000 });
+    return webClientWith(1, { fetch }).say({ text: "", count: 0 }, { timeoutMs: 60_000 });
   };
   await expect(endedAfter(60_000)).rejects.toMatchObject({ code: "deadline_exceeded" });
   await expect(endedAfter(59_999)).rejects.toMatchObject({ code: "unavailable" });
@@ -371,6 +406,122 @@ test("a call that the server refuses may be repeated", async () => {
   await expect(clientOf(port).say({ text: "", count: 0 })).rejects.toMatchObject({
     code: "unavailable",
     refused: true,
+  });
+});
+
+describe("a connection", () => {
+  /** Calls handled by a server of `node:http2`, which answers each call by calling the function it receives. */
+  async function serveRaw(
+    onCall: (answer: () => void, stream: ServerHttp2Stream) => void,
+    settings: Settings = {},
+  ): Promise<{ readonly port: number; readonly sessions: ServerHttp2Session[] }> {
+    const sessions: ServerHttp2Session[] = [];
+    const port = await listen(
+      (stream) => {
+        stream.on("error", () => {});
+        const answer = (): void => {
+          stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+          stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+          stream.end(Buffer.from(envelope(ITEM)));
+        };
+        onCall(answer, stream);
+      },
+      (server) =>
+        server.on("session", (session) => {
+          session.settings(settings);
+          sessions.push(session);
+        }),
+    );
+    return { port, sessions };
+  }
+
+  test("has at most as many calls as the server takes, and others wait", async () => {
+    const waiting: (() => void)[] = [];
+    let most = 0;
+    const { port } = await serveRaw(
+      (answer) => {
+        waiting.push(answer);
+        most = Math.max(most, waiting.length);
+        setImmediate(() => waiting.shift()?.());
+      },
+      { maxConcurrentStreams: 2 },
+    );
+    const client = clientOf(port);
+    // The settings of the server arrive with the first answer.
+    await client.say({ text: "", count: 0 });
+    const answers = Array.from({ length: 20 }, () => client.say({ text: "", count: 0 }));
+    expect(await Promise.all(answers)).toHaveLength(20);
+    expect(most).toBe(2);
+  });
+
+  test("that the server leaves finishes its calls, and others use a new one", async () => {
+    const waiting: (() => void)[] = [];
+    const { port, sessions } = await serveRaw((answer) => {
+      waiting.push(answer);
+      if (waiting.length === 1) sessions[0]?.goaway(constants.NGHTTP2_NO_ERROR, 2 ** 31 - 1);
+      else for (const each of waiting) each();
+    });
+    const client = clientOf(port);
+    const first = client.say({ text: "", count: 0 });
+    await vi.waitFor(() => expect(waiting).toHaveLength(1));
+    await new Promise(setImmediate);
+    const second = client.say({ text: "", count: 0 });
+    expect(await Promise.all([first, second])).toHaveLength(2);
+    expect(sessions).toHaveLength(2);
+  });
+
+  test("that breaks fails its calls, and the next call makes a new one", async () => {
+    let isBroken = true;
+    const { port } = await serveRaw((answer, { session }) => {
+      if (isBroken) session?.destroy();
+      else answer();
+    });
+    const client = clientOf(port);
+    await expect(client.say({ text: "", count: 0 })).rejects.toMatchObject({ code: "unavailable" });
+    isBroken = false;
+    expect(await client.say({ text: "", count: 0 })).toEqual({ text: "a", count: 1 });
+  });
+
+  test("carries no more of a stream than its reader and the buffers take", async () => {
+    const size = 8192;
+    const item = Buffer.from([0, 0, 0, 0x20, 3, 10, 0x80, 0x40, ...Buffer.alloc(size, "a")]);
+    let sent = 0;
+    const { port } = await serveRaw((_, stream) => {
+      stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+      const more = (): void => {
+        while (sent++ < 200) if (!stream.write(item)) return void stream.once("drain", more);
+        stream.end();
+      };
+      more();
+    });
+    let read = 0;
+    let lead = 0;
+    for await (const { text } of clientOf(port).repeat({ text: "", count: 0 })) {
+      expect(text).toHaveLength(size);
+      read++;
+      for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+      lead = Math.max(lead, sent - read);
+    }
+    expect(read).toBe(200);
+    expect(lead).toBeLessThan(60);
+  });
+
+  test("resets the stream of a cancelled call, whose request is not complete", async () => {
+    const controller = new AbortController();
+    let onClose!: (seen: readonly [isComplete: boolean, code: number | undefined]) => void;
+    const ended = new Promise((resolve) => (onClose = resolve));
+    const { port } = await serveRaw((_, stream) => {
+      let isComplete = false;
+      stream.on("data", () => controller.abort());
+      stream.on("end", () => (isComplete = stream.rstCode === constants.NGHTTP2_NO_ERROR));
+      stream.on("close", () => onClose([isComplete, stream.rstCode]));
+    });
+    const { writable } = clientOf(port).each({ signal: controller.signal });
+    const writer = writable.getWriter();
+    writer.closed.catch(() => {});
+    await writer.write({ text: "", count: 1 });
+    expect(await ended).toEqual([false, constants.NGHTTP2_CANCEL]);
   });
 });
 
@@ -386,7 +537,7 @@ describe("a response", () => {
 
   async function answering(
     { head = {}, body = [], trailers }: Answer,
-    options: Partial<GrpcTransportOptions> = {},
+    options: ClientOptions = {},
   ): Promise<EchoClient> {
     const port = await listen((stream) => {
       stream.respond(
@@ -526,7 +677,7 @@ describe("a response of gRPC-Web", () => {
   function answering(body: readonly number[], maxMetadataBytes: number = 1000): EchoClient {
     const headers = { "content-type": "application/grpc-web+proto" };
     const fetch: Fetch = async () => new Response(Uint8Array.from(body), { headers });
-    return webClientOf(1, { fetch, limits: { maxMetadataBytes } });
+    return webClientWith(1, { fetch, limits: { maxMetadataBytes } });
   }
 
   const longEnd = (end: string): number[] => {

@@ -128,8 +128,7 @@ class Download {
   }
 
   async #ask(method: "GET" | "HEAD", at: number, sha256: string | undefined): Promise<Response> {
-    return this.#call.sendTo(
-      this.#path,
+    return this.#call.send(
       { method },
       {
         range: at > 0 ? `bytes=${at}-` : undefined,
@@ -137,6 +136,7 @@ class Download {
         [BEGINS_WITH]: at > 0 ? sha256 : undefined,
         [WANT_REPR_DIGEST]: this.#wantsDigest ? "sha-256=1" : undefined,
       },
+      this.#path,
     );
   }
 }

@@ -89,7 +89,7 @@ export class BlobUpload {
     const { client, method } = this.#call;
     const call = new HttpClientCall(client, method, undefined, () => {});
     const drop = async (): Promise<void> => {
-      const response = await call.sendTo(`/${this.#field.name}/${this.#id}`, { method: "DELETE" }, {});
+      const response = await call.send({ method: "DELETE" }, {}, `/${this.#field.name}/${this.#id}`);
       await response.body?.cancel();
     };
     drop()
@@ -201,7 +201,7 @@ export class BlobUpload {
     headers: Readonly<Record<string, string | undefined>>,
   ): Promise<Response> {
     const request = body === undefined ? { method } : { method, body: body as UnsharedBytes };
-    return this.#call.sendTo(`/${this.#field.name}${path}`, request, headers);
+    return this.#call.send(request, headers, `/${this.#field.name}${path}`);
   }
 
   /** Repeats a request until a response arrives. */

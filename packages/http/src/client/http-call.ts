@@ -38,8 +38,10 @@ export class HttpClientCall {
   lingers = false;
   /** Called once when the call has ended, successfully or not. */
   onSettled: (() => void) | undefined = undefined;
-  readonly #controller: AbortController = new AbortController();
-  readonly #headers: Headers;
+  /** Header fields of each request of the call. */
+  readonly headers: Headers;
+  /** Aborts the request. Its signal, which is slow to create, is for protocols that cannot abort in another way. */
+  readonly controller: AbortController = new AbortController();
   readonly #onFailed: (error: RpcError) => void;
   readonly #unwatch: (() => void) | undefined;
   /** Timer that ends the request of a call whose deadline has passed. */
@@ -67,7 +69,7 @@ export class HttpClientCall {
     headers.set(VERSION_HEADER, VERSION);
     if (timeoutMs !== undefined) headers.set(TIMEOUT_HEADER, writeTimeout(timeoutMs));
     if (options?.metadata !== undefined) writeHeaders(metadataOf(options, client.limits.maxMetadataBytes), headers);
-    this.#headers = headers;
+    this.headers = headers;
     this.#unwatch = watchCall(options, timeoutMs, { cancel: (error) => this.fail(error) }, timers);
     client.calls.add(this);
   }
@@ -84,7 +86,7 @@ export class HttpClientCall {
     this.settle();
     this.#onFailed(RpcError.from(error, "internal"));
     if (progress === "answered") return;
-    const abort = (): void => this.#controller.abort(error);
+    const abort = (): void => this.controller.abort(error);
     if (this.lingers) this.#lingering = timers.add(LINGER_MS, abort);
     else abort();
   }
@@ -99,46 +101,36 @@ export class HttpClientCall {
   }
 
   /**
-   * Sends the request. Resolves with the response as soon as its head has arrived. Throws `RpcError` if there is no
-   * response.
+   * Sends the request, or one of several to a path below that of the method. Resolves with the response as soon as its
+   * head has arrived. Throws `RpcError` if there is no response.
+   *
+   * @param suffix of the URL: begins with "/" or "?"
    */
   send(
     request: HttpRequest,
-    headers: Readonly<Record<string, string | undefined>>,
-    query: string = "",
+    fields: Readonly<Record<string, string | undefined>>,
+    suffix: string = "",
   ): Promise<Response> {
-    return this.#fetch(request, withFields(this.#headers, headers), query);
-  }
-
-  /**
-   * Sends one of several requests of the call, to a path below its method's path.
-   *
-   * @param path begins with "/"
-   */
-  sendTo(
-    path: string,
-    request: Pick<FetchInit, "method" | "body">,
-    headers: Readonly<Record<string, string | undefined>>,
-  ): Promise<Response> {
-    return this.#fetch(request, withFields(new Headers(this.#headers), headers), path);
-  }
-
-  async #fetch(request: HttpRequest, headers: Headers, suffix: string): Promise<Response> {
-    const { client } = this;
+    const { client, method, controller } = this;
+    const { signal } = controller;
     // `fetch` is called as a function, because the platform's `fetch` throws if `this` is another object.
-    const { credentials, fetch = globalThis.fetch } = client.options;
+    const { fetch = globalThis.fetch } = client.options;
+    const headers = new Headers(this.headers);
+    for (const [name, value] of Object.entries(fields)) if (value !== undefined) headers.set(name, value);
+    return this.request(headers, () =>
+      fetch(client.base + fullName(method) + suffix, { redirect: "manual", ...request, headers, signal }),
+    );
+  }
+
+  /** Adds the client's credentials to header fields, and sends a request. Throws `RpcError` if `make` fails. */
+  async request<T>(headers: Headers, make: () => T | Promise<T>): Promise<T> {
+    const { credentials } = this.client.options;
     const token = typeof credentials === "function" ? await credentials() : credentials;
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-    const { signal } = this.#controller;
     try {
-      return await fetch(`${client.base}${fullName(this.method)}${suffix}`, {
-        redirect: "manual",
-        ...request,
-        headers,
-        signal,
-      });
+      return await make();
     } catch (error) {
-      throw unreached(error, client.peer);
+      throw unreached(error, this.client.peer);
     }
   }
 
@@ -175,11 +167,6 @@ export class HttpClientCall {
   }
 }
 
-function withFields(headers: Headers, fields: Readonly<Record<string, string | undefined>>): Headers {
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) headers.set(name, value);
-  return headers;
-}
-
 function metadataOf({ metadata: init }: CallOptions, maxBytes: number): Metadata {
   let metadata: Metadata;
   try {
@@ -198,7 +185,7 @@ const UNSENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_
  * Returns the error for a request without a response, with the message of its cause: the message of `fetch` itself says
  * little.
  */
-function unreached(error: unknown, peer: string): RpcError {
+export function unreached(error: unknown, peer: string): RpcError {
   if (error instanceof RpcError) return error;
   const { why, code } = reasonOf(asError(error));
   // Node throws this error if a request that streams its body is redirected.

@@ -8,6 +8,7 @@ import {
   type DecodeBudget,
   decodeWithin,
   fullName,
+  type PendingCall,
   publicUrl,
   type Resumption,
 } from "@quicrpc/core/internal";
@@ -102,19 +103,26 @@ export class HttpClient implements ForeignClient {
           call.settle();
           pending.end(undefined, answer);
         };
-        const answer =
-          method.blobs === undefined
-            ? callUnary(call, input)
-            : import("./blob-call.js").then(({ callWithBlobs }) => callWithBlobs(call, input));
-        answer.then(onAnswer, fail).finally(() => call.answered());
-      } else {
-        const begun = this.later().then(({ callStream }) => callStream(call, input, pending));
-        begun.catch(fail);
-      }
+        this.unary(call, input)
+          .then(onAnswer, fail)
+          .finally(() => call.answered());
+      } else this.stream(call, input, pending).catch(fail);
     } catch (error) {
       fail(error);
     }
     return pending.answer;
+  }
+
+  /** Makes a call with one message in each direction and returns its response. Encodes the input before it returns. */
+  protected unary(call: HttpClientCall, input: unknown): Promise<unknown> {
+    return call.method.blobs === undefined
+      ? callUnary(call, input)
+      : import("./blob-call.js").then(({ callWithBlobs }) => callWithBlobs(call, input));
+  }
+
+  /** Makes a call that streams in either direction. Rejects if the call cannot start. */
+  protected stream(call: HttpClientCall, input: unknown, pending: PendingCall): Promise<void> {
+    return this.later().then(({ callStream }) => callStream(call, input, pending));
   }
 
   /** Registers streams that wait to continue; undefined if the client was closed. */

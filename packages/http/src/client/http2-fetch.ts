@@ -3,8 +3,9 @@ import { ReceivedBody } from "../protocol/received-body.js";
 import type { Fetch, FetchInit } from "./options.js";
 
 /** The members of a `node:http2` client stream that this file uses. */
-interface Http2Stream {
+export interface ClientHttp2Stream {
   readonly destroyed: boolean;
+  readonly writableNeedDrain: boolean;
   readonly rstCode?: number | undefined;
   write(bytes: Uint8Array): boolean;
   end(bytes?: Uint8Array): unknown;
@@ -19,7 +20,7 @@ interface Http2Stream {
 interface Http2Session {
   readonly closed: boolean;
   readonly destroyed: boolean;
-  request(headers: Record<string, string>, options: { readonly signal: AbortSignal }): Http2Stream;
+  request(headers: Record<string, string>, options: { readonly signal?: AbortSignal }): ClientHttp2Stream;
   close(): void;
   ref(): void;
   unref(): void;
@@ -31,12 +32,17 @@ interface Http2Session {
 type ConnectOptions = Readonly<Record<string, unknown>>;
 
 /** Header fields of a response, and its ":status". */
-type ResponseHead = Readonly<Record<string, string | string[]>>;
+export type ResponseHead = Readonly<Record<string, string | string[]>>;
 
 /** A `fetch` over HTTP/2 that keeps a session open for each origin. */
 export interface Http2Fetch extends Fetch {
   /** Closes the sessions when their requests in progress have ended. */
   close(): void;
+  /**
+   * @internal Sends the head of a request to `origin`. To abort the request before its body has ended, abort `signal`:
+   * `close` with an error code would first end the sending side normally, as if the request were complete.
+   */
+  readonly request: (origin: string, fields: Record<string, string>, signal?: AbortSignal) => ClientHttp2Stream;
 }
 
 const NO_ERROR = 0;
@@ -80,34 +86,43 @@ export function http2Fetch(
     sessions.set(origin, session);
     return session;
   };
-  const fetch = (url: string, init: FetchInit): Promise<Response> => {
-    const { origin } = new URL(url);
-    return new Promise((resolve, reject) => {
-      init.signal.throwIfAborted();
-      const session = sessionOf(origin);
-      new Exchange(session, url, init, resolve, reject).start();
+  /** Number of requests in progress, by session. A session without requests does not keep the process alive. */
+  const inProgress = new WeakMap<Http2Session, number>();
+  const request: Http2Fetch["request"] = (origin, fields, signal) => {
+    const session = sessionOf(origin);
+    const stream = session.request(fields, signal === undefined ? {} : { signal });
+    session.ref();
+    inProgress.set(session, (inProgress.get(session) ?? 0) + 1);
+    stream.on("close", () => {
+      const left = (inProgress.get(session) ?? 1) - 1;
+      inProgress.set(session, left);
+      if (left === 0) session.unref();
     });
+    return stream;
   };
+  const fetch = (url: string, init: FetchInit): Promise<Response> =>
+    new Promise((resolve, reject) => {
+      init.signal.throwIfAborted();
+      new Exchange(request, url, init, resolve, reject).start();
+    });
   return Object.assign(fetch, {
     close() {
       for (const session of sessions.values()) session.close();
     },
+    request,
   });
 }
-
-/** Number of requests in progress, by session. A session without requests does not keep the process alive. */
-const inProgress: WeakMap<Http2Session, number> = new WeakMap();
 
 const nothing = (): void => {};
 
 /** A request and its response. */
 class Exchange {
-  private readonly session: Http2Session;
+  private readonly request: Http2Fetch["request"];
   private readonly url: URL;
   private readonly init: FetchInit;
   private readonly resolve: (response: Response) => void;
   private readonly reject: (error: unknown) => void;
-  private stream!: Http2Stream;
+  private stream!: ClientHttp2Stream;
   /**
    * Aborts the stream. `close` with an error code would first end the sending side normally, as if the request were
    * complete.
@@ -121,13 +136,13 @@ class Exchange {
   private ended = false;
 
   constructor(
-    session: Http2Session,
+    request: Http2Fetch["request"],
     url: string,
     init: FetchInit,
     resolve: (response: Response) => void,
     reject: (error: unknown) => void,
   ) {
-    this.session = session;
+    this.request = request;
     this.url = new URL(url);
     this.init = init;
     this.resolve = resolve;
@@ -135,7 +150,7 @@ class Exchange {
   }
 
   start(): void {
-    const { url, init, session } = this;
+    const { url, init } = this;
     const { method, headers, body, signal } = init;
     const fields = {
       ":method": method,
@@ -143,10 +158,8 @@ class Exchange {
       "accept-encoding": "gzip",
       ...Object.fromEntries(headers),
     };
-    const stream = session.request(fields, { signal: this.cancelling.signal });
+    const stream = this.request(url.origin, fields, this.cancelling.signal);
     this.stream = stream;
-    session.ref();
-    inProgress.set(session, (inProgress.get(session) ?? 0) + 1);
     const abort = (): void => this.fail(signal.reason);
     signal.addEventListener("abort", abort);
     stream.on("response", (head: ResponseHead) => {
@@ -166,21 +179,12 @@ class Exchange {
       this.body = undefined;
     });
     stream.on("error", (error: Error) => {
-      if (stream.rstCode === REFUSED_STREAM) {
-        const refused = { refused: true, cause: error };
-        this.fail(new RpcError("unavailable", "the server has refused the request", refused));
-        return;
-      }
-      // Node wraps the error of a connection that could not be made.
-      this.fail(new TypeError("fetch failed", { cause: error.cause ?? error }));
+      this.fail(lostRequest(stream, error));
     });
     stream.on("close", () => {
       signal.removeEventListener("abort", abort);
       const cause = this.ended ? undefined : new Error("the server has ended the request");
       this.fail(cause && new TypeError("fetch failed", { cause }));
-      const left = (inProgress.get(session) ?? 1) - 1;
-      inProgress.set(session, left);
-      if (left === 0) session.unref();
     });
     if (body instanceof ReadableStream) void this.send(body);
     else stream.end(body);
@@ -245,7 +249,16 @@ class Exchange {
   }
 }
 
-function headersOf(fields: ResponseHead): Headers {
+/** Returns the reason why a stream has failed, as `fetch` throws it. */
+export function lostRequest({ rstCode }: ClientHttp2Stream, error: Error): Error {
+  if (rstCode === REFUSED_STREAM) {
+    return new RpcError("unavailable", "the server has refused the request", { refused: true, cause: error });
+  }
+  // Node wraps the error of a connection that could not be made.
+  return new TypeError("fetch failed", { cause: error.cause ?? error });
+}
+
+export function headersOf(fields: ResponseHead): Headers {
   const headers = new Headers();
   for (const [name, values] of Object.entries(fields)) {
     if (name.startsWith(":")) continue;

@@ -11,12 +11,14 @@ import {
 } from "@quicrpc/core/internal";
 import { contentType } from "../protocol/content-type.js";
 import { FROM_HEADER, writeCursor } from "../protocol/cursor.js";
-import { ENVELOPE_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
-import { encodeMessage } from "../protocol/message.js";
 import { type HttpClientCall, requireAnswer } from "./http-call.js";
 import { ReceivedItems } from "./received-items.js";
+import { oneEnvelope } from "./one-envelope.js";
 import { UploadedItems } from "./upload.js";
 import type { Uploads } from "./options.js";
+
+/** Number of bytes waiting to be sent above which the sender of items is paused. */
+const MAX_WAITING = 65_536;
 
 /**
  * Makes a call that streams in either direction, or that continues an earlier stream. Rejects if the call cannot start.
@@ -33,9 +35,8 @@ export async function callStream(call: HttpClientCall, input: unknown, pending: 
     pending.follow?.(new ReceivedItems(call, send(call, body)));
     return;
   }
-  requireUploads(call);
-  const upload = new UploadedItems(call);
-  const items = new ReceivedItems(call, send(call, upload.stream));
+  const { upload, body } = uploadStream(call);
+  const items = new ReceivedItems(call, send(call, body));
   pending.items = upload;
   if (method.kind === "duplex") {
     pending.onStarted?.();
@@ -59,7 +60,7 @@ async function onlyItem(call: HttpClientCall, items: ReceivedItems): Promise<unk
   throw new RpcError("unimplemented", `the answer of ${fullName(call.method)} has ${many}, instead of one`);
 }
 
-async function send(call: HttpClientCall, body: Uint8Array | ReadableStream<Uint8Array>): Promise<Response> {
+async function send(call: HttpClientCall, body: UnsharedBytes | ReadableStream<Uint8Array>): Promise<Response> {
   const { codec, codings } = call.client;
   const from = call.options?.from;
   const names = codings.map(({ name }) => name);
@@ -67,9 +68,7 @@ async function send(call: HttpClientCall, body: Uint8Array | ReadableStream<Uint
   const response = await call.send(
     // Node's `fetch` keeps a sent body in order to send it again, unless both redirects and authentication are
     // disabled.
-    isStream
-      ? { method: "POST", body, duplex: "half", redirect: "error", window: null }
-      : { method: "POST", body: body as UnsharedBytes },
+    isStream ? { method: "POST", body, duplex: "half", redirect: "error", window: null } : { method: "POST", body },
     {
       "content-type": contentType({ codec: codec.name, stream: true }),
       "connect-content-encoding": names[0],
@@ -81,11 +80,26 @@ async function send(call: HttpClientCall, body: Uint8Array | ReadableStream<Uint
   return response;
 }
 
-async function oneEnvelope({ client, method, options }: HttpClientCall, input: unknown): Promise<Uint8Array> {
-  const bytes = encodeMessage(client.codec.of(method.input), input, client.limits.maxFrameBytes);
-  const coding = client.codingFor(bytes.length, options?.compress);
-  if (coding === undefined) return writeEnvelope({ flags: 0, bytes });
-  return writeEnvelope({ flags: ENVELOPE_COMPRESSED, bytes: await coding.compress(bytes) });
+/**
+ * Returns the body of a request that streams items, and its sender. Throws `RpcError` if `fetch` does not support such
+ * requests.
+ */
+export function uploadStream(call: HttpClientCall): {
+  readonly upload: UploadedItems;
+  readonly body: ReadableStream<Uint8Array>;
+} {
+  requireUploads(call);
+  let upload!: UploadedItems;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => void (upload = new UploadedItems(call, controller)),
+      pull: () => upload.resume(),
+      // The server has stopped reading or the request has failed. The response shows which.
+      cancel: () => upload.stop(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: MAX_WAITING }),
+  );
+  return { upload, body };
 }
 
 /** Throws if the call streams its request and `fetch` does not support that. */

@@ -6,41 +6,29 @@ import { ENVELOPE_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
 import { encodeMessage } from "../protocol/message.js";
 import type { HttpClientCall } from "./http-call.js";
 
-/** Number of bytes waiting to be sent above which the sender of items is paused. */
-const MAX_WAITING = 65_536;
+/** The connection that sends a body, such as the controller of a stream that `fetch` reads. */
+export type BodySink = Pick<ReadableStreamDefaultController<Uint8Array>, "desiredSize" | "enqueue" | "close" | "error">;
 
-/** The body of a request that streams items. */
+/** The items in the body of a request. */
 export class UploadedItems implements ItemTarget {
-  readonly stream: ReadableStream<Uint8Array>;
   readonly rawPiece: number | undefined;
   readonly flow: ItemTarget["flow"];
   over = false;
   onGivenUp: (() => void) | undefined = undefined;
   private readonly call: HttpClientCall;
   private readonly codec: MessageCodec<unknown> | undefined;
-  private controller!: ReadableStreamDefaultController<Uint8Array>;
+  private readonly sink: BodySink;
   private onReady: (() => void) | undefined;
   /** Resolves when the messages so far are compressed, one after the other; undefined if none is being compressed. */
   private compressing: Promise<void> | undefined;
 
-  constructor(call: HttpClientCall) {
+  constructor(call: HttpClientCall, sink: BodySink) {
     const { client, method } = call;
     this.call = call;
+    this.sink = sink;
     this.codec = client.codec.of(method.input);
     this.rawPiece = bytePieceOf(this.codec, client.limits);
-    this.stream = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.controller = controller;
-        },
-        pull: () => this.resume(),
-        // The server has stopped reading or the request has failed. The response shows which.
-        cancel: () => this.stop(),
-      },
-      new ByteLengthQueuingStrategy({ highWaterMark: MAX_WAITING }),
-    );
-    const isReady = (): boolean =>
-      this.over || (this.compressing === undefined && (this.controller.desiredSize ?? 0) > 0);
+    const isReady = (): boolean => this.over || (this.compressing === undefined && (this.sink.desiredSize ?? 0) > 0);
     this.flow = {
       get ready() {
         return isReady();
@@ -67,7 +55,7 @@ export class UploadedItems implements ItemTarget {
       if (this.over) return;
       this.over = true;
       this.onGivenUp = undefined;
-      this.controller.close();
+      this.sink.close();
     };
     if (this.compressing === undefined) close();
     else void this.compressing.then(close);
@@ -93,14 +81,14 @@ export class UploadedItems implements ItemTarget {
   /** Ends the body with an error, so that the server treats the request as incomplete. */
   private fault(): void {
     try {
-      this.controller.error(new RpcError("cancelled", "the call is over"));
+      this.sink.error(new RpcError("cancelled", "the call is over"));
     } catch {
       // The body was already cancelled.
     }
   }
 
   private enqueue(flags: number, bytes: Uint8Array): void {
-    if (!this.over) this.controller.enqueue(writeEnvelope({ flags, bytes }));
+    if (!this.over) this.sink.enqueue(writeEnvelope({ flags, bytes }));
   }
 
   private compress(coding: ContentCoding | undefined, bytes: Uint8Array): void {
@@ -119,7 +107,8 @@ export class UploadedItems implements ItemTarget {
     this.compressing = compressing;
   }
 
-  private resume(): void {
+  /** Called when the sink has room again. */
+  resume(): void {
     const resume = this.onReady;
     if (resume === undefined || !this.flow.ready) return;
     this.onReady = undefined;

@@ -31,7 +31,10 @@ export function writeHeaders(metadata: Metadata, headers: Headers, prefix: "" | 
  * Returns the metadata in header fields: those with the prefix, which is removed. Several values of a key are joined by
  * ", ", except binary values. Throws `RpcError` `invalid_argument` for invalid base64.
  */
-export function readHeaders(headers: Headers, prefix: "" | typeof TRAILER_PREFIX = ""): Metadata {
+export function readHeaders(
+  headers: Iterable<readonly [name: string, value: string]>,
+  prefix: "" | typeof TRAILER_PREFIX = "",
+): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of headers) {
     if (name.startsWith(TRAILER_PREFIX) !== (prefix !== "")) continue;
