@@ -39,6 +39,18 @@ export class GrpcCall extends EnvelopeCall<Headers> {
     return trailers;
   }
 
+  protected override sendWhole(message: Uint8Array, trailers: Headers): void {
+    const { exchange, compression, hasBegun } = this;
+    const isCompressed = compression !== undefined && this.compresses(message.length);
+    if (!this.trailers || hasBegun || isCompressed || exchange.respondWhole === undefined) {
+      super.sendWhole(message, trailers);
+      return;
+    }
+    const body = writeEnvelope({ flags: 0, bytes: message });
+    this.unsent.hold(body.length);
+    exchange.respondWhole(this.head(), body, trailers);
+  }
+
   protected sendEnding(trailers: Headers): void {
     this.answerFlow.finish(trailers);
   }

@@ -9,10 +9,10 @@ import {
   status,
 } from "@grpc/grpc-js";
 import { load } from "@grpc/proto-loader";
-import { rpcError, RpcError } from "@quicrpc/core";
+import { type Limits, rpcError, RpcError } from "@quicrpc/core";
 import { createFetchHandler, type HttpServiceOptions, toNodeHandler, withConnectDetails } from "@quicrpc/http";
 import { createHealth } from "@quicrpc/services";
-import { createServer, type Http2Server } from "node:http2";
+import { connect, createServer, type Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
@@ -369,5 +369,56 @@ describe("gRPC-Web", () => {
     const sent = bytes.subarray(5, 5 + bytes.readUInt32BE(1));
     expect(bytes[0]).toBe(encoding === null ? 0 : 1);
     expect(encoding === null ? sent : gunzipSync(sent)).toEqual(item);
+  });
+});
+
+describe("the body of a request with one message", () => {
+  const message = (text: string): Buffer => {
+    const { length } = text;
+    const bytes = Buffer.from([10, (length & 127) | 128, length >> 7, ...Buffer.from(text), 16, 1]);
+    return Buffer.from([0, 0, 0, bytes.length >> 8, bytes.length & 255, ...bytes]);
+  };
+  const half = message("abcd").length / 2;
+  /** Bytes that are written together. The last piece ends the request. */
+  type Pieces = readonly Buffer[];
+
+  /** Sends each piece in a turn of its own, and returns the status of the response and the bytes of its body. */
+  async function send(pieces: Pieces, limits: Partial<Limits>): Promise<[status: unknown, bytes: number]> {
+    const limited = await serve({ limits });
+    const session = connect(`http://127.0.0.1:${limited.port}`);
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/test.v1.Echo/Say",
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    const closed = new Promise((resolve) => stream.once("close", resolve));
+    let result: unknown;
+    let bytes = 0;
+    stream.on("response", (head) => (result = head["grpc-status"]));
+    stream.on("trailers", (trailers) => (result = trailers["grpc-status"]));
+    stream.on("data", (piece: Buffer) => (bytes += piece.length));
+    for (const [index, piece] of pieces.entries()) {
+      if (index < pieces.length - 1) await new Promise((resolve) => stream.write(piece, resolve));
+      else stream.end(piece);
+      for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+    }
+    await closed;
+    session.close();
+    limited.server.close();
+    return [result, bytes];
+  }
+
+  test.each<[string, Pieces, unknown, number]>([
+    ["arrives at once", [message("abcd")], "0", 13],
+    ["arrives before its end", [message("abcd"), Buffer.alloc(0)], "0", 13],
+    ["arrives in pieces", [message("abcd").subarray(0, half), message("abcd").subarray(half)], "0", 13],
+    ["is as large as the limit", [message("a".repeat(995))], "0", 1005],
+    ["exceeds the limit", [message("a".repeat(996))], "8", 0],
+    ["has two messages", [Buffer.concat([message("a"), message("b")])], "12", 0],
+    ["has no message", [Buffer.alloc(0)], "12", 0],
+    ["is truncated", [message("abcd").subarray(0, half)], "3", 0],
+  ])("%s", async (_, pieces, code, bytes) => {
+    expect(await send(pieces, { maxFrameBytes: 1000 })).toEqual([code, bytes]);
   });
 });

@@ -88,6 +88,18 @@ export class EnvelopeReader {
   }
 }
 
+/** Yields the envelopes of a complete body. Throws `RpcError` as `readEnvelopes` does. */
+export function* envelopesIn(body: Uint8Array, maxBytes: number): Generator<Envelope, void> {
+  const envelopes = new EnvelopeReader(maxBytes);
+  envelopes.push(body);
+  for (let envelope = envelopes.next(); envelope !== undefined; envelope = envelopes.next()) yield envelope;
+  if (envelopes.isPartial) throw partialEnvelope();
+}
+
+function partialEnvelope(): RpcError {
+  return new RpcError("invalid_argument", "the stream ends within a message");
+}
+
 /**
  * Yields the envelopes of a body one at a time, and reads no more than it needs, so that the peer keeps the rest.
  * Leaving the loop cancels the body. Throws `RpcError`: `resource_exhausted` for a message that is too large,
@@ -120,7 +132,7 @@ export async function* readEnvelopes(
       envelopes.push(value);
       tell();
     }
-    if (envelopes.isPartial) throw new RpcError("invalid_argument", "the stream ends within a message");
+    if (envelopes.isPartial) throw partialEnvelope();
   } finally {
     if (held > 0) hold(-held);
     await reader.cancel().catch(() => {});

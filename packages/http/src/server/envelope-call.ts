@@ -14,7 +14,11 @@ export abstract class EnvelopeCall<Ending> extends HttpStreamedCall<Ending> {
 
   protected sendResult(value: unknown): void {
     const message = this.encoded(value);
-    const last = this.ending(undefined);
+    this.sendWhole(message, this.ending(undefined));
+  }
+
+  /** Sends the response of a call with one message. */
+  protected sendWhole(message: Uint8Array, last: Ending): void {
     this.begin();
     this.sendMessage(message);
     this.sendEnding(last);

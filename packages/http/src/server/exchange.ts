@@ -56,7 +56,7 @@ export interface HttpExchange {
   unread: Pick<RequestBytes, "change"> | undefined;
   /**
    * Returns a promise after which `arrivedBody` should be tried, for a body that may have arrived together with the
-   * head. Returns undefined if trying (again) is not worthwhile.
+   * head. Returns undefined if trying (again) is not worthwhile. Bodies may have no declared length.
    */
   arrival?(): Promise<void> | undefined;
   /** Returns the body if all of it has arrived; undefined otherwise. */
@@ -70,6 +70,8 @@ export interface HttpExchange {
   dropBody(error: RpcError): void;
   /** Sends an interim response (status 1xx). Undefined if the platform does not support it. */
   inform?(status: number, fields: Readonly<Record<string, string>>): void;
+  /** Sends a response with a complete body and trailers. Undefined if that is not faster than `open`. */
+  respondWhole?(head: AnswerHead, body: Uint8Array, trailers: Headers): void;
   /** Sends a response with a complete body. */
   respond(head: AnswerHead, body?: Uint8Array | string): void;
   /** Begins a response whose body is sent in pieces. Not for HEAD requests, whose responses have no body. */

@@ -13,6 +13,8 @@ import {
   NodeAnswerBody,
   type NodeHeaders,
   NodeInput,
+  type Trailers,
+  trailersOf,
   type NodeReadable,
   type NodeWritable,
   whenFinished,
@@ -65,7 +67,10 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   private readonly named: string | undefined;
   /** Header fields that the server adds to every response on the stream. */
   private readonly carried: Readonly<Record<string, string>> | undefined;
-  /** Declared bytes of the body, which `arrivedBody` reads; undefined until `arrival` is called. */
+  /**
+   * Declared bytes of the body, which `arrivedBody` reads; `NaN` if there is no declaration; undefined until `arrival`
+   * is called.
+   */
   private arriving: number | undefined = undefined;
   /** True if all declared bytes of the body were read without checking that the stream ends after them. */
   private isTaken = false;
@@ -118,7 +123,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   arrival(): Promise<void> | undefined {
     if (this.arriving !== undefined) return undefined;
     const length = (this.arriving = Number(this.header("content-length")));
-    if (!(length <= MAX_ARRIVED)) return undefined;
+    if (length > MAX_ARRIVED) return undefined;
     if (length === 0) return NOW;
     // A Node stream delivers nothing before its first read.
     this.request.read(0);
@@ -126,7 +131,10 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 
   arrivedBody(): Uint8Array | undefined {
-    const { request: stream, arriving: length = 0 } = this;
+    const { request: stream, arriving: declared = 0 } = this;
+    const isDeclared = !Number.isNaN(declared);
+    if (!isDeclared && stream.state.state !== HALF_CLOSED_REMOTE) return undefined;
+    const length = isDeclared ? declared : (stream.readableLength ?? 0);
     if (length === 0) {
       this.isTaken = true;
       return NOTHING;
@@ -165,6 +173,22 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     if (!endStream) stream.end(body);
   }
 
+  respondWhole(head: AnswerHead, body: Uint8Array, trailers: Headers): void {
+    const stream = this.request;
+    this.onGone = undefined;
+    if (this.isGone) return;
+    if (isInPieces(body, this.isSecure)) {
+      const pieces = this.open(head);
+      pieces.write(body);
+      pieces.end(trailers);
+      return;
+    }
+    if (!stream.readableEnded) this.endRequest();
+    sendAfterBody(stream, trailersOf(trailers));
+    stream.respond(this.fieldsOf(head), { waitForTrailers: true });
+    stream.end(body);
+  }
+
   open(head: AnswerHead): AnswerBody {
     const { isGone } = this;
     if (!isGone) {
@@ -181,12 +205,8 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
       stream.resume();
       whenFinished(stream, () => this.endRequest());
     };
-    return new NodeAnswerBody(stream, isGone, this.isSecure, onEnded, (trailers) => {
-      // Emitted after the last byte of the body.
-      stream.on("wantTrailers", () => {
-        if (!stream.destroyed) stream.sendTrailers(trailers);
-      });
-    });
+    const sendTrailers = (trailers: Trailers): void => sendAfterBody(stream, trailers);
+    return new NodeAnswerBody(stream, isGone, this.isSecure, onEnded, sendTrailers);
   }
 
   cutOff(error: RpcError): void {
@@ -238,6 +258,13 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     if (!this.isTaken) this.request.resume();
     this.place = lingering.add(this);
   }
+}
+
+function sendAfterBody(stream: Http2Stream, trailers: Trailers): void {
+  // Emitted after the last byte of the body.
+  stream.on("wantTrailers", () => {
+    if (!stream.destroyed) stream.sendTrailers(trailers);
+  });
 }
 
 /**

@@ -248,6 +248,13 @@ export function headerFieldsOf(
   return all;
 }
 
+/** The trailers of a response, as Node's servers take them. */
+export type Trailers = Record<string, string | string[]>;
+
+export function trailersOf(trailers: Headers): Trailers {
+  return headerFieldsOf({ fields: {}, metadata: trailers }, undefined);
+}
+
 /**
  * Maximum bytes of one write over TLS. Node encrypts a whole write at once, and keeps memory for the largest one until
  * the connection closes.
@@ -283,7 +290,7 @@ export class NodeAnswerBody implements AnswerBody {
   /** True if the response ends after the gathered pieces are written. */
   private ending = false;
   private readonly isSecure: boolean;
-  private readonly sendTrailers: ((trailers: Record<string, string | string[]>) => void) | undefined;
+  private readonly sendTrailers: ((trailers: Trailers) => void) | undefined;
 
   /**
    * @param isSecure true if the connection is encrypted
@@ -295,7 +302,7 @@ export class NodeAnswerBody implements AnswerBody {
     closed: boolean,
     isSecure: boolean,
     onEnded: () => void,
-    sendTrailers?: (trailers: Record<string, string | string[]>) => void,
+    sendTrailers?: (trailers: Trailers) => void,
   ) {
     this.response = response;
     this.sendTrailers = sendTrailers;
@@ -334,7 +341,7 @@ export class NodeAnswerBody implements AnswerBody {
 
   end(trailers?: Headers): void {
     if (this.closed) return;
-    if (trailers !== undefined) this.sendTrailers?.(headerFieldsOf({ fields: {}, metadata: trailers }, undefined));
+    if (trailers !== undefined) this.sendTrailers?.(trailersOf(trailers));
     this.ending = true;
     this.flush();
   }

@@ -2,7 +2,7 @@ import { type Limits, RpcError } from "@quicrpc/core";
 import { expiries, type LinkedSet, type MemoryBudget, sourceOf } from "@quicrpc/core/internal";
 import { messageTooLarge } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
-import { readEnvelopes } from "../protocol/envelope.js";
+import { type Envelope, envelopesIn, readEnvelopes } from "../protocol/envelope.js";
 import { type GetQuery, readGetQuery } from "../protocol/get-query.js";
 import type { HttpExchange } from "./exchange.js";
 import { RequestBytes } from "./request-bytes.js";
@@ -91,13 +91,16 @@ export class RequestReader {
   async read(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
     const place = this.readers.add(this);
     try {
+      const isStream = framing === "stream";
       const isPlain =
-        framing === "unary" && query === undefined && this.exchange.header("content-encoding") === undefined;
+        isStream ||
+        (framing === "unary" && query === undefined && this.exchange.header("content-encoding") === undefined);
       let arrival = isPlain ? this.exchange.arrival?.() : undefined;
       while (arrival !== undefined) {
         await arrival;
-        const body = this.arrived();
-        if (body !== undefined) return body;
+        // `envelopesIn` checks the length of a message in an envelope.
+        const body = this.arrived(isStream ? Infinity : this.limits.maxBytes);
+        if (body !== undefined) return isStream ? await this.ofEnvelope(envelopesIn(body, this.limits.maxBytes)) : body;
         arrival = this.exchange.arrival?.();
       }
       return await this.arriving(framing, query);
@@ -108,11 +111,11 @@ export class RequestReader {
   }
 
   /** Returns a body that has arrived together with its head; undefined if it has not. This needs no timer. */
-  private arrived(): Uint8Array | undefined {
+  private arrived(maxBytes: number): Uint8Array | undefined {
     if (this.ended !== undefined) throw this.ended;
     const body = this.exchange.arrivedBody?.();
     if (body === undefined) return undefined;
-    if (body.length > this.limits.maxBytes) throw messageTooLarge(this.limits.maxBytes);
+    if (body.length > maxBytes) throw messageTooLarge(maxBytes);
     this.hold(body.length);
     return body;
   }
@@ -146,7 +149,9 @@ export class RequestReader {
 
   private message(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
     if (query !== undefined) return this.ofQuery(query);
-    return framing === "stream" ? this.ofEnvelope() : this.ofBody();
+    if (framing !== "stream") return this.ofBody();
+    this.body = this.exchange.body?.getReader();
+    return this.ofEnvelope(readEnvelopes(this.body, this.limits.maxBytes, (change) => this.hold(change)));
   }
 
   private ofBody(): Promise<Uint8Array> {
@@ -175,12 +180,11 @@ export class RequestReader {
     return this.expanded(parameters.message, coding);
   }
 
-  private async ofEnvelope(): Promise<Uint8Array> {
+  private async ofEnvelope(envelopes: AsyncIterable<Envelope> | Iterable<Envelope>): Promise<Uint8Array> {
     const { exchange, limits } = this;
     const coding = codingNamed(exchange.header(this.codingHeader), CODINGS);
-    this.body = exchange.body?.getReader();
     let only: Uint8Array | undefined;
-    for await (const envelope of readEnvelopes(this.body, limits.maxBytes, (change) => this.hold(change))) {
+    for await (const envelope of envelopes) {
       if (only !== undefined) throw new RpcError("unimplemented", "the method takes one message, and there are more");
       this.hold(envelope.bytes.length);
       const hold = (more: number): void => this.hold(more);

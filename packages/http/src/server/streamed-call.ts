@@ -1,7 +1,7 @@
 import type { RpcError } from "@quicrpc/core";
 import type { ItemFlow } from "@quicrpc/core/internal";
 import { AnswerFlow } from "./answer-flow.js";
-import type { AnswerBody } from "./exchange.js";
+import type { AnswerBody, AnswerHead } from "./exchange.js";
 import { HttpCall } from "./http-call.js";
 
 /**
@@ -49,7 +49,7 @@ export abstract class HttpStreamedCall<Ending = Uint8Array> extends HttpCall {
     this.sparing(
       error,
       () => this.begin(),
-      () => this.beginWith(undefined),
+      () => this.beginWith(this.headWith(undefined)),
     );
     this.sendEnding(this.endingOf(error));
   }
@@ -84,14 +84,23 @@ export abstract class HttpStreamedCall<Ending = Uint8Array> extends HttpCall {
    */
   protected begin(): void {
     if (this.body !== undefined) return;
+    this.beginWith(this.head());
+  }
+
+  /** Returns the response's head. Throws `RpcError` for metadata that header fields cannot contain. */
+  protected head(): AnswerHead {
     const heads = this.context?.answerHeads;
     // `first` throws if the metadata is too large.
     heads?.first();
-    this.beginWith(heads && this.withMetadata(() => this.headersOf(heads.metadata)));
+    return this.headWith(heads && this.withMetadata(() => this.headersOf(heads.metadata)));
   }
 
-  private beginWith(metadata: Headers | undefined): void {
-    this.body = this.exchange.open({ status: 200, fields: this.fields(), metadata, trailers: this.trailers });
+  private headWith(metadata: Headers | undefined): AnswerHead {
+    return { status: 200, fields: this.fields(), metadata, trailers: this.trailers };
+  }
+
+  private beginWith(head: AnswerHead): void {
+    this.body = this.exchange.open(head);
     this.answerFlow.start(this.body);
   }
 }
