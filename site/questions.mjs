@@ -365,7 +365,7 @@ export const QUESTIONS = [
     like: "fails-components/webtransport#243",
   },
   { asked: "namespaces", answers: ["/from-socket-io#coming-from-socketio"], like: "socketio/socket.io#4399" },
-  { asked: "promise pipelining", answers: ["/calls#what-a-call-cannot-do"], like: "capnproto/capnproto#918" },
+  { asked: "promise pipelining", answers: ["/batches#batches"], like: "capnproto/capnproto#918" },
   {
     asked: "pass a callback function",
     answers: ["/calls#what-a-call-cannot-do", "/serving#calls-to-a-client-server-push-who-is-online"],
@@ -432,7 +432,6 @@ export const QUESTIONS = [
     asked: "dependent calls in one round trip",
     answers: ["/batches#load-a-screen-in-a-single-round-trip", "/batches#batches"],
   },
-  { asked: "promise pipelining", answers: ["/batches#batches"] },
   { asked: "several services on one port", answers: ["/serving#several-services-on-one-port"] },
   { asked: "middleware", answers: ["/calls#interceptors"] },
   { asked: "log every request", answers: ["/monitoring#log-every-request"] },
