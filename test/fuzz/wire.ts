@@ -19,8 +19,8 @@ import { MISFIT_NOTICE } from "../../packages/core/src/wire/misfit-notice.js";
 import { decodeResume, encodeResume, readPiece, TOKEN_BYTES, writePiece } from "../../packages/durable/src/pieces.js";
 import { readProof, writeStatement } from "../../packages/core/src/wire/proof.js";
 import { FrameReader } from "../../packages/core/src/wire/reader.js";
-import { readMisfitNotice, readRequest } from "../../packages/core/src/wire/request.js";
-import { readOptionalHead } from "../../packages/core/src/wire/head.js";
+import { readMisfitNotice, readRequest } from "../../packages/core/src/server/dispatch.js";
+import { readHead } from "../../packages/core/src/wire/head.js";
 import { readGoaway, readPing } from "../../packages/core/src/wire/session-frames.js";
 import { readClose } from "../../packages/core/src/wire/close-frame.js";
 import type { Target } from "./fuzz.js";
@@ -91,7 +91,7 @@ function readBody(frame: Frame): void {
   else if (type === FrameType.Request || type === FrameType.Notify) {
     const request = refusable(() => readRequest(frame));
     if (request === undefined) return;
-    if (request.methodId !== MISFIT_NOTICE) refusable(() => readOptionalHead(frame, request.cursor, MAX_METADATA));
+    if (request.methodId !== MISFIT_NOTICE) readHeadOf(frame, request.cursor);
     else if ((refusable(() => readMisfitNotice(request.cursor))?.reason.length ?? 0) > 512)
       throw new Error("a reason is not cut");
   } else if (type === FrameType.Error) refusable(() => readFault(frame, MAX_METADATA, expand));
@@ -99,7 +99,11 @@ function readBody(frame: Frame): void {
   else if (type === FrameType.Ping) refusable(() => readPing(frame));
   else if (type === FrameType.Close) refusable(() => readClose(frame));
   else if (flags & FLAG_COMPRESSED) refusable(() => expand(frame.bytes, frame.start, frame.end));
-  else refusable(() => readOptionalHead(frame, cursor(), MAX_METADATA));
+  else readHeadOf(frame, cursor());
+}
+
+function readHeadOf({ flags }: Frame, cursor: Cursor): void {
+  if (flags & FLAG_HEAD) refusable(() => readHead(cursor, MAX_METADATA));
 }
 
 function readGoing(frame: Frame): void {

@@ -4,11 +4,12 @@ import {
   Cursor,
   expanded,
   FLAG_COMPRESSED,
+  FLAG_HEAD,
   type Frame,
   FrameType,
   FrameWriter,
   ProtocolError,
-  readOptionalHead,
+  readHead,
   type SessionCompression,
 } from "@quicrpc/core/internal";
 
@@ -126,8 +127,8 @@ export function pieceCursor(
   maxMetadataBytes: number,
   compression: SessionCompression | undefined,
 ): Cursor {
-  const { bytes, start, end } = frame;
+  const { flags, bytes, start, end } = frame;
   const cursor = new Cursor(bytes, start, end);
-  readOptionalHead(frame, cursor, maxMetadataBytes);
-  return (frame.flags & FLAG_COMPRESSED) === 0 ? cursor : expanded(compression, cursor);
+  if ((flags & FLAG_HEAD) !== 0) readHead(cursor, maxMetadataBytes);
+  return (flags & FLAG_COMPRESSED) === 0 ? cursor : expanded(compression, cursor);
 }

@@ -1,11 +1,10 @@
-import { type Code, ProtocolError, type RpcError } from "../errors.js";
+import type { Code, RpcError } from "../errors.js";
 import type { Channel, ChannelSettings, FrameHandler } from "../transport/channel.js";
 import type { Fault } from "./fault.js";
 import type { Frame } from "../wire/frame.js";
 import type { RawGreeting } from "../wire/hello.js";
-import type { ReceiveFlow } from "./items/flow.js";
+import type { ReceiveFlow } from "./items/item-receiver.js";
 import type { FormatTable, SessionFormat } from "./messages/session-format.js";
-import * as FrameType from "../wire/frame-type.js";
 
 /** Settings that all streams of a session share. */
 export interface CarrierSettings extends ChannelSettings {
@@ -78,15 +77,13 @@ export function prioritize({ single, channel }: Pick<CallChannel, "single" | "ch
   if (single) channel.stream.setPriority?.(priority);
 }
 
-/** Callbacks of a call that this side made. The carrier calls `onResponse`, `onDone`, `onFault` or `onError` last. */
+/** Callbacks of a call that this side made. The last one is `onFault`, `onError`, or `onFrame` with the last frame. */
 export interface OutgoingCall {
-  /** Called with the response metadata, which the callee sends before its first message. */
-  onHeaders(frame: Frame): void;
-  onResponse(frame: Frame): void;
-  onItem(frame: Frame): void;
-  /** Called when the callee has sent its last item, while the call continues. */
-  onItemsEnd(): void;
-  onDone(frame: Frame): void;
+  /**
+   * Called with each frame of the response except an error. Before the last frame, the carrier removes the call. Throws
+   * `ProtocolError` if a callee must not send this type of frame.
+   */
+  onFrame(frame: Frame): void;
   /** Called when the callee has responded with an error. */
   onFault(fault: Fault): void;
   /** Called when the call has failed without a response of the callee, for example because the connection was lost. */
@@ -95,26 +92,6 @@ export interface OutgoingCall {
   onCredit(bytes: number): void;
   /** Called when the callee has stopped reading the caller's items. Its response is still to come. */
   onStopped(): void;
-}
-
-/**
- * Passes a received frame of an unfinished response to the matching callback of `call`. Throws `ProtocolError` if a
- * callee must not send this type of frame.
- */
-export function deliver(call: OutgoingCall, frame: Frame): void {
-  switch (frame.type) {
-    case FrameType.Item:
-      call.onItem(frame);
-      return;
-    case FrameType.HalfEnd:
-      call.onItemsEnd();
-      return;
-    case FrameType.Headers:
-      call.onHeaders(frame);
-      return;
-    default:
-      throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
-  }
 }
 
 /** Callbacks of a call that the peer made and this side serves. */
@@ -155,7 +132,9 @@ export interface Callee {
    */
   onStream?(channel: Channel, onOver: () => void): FrameHandler;
   /** Handles a received datagram. If absent, datagrams are not read. */
-  onDatagram?(bytes: Uint8Array): void;
+  readonly onDatagram?: ((bytes: Uint8Array) => void) | undefined;
+  /** Called when the session has ended. */
+  onClosed?(): void;
 }
 
 /** Handler of the calls that the peer makes on one lane. */

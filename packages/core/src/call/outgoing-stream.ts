@@ -5,7 +5,7 @@ import { lostCall, describeReset } from "../transport/close-codes.js";
 import type { DirectStream } from "../transport/session.js";
 import type { Frame } from "../wire/frame.js";
 import { oversized } from "./messages/payload.js";
-import { type Carrier, type CarrierSettings, deliver, type OutgoingCall } from "./carrier.js";
+import type { Carrier, CarrierSettings, OutgoingCall } from "./carrier.js";
 import { receiveFault } from "./fault.js";
 import type { SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -73,26 +73,13 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
       this.cancel(0, error.code);
       return;
     }
-    switch (frame.type) {
-      case FrameType.Response:
-        this.call = undefined;
-        call.onResponse(frame);
-        break;
-      case FrameType.Error: {
-        const fault = receiveFault(this.channel, frame, this.maxMetadataBytes);
-        this.call = undefined;
-        call.onFault(fault);
-        break;
-      }
-      case FrameType.End:
-        this.call = undefined;
-        call.onDone(frame);
-        break;
-      default:
-        deliver(call, frame);
-        return;
-    }
-    this.channel.stopSending(NO_ERROR);
+    const { type } = frame;
+    const fault = type === FrameType.Error ? receiveFault(this.channel, frame, this.maxMetadataBytes) : undefined;
+    const isLast = fault !== undefined || type === FrameType.Response || type === FrameType.End;
+    if (isLast) this.call = undefined;
+    if (fault === undefined) call.onFrame(frame);
+    else call.onFault(fault);
+    if (isLast) this.channel.stopSending(NO_ERROR);
   }
 
   onEnd(): void {

@@ -7,13 +7,13 @@ import { asError, type Code, ProtocolError, RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";
 import { type Cursor, cursorOf } from "../wire/cursor.js";
 import { FLAG_HEAD, type Frame } from "../wire/frame.js";
-import { type Head, type HeadFields, readHead, writeHead } from "../wire/head.js";
+import { type Head, type HeadFields, readHead } from "../wire/head.js";
 import { decodeMetadata, encodeMetadata } from "../wire/metadata.js";
 import type { CallingHost } from "./calling.js";
 import type { OutgoingItems } from "./client-stream.js";
 import { callFailureOf, PendingCall, type SentItems } from "./pending-call.js";
 import * as FrameType from "../wire/frame-type.js";
-import { codecIn, encodePayload } from "../call/messages/payload.js";
+import { codecIn, sendMessage } from "../call/messages/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { ClientLimits } from "../client-limits.js";
 import { Metadata } from "../metadata.js";
@@ -99,7 +99,29 @@ export abstract class Call extends PendingCall implements OutgoingCall {
     this.items?.stop();
   }
 
-  onHeaders(frame: Frame): void {
+  onFrame(frame: Frame): void {
+    switch (frame.type) {
+      case FrameType.Response:
+        this.onResponse(frame);
+        return;
+      case FrameType.Item:
+        this.onItem(frame);
+        return;
+      case FrameType.End:
+        this.onDone(frame);
+        return;
+      case FrameType.HalfEnd:
+        this.onItemsEnd();
+        return;
+      case FrameType.Headers:
+        this.onHeaders(frame);
+        return;
+      default:
+        throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
+    }
+  }
+
+  private onHeaders(frame: Frame): void {
     if (this.answered) throw new ProtocolError("headers after the callee began to answer");
     this.answered = true;
     try {
@@ -119,6 +141,7 @@ export abstract class Call extends PendingCall implements OutgoingCall {
 
   abstract onResponse(frame: Frame): void;
   abstract onItem(frame: Frame): void;
+  /** Called when the callee has sent its last item, while the call continues. */
   abstract onItemsEnd(): void;
   abstract onDone(frame: Frame): void;
 
@@ -208,39 +231,26 @@ export function requestHead(
  * @param itemsFollow true if the caller streams its input: the request then has no payload and does not end the stream
  */
 export function sendRequest(
-  { limits, schemas }: CallingHost,
+  { schemas }: CallingHost,
   carrier: Carrier,
   type: typeof FrameType.Request | typeof FrameType.Notify,
   id: number,
   method: AnyMethod,
   options: CallOptions | undefined,
   fields: HeadFields | undefined,
-  input: unknown,
+  message: unknown,
   itemsFollow: boolean = false,
 ): number {
-  const { channel, format } = carrier;
-  const codec = carrier.single ? format?.name : undefined;
+  const { channel, format, single } = carrier;
+  const codec = single ? format?.name : undefined;
   const fingerprint = schemas.greet(method);
   const head = codec === undefined && fingerprint === undefined ? fields : { ...fields, codec, fingerprint };
-  const { out } = channel;
-  let start: number | undefined;
-  let bytes: number;
+  const input = itemsFollow ? undefined : codecIn(format, method.input);
   try {
     channel.requireRoom();
-    const before = channel.begin();
-    const mark = out.begin(head === undefined ? type : type | FLAG_HEAD, id);
-    start = before;
-    out.methodId(method.service.id, method.id);
-    if (head !== undefined) writeHead(out, head);
-    if (!itemsFollow) {
-      encodePayload(codecIn(format, method.input), input, channel, mark, limits.maxFrameBytes, options?.compress);
-    }
-    bytes = out.commit(mark);
+    return sendMessage(channel, type, id, input, message, single && !itemsFollow, head, options?.compress, method);
   } catch (error) {
-    if (start !== undefined) out.abandon(start);
-    if (type === FrameType.Request || carrier.single) carrier.withdraw(id);
+    if (type === FrameType.Request || single) carrier.withdraw(id);
     throw RpcError.from(error, "invalid_argument");
   }
-  channel.committed(carrier.single && !itemsFollow);
-  return bytes;
 }

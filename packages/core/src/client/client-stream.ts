@@ -1,7 +1,6 @@
 import * as FrameType from "../wire/frame-type.js";
 import type { Carrier } from "../call/carrier.js";
-import { codecIn } from "../call/messages/payload.js";
-import { sendHead, sendMessage } from "../call/messages/send-message.js";
+import { codecIn, sendHead, sendMessage } from "../call/messages/payload.js";
 import { type ItemTarget, bytePieceOf, SendFlow, sendItems, leaveSource } from "../call/items/send-items.js";
 import type { MessageCodec } from "../contract/codec.js";
 import { RpcError } from "../errors.js";
@@ -25,7 +24,6 @@ export class OutgoingItems implements ItemTarget {
   private readonly carrier: Carrier;
   private readonly id: number;
   private readonly codec: MessageCodec<unknown> | undefined;
-  private readonly limits: ClientLimits;
   private readonly call: Call;
   private readonly compress: boolean | undefined;
 
@@ -37,7 +35,6 @@ export class OutgoingItems implements ItemTarget {
     this.carrier = carrier;
     this.id = id;
     this.codec = codecIn(carrier.format, method.input);
-    this.limits = limits;
     this.flow = new SendFlow(carrier);
     this.rawPiece = bytePieceOf(method.input, limits);
     gatherFrames(carrier.channel);
@@ -45,12 +42,9 @@ export class OutgoingItems implements ItemTarget {
 
   item(item: unknown): void {
     if (this.over) return;
-    const { maxFrameBytes } = this.limits;
     const { channel } = this.carrier;
     const { codec, compress } = this;
-    this.flow.spend(
-      sendMessage(channel, FrameType.Item, this.id, codec, item, maxFrameBytes, false, undefined, compress),
-    );
+    this.flow.spend(sendMessage(channel, FrameType.Item, this.id, codec, item, false, undefined, compress));
   }
 
   end(): void {

@@ -14,11 +14,11 @@ import { readPlain, readValue } from "../msgpack/read-value.js";
 import { writeValue } from "../msgpack/write-value.js";
 import type { Read } from "./halves.js";
 import { isPlainObject } from "./record.js";
-import { isObject, Mode, run, type Shape } from "./shape.js";
+import { Mode, run, type Shape } from "./shape.js";
 
 /** Throws the mismatch error if `value` is not an object. */
 export function requireObject(value: unknown): void {
-  if (!isObject(value)) misfit();
+  if (kindOf(value) !== "object") misfit();
 }
 
 /** Returns the number of properties of `value`, including inherited ones, as zod counts them. */

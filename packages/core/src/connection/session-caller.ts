@@ -198,6 +198,8 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
    * has ended. For a call that must not wait, always returns true, so that the peer decides.
    */
   protected hasPlace(session: Session, options: CallOptions | undefined): boolean {
+    // The common case: the peer has announced a limit of concurrent calls, which was never reached.
+    if (session.places === undefined && (session.callsMade?.() ?? 0) < (session.peerCalls ?? 0)) return true;
     const places = placesOf(session);
     if (places === undefined || places.take() || options?.waitForReady === false) return true;
     places.whenFree(this.#onPlace);

@@ -5,7 +5,7 @@ import type { Limits } from "../limits.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { DatagramKind, type Frame } from "../wire/frame.js";
 import { FrameReader } from "../wire/reader.js";
-import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
+import { readVarint, varintLengthFromFirstByte } from "../wire/cursor.js";
 import * as FrameType from "../wire/frame-type.js";
 
 /** Decodes and serves notifications that arrive as datagrams: prefix | kind (varint) | one notify frame. */

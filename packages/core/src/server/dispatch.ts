@@ -3,20 +3,18 @@ import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestH
 import { codecIn } from "../call/messages/payload.js";
 import type { FormatTable } from "../call/messages/session-format.js";
 import { type AnyMethod, fullName, type MessageCodec } from "../contract/descriptor.js";
-import { streamsInput } from "../contract/directions.js";
 import { asError, ProtocolError, RpcError } from "../errors.js";
 import type { SessionCompression } from "../transport/compression.js";
 import { expanded } from "../transport/expand.js";
-import type { Cursor } from "../wire/cursor.js";
-import { FLAG_COMPRESSED, type Frame } from "../wire/frame.js";
-import { type Head, readOptionalHead } from "../wire/head.js";
-import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
-import { type IncomingRequest, readRequest, readMisfitNotice } from "../wire/request.js";
+import { Cursor, cursorOf } from "../wire/cursor.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../wire/frame.js";
+import { type Head, readHead } from "../wire/head.js";
+import { MAX_REASON_BYTES, MISFIT_NOTICE, type MisfitNotice } from "../wire/misfit-notice.js";
 import { makeRoomToDecode } from "./admission.js";
 import type { ContextSettings, IncomingContext } from "./context.js";
 import { runNotification, serveRequest, type ServerRequest } from "./serve.js";
 import { Reply, type ReplySettings } from "./reply.js";
-import type { BoundMethod, MethodTable, ReservedMethods } from "./router.js";
+import { type BoundMethod, type MethodTable, type ReservedMethods, streamsInput } from "./router.js";
 import { sanitizeForLog } from "./log-error.js";
 
 /** Describes where a failure occurred. */
@@ -47,6 +45,20 @@ export interface DispatchSettings<Context> extends ContextSettings<Context>, Rep
   readonly compression: SessionCompression | undefined;
   /** The codecs that the peer may choose. */
   readonly formats: FormatTable;
+}
+
+/** A received request or notification. Its payload is the unread rest of the cursor. */
+interface IncomingRequest {
+  readonly serviceId: number;
+  readonly methodId: number;
+  readonly cursor: Cursor;
+}
+
+export function readRequest(frame: Frame): IncomingRequest {
+  const cursor = cursorOf(frame);
+  const at = cursor.take(2);
+  const serviceId = ((frame.bytes[at] as number) << 8) | (frame.bytes[at + 1] as number);
+  return { serviceId, methodId: cursor.varint(), cursor };
 }
 
 /** Finds the method of each request frame and serves the call. */
@@ -169,7 +181,7 @@ class FrameRequest<Context> implements ServerRequest {
     const { carrier, frame, cursor, settings, isAnswered } = this;
     const { method } = this.bound;
     if ((method.kind === "notify") === isAnswered) throw wrongKind(method, isAnswered ? "a request" : "a notification");
-    const head = readOptionalHead(frame, cursor, settings.limits.maxMetadataBytes);
+    const head = (frame.flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor, settings.limits.maxMetadataBytes);
     if (head?.fingerprint !== undefined) this.differs = settings.schemas.learn(method, head.fingerprint);
     if (head?.codec !== undefined) carrier.readIn(head.codec);
     if (streamsInput(method) && cursor.position < cursor.end) throw wrongKind(method, "a request with a message");
@@ -240,6 +252,16 @@ export function listed(names: readonly string[]): string {
   if (names.length === 0) return "";
   const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
   return ` (there are ${names.slice(0, MAX_LISTED).join(", ")}${more})`;
+}
+
+/**
+ * Reads a schema mismatch notice after its method id, 0. Cuts a reason that is too long. Throws `ProtocolError` if the
+ * frame ends too early.
+ */
+export function readMisfitNotice(cursor: Cursor): MisfitNotice {
+  const methodId = cursor.varint();
+  const { bytes, position, end } = cursor;
+  return { methodId, reason: new Cursor(bytes, position, Math.min(end, position + MAX_REASON_BYTES)).text() };
 }
 
 /** Reports to the error hook that the peer could not decode a response, once for each method and session. */

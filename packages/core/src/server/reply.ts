@@ -2,10 +2,8 @@ import * as FrameType from "../wire/frame-type.js";
 import type { AnswerCarrier, IncomingCall } from "../call/carrier.js";
 import { SendFlow } from "../call/items/send-items.js";
 import type { ItemReceiver } from "../call/items/item-receiver.js";
-import { codecIn } from "../call/messages/payload.js";
-import { sendHead, sendMessage } from "../call/messages/send-message.js";
+import { codecIn, sendHead, sendMessage } from "../call/messages/payload.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
-import { isTunnel } from "../contract/directions.js";
 import { asError, ProtocolError, RpcError } from "../errors.js";
 import { gatherFrames } from "../transport/gathering.js";
 import { isEndOfSession } from "../transport/close-codes.js";
@@ -163,12 +161,11 @@ export class Reply extends ServedCall implements IncomingCall {
   }
 
   private message(type: number, value: unknown, end: boolean, head?: HeadFields): number {
-    const { maxFrameBytes } = this.settings.limits;
     const { channel, peerFormat } = this.carrier;
     channel.requireRoom();
     const codec = codecIn(peerFormat, this.context?.method.output);
     try {
-      return sendMessage(channel, type, this.id, codec, value, maxFrameBytes, end, head, this.context?.compress);
+      return sendMessage(channel, type, this.id, codec, value, end, head, this.context?.compress);
     } catch (error) {
       throw this.misfit(error);
     }
@@ -240,4 +237,9 @@ export function packDetails(details: unknown): Uint8Array | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns true if a method is a duplex of raw bytes. The two directions of its calls end independently. */
+function isTunnel({ kind, input, output }: AnyMethod): boolean {
+  return kind === "duplex" && input?.bytes === true && output?.bytes === true;
 }

@@ -8,6 +8,7 @@ import { guarded } from "../guarded.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
+import type { DirectSession } from "../transport/session.js";
 import type { SessionCompression } from "../transport/compression.js";
 import { Admission, type AdmissionSettings, guardedShedder, type LoadShedder } from "./admission.js";
 import { Identity, type PrincipalOf } from "./context.js";
@@ -16,13 +17,14 @@ import { Dispatcher, type ErrorHook } from "./dispatch.js";
 import { errorHook } from "./log-error.js";
 import { type OnceOptions, onceSettings } from "./once-options.js";
 import { MethodTable, type ReservedMethods, type Router } from "./router.js";
-import { ServerLoad } from "./server-load.js";
-import { codeFromNumber } from "../codes.js";
+import { type LoadMember, type LoadPlace, ServerLoad } from "./server-load.js";
+import { codeFromNumber, codeNumber } from "../codes.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import { cursorOf } from "../wire/cursor.js";
 import type { Frame } from "../wire/frame.js";
-import { type ReceiveFlow, LaneReceiveFlow } from "../call/items/flow.js";
+import type { ReceiveFlow } from "../call/items/item-receiver.js";
+import { LaneReceiveFlow } from "../call/lanes/lane-flow.js";
 import { oversized } from "../call/messages/payload.js";
 import * as FrameType from "../wire/frame-type.js";
 
@@ -32,6 +34,7 @@ export interface ServingHost extends TypedCaller {
   readonly schemas: SchemaHandshake;
   /** Methods that the protocol itself serves, without a router. */
   readonly reserved: ReservedMethods | undefined;
+  readonly direct: Pick<DirectSession, "close">;
   /** State of a graceful shutdown; undefined until either side starts one. */
   readonly drainage: Pick<Drain, "refusing"> | undefined;
   /** Called when the last call in progress has ended. */
@@ -62,7 +65,7 @@ export interface ServingSettings {
 }
 
 /** The serving side of a session: it handles the calls that the peer makes. */
-export class Serving<Context> implements Callee, AdmissionSettings {
+export class Serving<Context> implements Callee, AdmissionSettings, LoadMember {
   readonly limits: Limits;
   readonly loadShedder: LoadShedder | undefined;
   readonly load: ServerLoad;
@@ -75,6 +78,12 @@ export class Serving<Context> implements Callee, AdmissionSettings {
   readonly #admission: Admission;
   /** Created when the first datagram arrives. */
   #datagrams: DatagramReceiver | undefined = undefined;
+  readonly onDatagram: (bytes: Uint8Array) => void = (bytes) => {
+    this.#datagrams ??= new DatagramReceiver(this.#dispatcher, this.#prefix, this.limits, this.#onForeignDatagram);
+    this.#datagrams.onDatagram(bytes);
+  };
+  /** Place of this session in the server's load; undefined if no server counts it. */
+  readonly #place: LoadPlace | undefined;
 
   constructor(host: ServingHost, options: ServingOptions<Context>, settings: ServingSettings) {
     const { budget, schemas } = host;
@@ -108,6 +117,7 @@ export class Serving<Context> implements Callee, AdmissionSettings {
       budget,
       peer: options.peer,
     });
+    this.#place = options.load?.add(this);
   }
 
   get maxCalls(): number | undefined {
@@ -140,9 +150,16 @@ export class Serving<Context> implements Callee, AdmissionSettings {
     return new IncomingCallStream(channel, this.#dispatcher, onOver);
   }
 
-  onDatagram(bytes: Uint8Array): void {
-    this.#datagrams ??= new DatagramReceiver(this.#dispatcher, this.#prefix, this.limits, this.#onForeignDatagram);
-    this.#datagrams.onDatagram(bytes);
+  get budget(): MemoryBudget {
+    return this.#host.budget;
+  }
+
+  onEvicted({ code, message }: RpcError): void {
+    this.#host.direct.close({ closeCode: codeNumber(code), reason: message });
+  }
+
+  onClosed(): void {
+    if (this.#place !== undefined) this.load.remove(this.#place);
   }
 }
 

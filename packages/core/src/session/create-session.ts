@@ -3,7 +3,7 @@ import { completeLimits } from "../limits.js";
 import { errorHook } from "../server/log-error.js";
 import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
-import type { TransportSession, CloseInfo, DirectSessionHandler, DirectStream } from "../transport/session.js";
+import type { TransportSession } from "../transport/session.js";
 import { carrierSettings } from "./carrier-settings.js";
 import { clientSideOf } from "./plain-settings.js";
 import { BulkLane } from "./bulk-lane.js";
@@ -14,11 +14,6 @@ import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
 import { SoleSession } from "./sole-session.js";
-import { codeNumber } from "../codes.js";
-import type { RpcError } from "../errors.js";
-import type { MemoryBudget } from "../memory-budget.js";
-import type { LoadMember, LoadPlace, ServerLoad } from "../server/server-load.js";
-import type { StreamSession } from "./stream-session.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { ClientLimits } from "../client-limits.js";
 import { MAX_ADDRESS_BYTES } from "../wire/departure.js";
@@ -52,7 +47,6 @@ export function createSession<Context = unknown, Transport extends TransportSess
     serverRenewal: options.renewal && ((host) => new ServerRenewal(host, options.renewal as RenewalOptions<unknown>)),
     sayDeparture,
     callee: (host) => new Serving(host, options, settings),
-    events: (host) => new ServedEvents(host, options.load),
     onForeign:
       onForeignStream &&
       foreignStreams(onForeignStream, (thrown) =>
@@ -68,44 +62,6 @@ export function createSession<Context = unknown, Transport extends TransportSess
 /** Creates the lane for large messages. A separate function, so that the session does not retain its options. */
 function newBulkLane(session: LaneSession<TransportSession>): BulkLane {
   return new BulkLane(session);
-}
-
-/** Handles the events of a serving session's transport, and counts the session in the server's load. */
-class ServedEvents implements DirectSessionHandler, LoadMember {
-  readonly #session: StreamSession<TransportSession>;
-  readonly #load: ServerLoad | undefined;
-  readonly #place: LoadPlace | undefined;
-
-  constructor(session: StreamSession<TransportSession>, load: ServerLoad | undefined) {
-    this.#session = session;
-    this.#load = load;
-    this.#place = load?.add(this);
-  }
-
-  get budget(): MemoryBudget {
-    return this.#session.budget;
-  }
-
-  onEvicted({ code, message }: RpcError): void {
-    this.#session.direct.close({ closeCode: codeNumber(code), reason: message });
-  }
-
-  onStream(stream: DirectStream): void {
-    this.#session.onStream(stream);
-  }
-
-  onDatagram(bytes: Uint8Array): void {
-    this.#session.callee.onDatagram?.(bytes);
-  }
-
-  waits(): boolean {
-    return this.#session.waits();
-  }
-
-  onClosed(info: CloseInfo, error: Error | undefined): void {
-    if (this.#place !== undefined) this.#load?.remove(this.#place);
-    this.#session.onClosed(info, error);
-  }
 }
 
 /**

@@ -3,8 +3,8 @@ import type { ExplainFault } from "../call/fault.js";
 import type { Via } from "../contract/descriptor.js";
 import type { ServingHost } from "../server/serving.js";
 import type { ClientSide, ProvingHost } from "../transport/prover.js";
-import type { DirectSessionHandler, DirectStream, TransportSession } from "../transport/session.js";
-import type { ForeignStreams } from "../transport/stream-sorter.js";
+import type { DirectStream, TransportSession } from "../transport/session.js";
+import type { ForeignStreams } from "../transport/foreign-stream.js";
 import type { BulkLane } from "./bulk-lane.js";
 import type { sayDeparture } from "./create-session.js";
 import type { LaneSession } from "./lane-session.js";
@@ -19,10 +19,6 @@ export interface SessionParts {
   readonly peer?: string | undefined;
   /** Creates the object that serves the peer's calls. If absent, the session serves nothing. */
   readonly callee?: (host: ServingHost) => Callee;
-  /**
-   * Creates the object that handles events of the transport. If absent, the session handles them and ignores datagrams.
-   */
-  readonly events?: (session: StreamSession<TransportSession>) => DirectSessionHandler;
   /** Creates the object that handles the server's requests for new credentials or for a proof of the client's key. */
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
   /** Creates the object that receives new credentials of the client. */

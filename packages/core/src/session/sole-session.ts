@@ -10,7 +10,7 @@ import type { SessionParts } from "./parts.js";
 import { LaneSession, ASSUMED_CALLS } from "./lane-session.js";
 import type { RpcError } from "../errors.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
-import { StreamSorter } from "../transport/stream-sorter.js";
+import { StreamSorter } from "./peer-streams.js";
 
 /** Options of keep-alive pings, which detect a lost peer. */
 export interface KeepAliveOptions {

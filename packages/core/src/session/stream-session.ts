@@ -36,7 +36,7 @@ const UNSERVED: Callee = { calls: 0 };
 /** A session that makes each call on its own stream. The subclass `LaneSession` adds lanes, which calls share. */
 export class StreamSession<Transport extends TransportSession>
   extends BaseCaller
-  implements ClientSession<Transport>, CallingHost
+  implements ClientSession<Transport>, CallingHost, DirectSessionHandler
 {
   readonly closed: Promise<SessionEnd>;
   readonly transport: Transport;
@@ -45,6 +45,7 @@ export class StreamSession<Transport extends TransportSession>
   readonly settings: CarrierSettings;
   readonly budget: MemoryBudget;
   callee: Callee;
+  declare onDatagram?: (bytes: Uint8Array) => void;
   reserved: ReservedMethods | undefined = undefined;
   drainage: Drain | undefined = undefined;
   readonly peer: string | undefined;
@@ -58,7 +59,6 @@ export class StreamSession<Transport extends TransportSession>
   #leavingOn: PeerLane | undefined = undefined;
   readonly onForeign: SessionParts["onForeign"];
   readonly explain: SessionParts["explain"];
-  readonly #events: DirectSessionHandler;
   readonly onStream: (stream: DirectStream) => void;
   readonly #onEnd: (end: SessionEnd) => void;
   /** Promise that resolves when either side starts to drain the session; created on first use. */
@@ -72,7 +72,7 @@ export class StreamSession<Transport extends TransportSession>
   /** Error of calls that are made after the session was lost. */
   #lost: RpcError | undefined = undefined;
 
-  constructor(transport: Transport, { settings, callee, onForeign, events, explain, peer, peerStreams }: SessionParts) {
+  constructor(transport: Transport, { settings, callee, onForeign, explain, peer, peerStreams }: SessionParts) {
     super();
     this.explain = explain;
     this.peer = peer;
@@ -84,10 +84,10 @@ export class StreamSession<Transport extends TransportSession>
     this.budget = settings.budget;
     this.onForeign = onForeign;
     this.callee = callee?.(this) ?? UNSERVED;
+    if (this.callee.onDatagram !== undefined) this.onDatagram = this.callee.onDatagram;
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
     this.#onEnd = resolve;
-    this.#events = events?.(this) ?? this;
   }
 
   get draining(): Promise<void> {
@@ -207,7 +207,7 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   protected attach(): void {
-    this.direct.attach(this.#events);
+    this.direct.attach(this);
   }
 
   waits(): boolean {
@@ -219,6 +219,7 @@ export class StreamSession<Transport extends TransportSession>
     this.ended = true;
     this.stopRenewals?.();
     if (error !== undefined) this.#lost = lostCall(error);
+    this.callee.onClosed?.();
     this.#onEnd({ closeCode, reason, error });
   }
 

@@ -1,6 +1,7 @@
 import { asError, ProtocolError } from "../errors.js";
 import { Fifo } from "../fifo.js";
-import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "../wire/varint.js";
+import { readVarint, varintLengthFromFirstByte } from "../wire/cursor.js";
+import { varintLength, writeVarint } from "../wire/writer.js";
 import type { ByteStream, ByteStreamHandler } from "./byte-stream.js";
 import { ByteQueue } from "./byte-queue.js";
 import type { WebTransportStream } from "./session.js";

@@ -1,7 +1,12 @@
 import { Fifo } from "../fifo.js";
 import { codeNumber } from "../codes.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
-import type { ForeignStreams } from "./stream-sorter.js";
+
+/**
+ * Takes over a stream of another protocol. `first` contains the bytes that were already read. Later data goes to the
+ * returned handler.
+ */
+export type ForeignStreams = (stream: DirectStream, first: Uint8Array) => DirectStreamHandler;
 
 /**
  * Passes streams of other protocols to `take`. If it throws, the stream is refused and `report` receives the exception.

@@ -2,18 +2,16 @@ import * as FrameType from "../wire/frame-type.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 import { checkOptions } from "../check-options.js";
 import { MemoryBudget } from "../memory-budget.js";
-import { type Frame, FLAG_COMPRESSED } from "../wire/frame.js";
+import { type Frame, FLAG_COMPRESSED, FLAG_HEAD } from "../wire/frame.js";
 import { FrameReader, type FrameReceiver } from "../wire/reader.js";
-import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 import { joined } from "./joined.js";
 import type { DirectSession, DirectSessionHandler, DirectStream, DirectStreamHandler } from "./session.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { codeFromNumber } from "../codes.js";
-import { Cursor } from "../wire/cursor.js";
+import { Cursor, readVarint, varintLengthFromFirstByte } from "../wire/cursor.js";
 import { readDeparture } from "../wire/departure.js";
-import { type Head, readOptionalHead } from "../wire/head.js";
+import { type Head, readHead } from "../wire/head.js";
 import { decodeMetadata } from "../wire/metadata.js";
-import { readRequest } from "../wire/request.js";
 import { readGoaway } from "../wire/session-frames.js";
 import { readClose } from "../wire/close-frame.js";
 
@@ -182,8 +180,8 @@ function fieldsOf(frame: Frame): Record<string, unknown> {
       return { version: cursor.varint(), settings: left(cursor) };
     case FrameType.Request:
     case FrameType.Notify: {
-      const { serviceId, methodId, cursor: rest } = readRequest(frame);
-      return { service: serviceId, method: methodId, ...headOf(frame, rest), payload: left(rest) };
+      const service = (cursor.byte() << 8) | cursor.byte();
+      return { service, method: cursor.varint(), ...headOf(frame, cursor), payload: left(cursor) };
     }
     case FrameType.Response:
     case FrameType.Item:
@@ -217,8 +215,7 @@ function goawayOf(frame: Frame): Record<string, unknown> {
 }
 
 function headOf(frame: Frame, cursor: Cursor): Record<string, unknown> {
-  const head = readOptionalHead(frame, cursor, DEFAULT_LIMITS.maxMetadataBytes);
-  return head === undefined ? {} : fieldsOfHead(head);
+  return (frame.flags & FLAG_HEAD) === 0 ? {} : fieldsOfHead(readHead(cursor, DEFAULT_LIMITS.maxMetadataBytes));
 }
 
 /** Returns the fields that are present, without those that are undefined. */

@@ -8,7 +8,7 @@ import type { TransportSession, DirectStream } from "./session.js";
 import { MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";
 import { FrameReader } from "../wire/reader.js";
-import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
+import { readVarint, varintLengthFromFirstByte } from "../wire/cursor.js";
 
 /** A client's greeting: credentials and metadata that it sends before any call. */
 export interface Greeting {

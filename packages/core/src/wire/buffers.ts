@@ -52,38 +52,3 @@ function sizeFor(bytes: number): number {
   const step = 2 ** (29 - Math.clz32(bytes - 1));
   return Math.ceil(bytes / step) * step;
 }
-
-/**
- * Minimum bytes of a borrowed buffer. It is small, because a broadcast to thousands of streams borrows one for each.
- */
-const SMALLEST = 1024;
-/** Maximum bytes of a returned buffer that is kept for borrowing. */
-const MAX_SIZE = 256 * 1024;
-const MAX_HELD_BYTES = 2 * 1024 * 1024;
-
-/**
- * Spare buffers of this thread for the frames of one turn of the event loop; an idle session uses none. The buffer that
- * was returned last is borrowed first, so that a busy session gets back the buffer that it has enlarged.
- */
-const held: Uint8Array[] = [];
-let heldBytes = 0;
-
-/** Borrows a buffer of at least `bytes` bytes, whose contents are arbitrary. */
-export function borrowBuffer(bytes: number): Uint8Array {
-  const buffer = held.pop();
-  if (buffer === undefined) return takeBuffer(Math.max(bytes, SMALLEST));
-  heldBytes -= buffer.length;
-  if (buffer.length >= bytes) return buffer;
-  giveBuffer(buffer);
-  return takeBuffer(bytes);
-}
-
-/** Returns a borrowed buffer that is no longer used. */
-export function returnBuffer(buffer: Uint8Array): void {
-  if (buffer.length > MAX_SIZE || heldBytes + buffer.length > MAX_HELD_BYTES) {
-    giveBuffer(buffer);
-    return;
-  }
-  held.push(buffer);
-  heldBytes += buffer.length;
-}

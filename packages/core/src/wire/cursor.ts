@@ -1,7 +1,24 @@
 import { ProtocolError } from "../errors.js";
 import { readUtf8 } from "../msgpack/text.js";
 import type { Frame } from "./frame.js";
-import { readVarint, varintLengthFromFirstByte } from "./varint.js";
+
+/** Returns the length in bytes of the integer whose first byte is `first`. */
+export function varintLengthFromFirstByte(first: number): number {
+  return 1 << (first >>> 6);
+}
+
+/**
+ * Reads the integer at `position`. All of its bytes must be present; `varintLengthFromFirstByte` returns their number.
+ */
+export function readVarint(bytes: Uint8Array, position: number): number {
+  const first = bytes[position] as number;
+  if (first < 0x40) return first;
+  let value = ((first & 0x3f) << 8) | (bytes[position + 1] as number);
+  const end = position + varintLengthFromFirstByte(first);
+  for (let at = position + 2; at < end; at++) value = value * 256 + (bytes[at] as number);
+  if (value > Number.MAX_SAFE_INTEGER) throw new ProtocolError("an integer is beyond 2^53-1");
+  return value;
+}
 
 /** Reads the fields of a frame's body in order. Its methods throw `ProtocolError` if the frame ends too early. */
 export class Cursor {

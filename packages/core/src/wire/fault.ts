@@ -1,8 +1,8 @@
 import { codeFromNumber } from "../codes.js";
 import { type Code, RpcError } from "../errors.js";
 import { Cursor, cursorOf } from "./cursor.js";
-import { FLAG_COMPRESSED, type Frame } from "./frame.js";
-import { type Head, readOptionalHead } from "./head.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
+import { type Head, readHead } from "./head.js";
 
 /** An error that the peer sent. */
 export interface ReceivedFault {
@@ -38,7 +38,7 @@ export function readFault(
 /** Reads the head of an error frame. Returns undefined if the frame has none, or its content is invalid. */
 function readFaultHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): Head | undefined {
   try {
-    return readOptionalHead(frame, cursor, maxMetadataBytes);
+    return (frame.flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor, maxMetadataBytes);
   } catch (error) {
     if (error instanceof RpcError) return undefined;
     throw error;

@@ -1,10 +1,8 @@
 import type { Cursor } from "./cursor.js";
-import { FLAG_HEAD, type Frame } from "./frame.js";
 import { RpcError } from "../errors.js";
 import { MAX_CURSOR_LENGTH } from "../fixed-limits.js";
-import { type ByteWriter, encodeText } from "./writer.js";
+import { type ByteWriter, encodeText, writeVarint } from "./writer.js";
 import { checkMetadata, type RawMetadata } from "./metadata.js";
-import { writeVarint } from "./varint.js";
 
 /**
  * Head of a frame: fields in addition to the payload of its message (docs/protocol.md §4):
@@ -150,13 +148,4 @@ function uint32(value: number): Uint8Array {
 
 function readUint32(cursor: Cursor): number {
   return ((cursor.byte() * 256 + cursor.byte()) * 256 + cursor.byte()) * 256 + cursor.byte();
-}
-
-/**
- * Reads the head of `frame` and moves the cursor after it; returns undefined if the frame has none. Throws `RpcError`:
- * `unimplemented` for an unknown field that must not be ignored, `invalid_argument` or `resource_exhausted` for
- * metadata.
- */
-export function readOptionalHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): Head | undefined {
-  return (frame.flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor, maxMetadataBytes);
 }

@@ -3,8 +3,7 @@ import { type Cursor, cursorOf } from "./cursor.js";
 import { type Frame, PROTOCOL_VERSION } from "./frame.js";
 import { writeField } from "./head.js";
 import type { RawMetadata } from "./metadata.js";
-import { encodeText, type FrameWriter } from "./writer.js";
-import { varintLength } from "./varint.js";
+import { encodeText, type FrameWriter, varintLength } from "./writer.js";
 import * as FrameType from "./frame-type.js";
 import * as Field from "./hello-field.js";
 

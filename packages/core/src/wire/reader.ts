@@ -2,7 +2,7 @@ import { ProtocolError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame, TYPE_MASK } from "./frame.js";
 import { giveBuffer, takeBuffer, takeSpareBuffer } from "./buffers.js";
-import { readVarint, varintLengthFromFirstByte } from "./varint.js";
+import { readVarint, varintLengthFromFirstByte } from "./cursor.js";
 import * as FrameType from "./frame-type.js";
 
 const NOTHING = new Uint8Array(0);

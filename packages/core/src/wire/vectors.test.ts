@@ -6,7 +6,7 @@ import { type Code, ProtocolError } from "../errors.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { isBinaryKey, Metadata } from "../metadata.js";
-import { Cursor } from "./cursor.js";
+import { Cursor, readVarint, varintLengthFromFirstByte } from "./cursor.js";
 import { readFault } from "./fault.js";
 import { writeFault } from "./sent-fault.js";
 import { packDetails } from "../server/reply.js";
@@ -14,7 +14,7 @@ import { type Departure, readDeparture } from "./departure.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import * as GoawayStage from "./goaway-stage.js";
 import * as FrameType from "./frame-type.js";
-import { type Head, type HeadFields, writeHead, readOptionalHead } from "./head.js";
+import { type Head, type HeadFields, writeHead, readHead } from "./head.js";
 import {
   type CredentialsNotice,
   isOfProof,
@@ -31,12 +31,11 @@ import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js"
 import { unpack, pack } from "../msgpack/pack.js";
 import { MISFIT_NOTICE, writeMisfitNotice } from "./misfit-notice.js";
 import { FrameReader } from "./reader.js";
-import { readRequest, readMisfitNotice } from "./request.js";
-import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "./varint.js";
+import { readRequest, readMisfitNotice } from "../server/dispatch.js";
 import { readGoaway, readPing } from "./session-frames.js";
 import { closeFrame, readClose } from "./close-frame.js";
 import { writeDeparture } from "./write-departure.js";
-import { FrameWriter } from "./writer.js";
+import { FrameWriter, varintLength, writeVarint } from "./writer.js";
 
 const types: Readonly<Record<keyof typeof FrameType, number>> = { ...FrameType };
 
@@ -263,14 +262,18 @@ function fieldsOf(frame: Frame): Fields {
         const notice = readMisfitNotice(rest);
         return { ...fields, serviceId, methodId, unreadMethodId: notice.methodId, reasonText: notice.reason };
       }
-      const head = readOptionalHead(frame, rest, DEFAULT_LIMITS.maxMetadataBytes);
+      const head = headOf(frame, rest);
       return { ...fields, serviceId, methodId, ...fieldsOfHead(head), ...payload(frame, rest) };
     }
     default: {
-      const head = readOptionalHead(frame, cursor, DEFAULT_LIMITS.maxMetadataBytes);
+      const head = headOf(frame, cursor);
       return { ...fields, ...fieldsOfHead(head), ...payload(frame, cursor) };
     }
   }
+}
+
+function headOf({ flags }: Frame, cursor: Cursor): Head | undefined {
+  return (flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor, DEFAULT_LIMITS.maxMetadataBytes);
 }
 
 function unexpected(): never {

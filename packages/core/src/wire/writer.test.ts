@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as FrameType from "./frame-type.js";
-import { readVarint } from "./varint.js";
+import { readVarint } from "./cursor.js";
 import { FrameWriter } from "./writer.js";
 
 function fail(): never {

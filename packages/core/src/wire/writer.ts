@@ -1,10 +1,60 @@
-import { borrowBuffer, giveBuffer, returnBuffer, takeBuffer } from "./buffers.js";
-import { VARINT2_MAX, writeVarint, writeVarint2, writeVarint4 } from "./varint.js";
+import { giveBuffer, takeBuffer } from "./buffers.js";
 
 /** Maximum bytes of a frame before its body: type, call id (8) and, in a request, service (2) and method (8). */
 const MAX_HEADER = 24;
 
 const NOTHING = new Uint8Array(0);
+
+/**
+ * Variable-length integers as in QUIC (RFC 9000 §16): the two highest bits of the first byte state the length, which is
+ * 1, 2, 4 or 8 bytes, big-endian. An encoding may be longer than necessary. Values are at most 2^53-1.
+ */
+
+/** Largest value that fits into 2 bytes. */
+const VARINT2_MAX = 0x3fff;
+/** Largest value that fits into 4 bytes. */
+const VARINT4_MAX = 0x3fff_ffff;
+
+/** Returns the minimum number of bytes that `value` takes. */
+export function varintLength(value: number): number {
+  if (value <= 0x3f) return 1;
+  if (value <= VARINT2_MAX) return 2;
+  return value <= VARINT4_MAX ? 4 : 8;
+}
+
+/** Writes `value` in as few bytes as possible and returns the position after it. The buffer must have room. */
+export function writeVarint(bytes: Uint8Array, position: number, value: number): number {
+  if (value <= 0x3f) {
+    bytes[position] = value;
+    return position + 1;
+  }
+  if (value <= VARINT2_MAX) return writeVarint2(bytes, position, value);
+  if (value <= VARINT4_MAX) return writeVarint4(bytes, position, value);
+  return fill(bytes, position, value, 8, 0xc0);
+}
+
+/** Writes `value` in `size` bytes, big-endian, with the length bits `mark` in the first byte. */
+function fill(bytes: Uint8Array, position: number, value: number, size: number, mark: number): number {
+  let rest = value;
+  for (let at = position + size - 1; at >= position; at--) {
+    bytes[at] = rest;
+    rest = Math.floor(rest / 256);
+  }
+  (bytes[position] as number) |= mark;
+  return position + size;
+}
+
+/** Writes `value`, at most 2^14-1, in two bytes. */
+function writeVarint2(bytes: Uint8Array, position: number, value: number): number {
+  bytes[position] = 0x40 | (value >>> 8);
+  bytes[position + 1] = value;
+  return position + 2;
+}
+
+/** Writes `value`, at most 2^30-1, in four bytes. */
+function writeVarint4(bytes: Uint8Array, position: number, value: number): number {
+  return fill(bytes, position, value, 4, 0x80);
+}
 
 /** Appends bytes to one growing buffer. */
 export class ByteWriter {
@@ -44,6 +94,41 @@ export class ByteWriter {
   written(): Uint8Array {
     return this.buffer.subarray(0, this.position);
   }
+}
+
+/**
+ * Minimum bytes of a borrowed buffer. It is small, because a broadcast to thousands of streams borrows one for each.
+ */
+const SMALLEST = 1024;
+/** Maximum bytes of a returned buffer that is kept for borrowing. */
+const MAX_SIZE = 256 * 1024;
+const MAX_HELD_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Spare buffers of this thread for the frames of one turn of the event loop; an idle session uses none. The buffer that
+ * was returned last is borrowed first, so that a busy session gets back the buffer that it has enlarged.
+ */
+const held: Uint8Array[] = [];
+let heldBytes = 0;
+
+/** Borrows a buffer of at least `bytes` bytes, whose contents are arbitrary. */
+function borrowBuffer(bytes: number): Uint8Array {
+  const buffer = held.pop();
+  if (buffer === undefined) return takeBuffer(Math.max(bytes, SMALLEST));
+  heldBytes -= buffer.length;
+  if (buffer.length >= bytes) return buffer;
+  giveBuffer(buffer);
+  return takeBuffer(bytes);
+}
+
+/** Returns a borrowed buffer that is no longer used. */
+function returnBuffer(buffer: Uint8Array): void {
+  if (buffer.length > MAX_SIZE || heldBytes + buffer.length > MAX_HELD_BYTES) {
+    giveBuffer(buffer);
+    return;
+  }
+  held.push(buffer);
+  heldBytes += buffer.length;
 }
 
 /** Appends frames to one growing buffer. At most one frame is being written at a time. */

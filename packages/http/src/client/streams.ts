@@ -6,7 +6,6 @@ import {
   type PendingCall,
   requirePositions,
   sendItems,
-  streamsInput,
   type UnsharedBytes,
 } from "@quicrpc/core/internal";
 import { contentType } from "../protocol/content-type.js";
@@ -113,7 +112,7 @@ function requireUploads({ client, method }: HttpClientCall): void {
 }
 
 function cannotStream(method: AnyMethod, lack: string): RpcError {
-  const what = streamsInput(method) && method.kind === "duplex" ? "a duplex call" : "a stream of its caller's";
+  const what = method.kind === "duplex" ? "a duplex call" : "a stream of its caller's";
   const hint =
     "call it by WebTransport or WebSocket (connect of @quicrpc/browser or @quicrpc/node); or say what the option `fetch` can by `uploads`";
   return new RpcError("unimplemented", `${fullName(method)} is ${what}, and fetch ${lack} here`, {

@@ -8,7 +8,7 @@ import { pack } from "../../msgpack/pack.js";
 import type { Frame } from "../../wire/frame.js";
 import * as FrameType from "../../wire/frame-type.js";
 import { bytesCodec, uncheckedCodec } from "../messages/codec.js";
-import type { ReceiveFlow } from "./flow.js";
+import type { ReceiveFlow } from "./item-receiver.js";
 import { ItemReceiver } from "./item-receiver.js";
 
 setFlagsFromString("--expose-gc");

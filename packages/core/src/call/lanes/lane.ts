@@ -4,10 +4,11 @@ import { Channel, type FrameHandler } from "../../transport/channel.js";
 import type { DirectStream } from "../../transport/session.js";
 import { cursorOf } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
-import { type Carrier, type CarrierSettings, deliver, type OutgoingCall } from "../carrier.js";
+import type { Carrier, CarrierSettings, OutgoingCall } from "../carrier.js";
 import { receiveFault } from "../fault.js";
-import { type ReceiveFlow, LaneReceiveFlow } from "../items/flow.js";
+import type { ReceiveFlow } from "../items/item-receiver.js";
 import { oversized } from "../messages/payload.js";
+import { LaneReceiveFlow } from "./lane-flow.js";
 import { type LaneHost, notInProgress, PeerLane } from "./peer-lane.js";
 import * as FrameType from "../../wire/frame-type.js";
 import * as StreamKind from "../../wire/stream-kind.js";
@@ -21,11 +22,7 @@ const LAST_ASK = ASK + 1;
 
 /** Placeholder for a cancelled call. It ignores the remaining frames; the last one frees the call id. */
 const GIVEN_UP: OutgoingCall = {
-  onHeaders() {},
-  onResponse() {},
-  onItem() {},
-  onItemsEnd() {},
-  onDone() {},
+  onFrame() {},
   onFault() {},
   onError() {},
   onCredit() {},
@@ -155,21 +152,12 @@ export class Lane extends PeerLane implements Carrier {
       return;
     }
     if (call === undefined) throw notInProgress(frame.callId);
-    switch (frame.type) {
-      case FrameType.Response:
-        this.release(index, call);
-        call.onResponse(frame);
-        return;
-      case FrameType.Error:
-        this.endWithFault(index, call, frame);
-        return;
-      case FrameType.End:
-        this.release(index, call);
-        call.onDone(frame);
-        return;
-      default:
-        deliver(call, frame);
+    if (frame.type === FrameType.Error) {
+      this.endWithFault(index, call, frame);
+      return;
     }
+    if (frame.type === FrameType.Response || frame.type === FrameType.End) this.release(index, call);
+    call.onFrame(frame);
   }
 
   protected override onPong(token: number): void {

@@ -1,8 +1,10 @@
-import type { MessageCodec } from "../../contract/descriptor.js";
+import type { AnyMethod, MessageCodec } from "../../contract/descriptor.js";
 import type { MemoryBudget } from "../../memory-budget.js";
 import type { SessionCompression } from "../../transport/compression.js";
+import type { Channel } from "../../transport/channel.js";
 import { expand } from "../../transport/expand.js";
-import { FLAG_COMPRESSED, type Frame } from "../../wire/frame.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../../wire/frame.js";
+import { type HeadFields, writeHead } from "../../wire/head.js";
 import { FrameWriter } from "../../wire/writer.js";
 import { decodeWithin } from "../../msgpack/decode-within.js";
 import type { SessionFormat } from "./session-format.js";
@@ -40,11 +42,50 @@ export function encodePayload(
   maxFrameBytes: number,
   compress?: boolean,
 ): void {
+  if (codec === undefined) return;
   const start = out.position;
-  codec?.encode(value, out);
+  codec.encode(value, out);
   compression?.shrink(out, mark, start, compress);
   const size = out.sizeSince(mark);
   if (size > maxFrameBytes) throw tooLarge(size, maxFrameBytes);
+}
+
+/**
+ * Sends one frame: the ids of `method` and `head`, if they are defined, then the payload of `value`. If `end` is true,
+ * ends the stream after it (FIN). Returns the size of the frame in bytes. Throws if `value` cannot be encoded; nothing
+ * is sent then.
+ */
+export function sendMessage(
+  channel: Channel,
+  type: number,
+  id: number,
+  codec: MessageCodec<unknown> | undefined,
+  value: unknown,
+  end: boolean,
+  head?: HeadFields,
+  compress?: boolean,
+  method?: AnyMethod,
+): number {
+  const { out } = channel;
+  const start = channel.begin();
+  const mark = out.begin(head === undefined ? type : type | FLAG_HEAD, id);
+  let bytes: number;
+  try {
+    if (method !== undefined) out.methodId(method.service.id, method.id);
+    if (head !== undefined) writeHead(out, head);
+    encodePayload(codec, value, channel, mark, channel.limits.maxFrameBytes, compress);
+    bytes = out.commit(mark);
+  } catch (error) {
+    out.abandon(start);
+    throw error;
+  }
+  channel.committed(end);
+  return bytes;
+}
+
+/** Sends a frame without a payload: only with `head`, if it is defined. If `end` is true, ends the stream after it (FIN). */
+export function sendHead(channel: Channel, type: number, id: number, head: HeadFields | undefined, end: boolean): void {
+  sendMessage(channel, type, id, undefined, undefined, end, head);
 }
 
 /**

@@ -1,75 +1,8 @@
 import type { CallChannel } from "../carrier.js";
+import type { ReceiveFlow } from "../items/item-receiver.js";
 import { ProtocolError } from "../../errors.js";
 import { INITIAL_CREDIT } from "../../wire/frame.js";
 import * as FrameType from "../../wire/frame-type.js";
-
-/** Number of unread bytes at which a call's own stream is paused. Reading resumes at `RESUME_AT`. */
-const PAUSE_AT = 256 * 1024;
-const RESUME_AT = 128 * 1024;
-
-/**
- * Flow control on the receiving side of a call's items. On a lane the receiver grants credit; on a call's own stream it
- * stops reading, so that QUIC's flow control stops the sender.
- */
-export interface ReceiveFlow {
-  /**
-   * Called when an item frame of `bytes` bytes has arrived. Throws `ProtocolError` if the peer had no credit for it.
-   */
-  received(bytes: number): void;
-  /** Called when the application has read an item whose frame has `bytes` bytes. */
-  consumed(bytes: number): void;
-  /** Called when the call is over. Stops granting credit, because the call id may be reused by another call. */
-  end(): void;
-  /** Number of bytes that the sender may still send. Absent on a call's own stream. */
-  readonly credit?: number;
-}
-
-/** A carrier of items that has its own flow control. */
-export interface FlowCarrier {
-  readonly channel: Pick<CallChannel["channel"], "compression" | "budget">;
-  receiveFlow(id: number): ReceiveFlow;
-}
-
-/** Returns the flow control for the items that call `id` receives on `carrier`. */
-export function receiveFlowOf(carrier: CallChannel | FlowCarrier, id: number): ReceiveFlow {
-  return carrier.receiveFlow?.(id) ?? new StreamReceiveFlow(carrier as CallChannel);
-}
-
-/** Flow control of a call's own stream: it pauses the stream while too many bytes are unread. */
-class StreamReceiveFlow implements ReceiveFlow {
-  private unread = 0;
-  private paused = false;
-  private over = false;
-  private readonly carrier: CallChannel;
-
-  constructor(carrier: CallChannel) {
-    this.carrier = carrier;
-  }
-
-  received(bytes: number): void {
-    this.unread += bytes;
-    if (this.paused || this.over || this.unread < PAUSE_AT) return;
-    this.paused = true;
-    this.carrier.channel.pause();
-  }
-
-  consumed(bytes: number): void {
-    this.unread -= bytes;
-    if (this.unread <= RESUME_AT) this.goOn();
-  }
-
-  /** Resumes the stream, because the end of the stream after the last item must still be read. */
-  end(): void {
-    this.over = true;
-    this.goOn();
-  }
-
-  private goOn(): void {
-    if (!this.paused) return;
-    this.paused = false;
-    this.carrier.channel.resume();
-  }
-}
 
 /** Maximum size of a flow-control window, in bytes. With a round trip of 100 ms it allows 20 MB/s. */
 const MAX_WINDOW = 2 * 1024 * 1024;

@@ -5,7 +5,7 @@ import { MemoryBudget } from "../../memory-budget.js";
 import type { Channel, Traffic } from "../../transport/channel.js";
 import { INITIAL_CREDIT } from "../../wire/frame.js";
 import type { CallChannel } from "../carrier.js";
-import { LaneReceiveFlow } from "./flow.js";
+import { LaneReceiveFlow } from "./lane-flow.js";
 
 const FRAME = 32 * 1024;
 const MAX_WINDOW = 2 * 1024 * 1024;
