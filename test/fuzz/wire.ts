@@ -10,7 +10,7 @@ import { SessionCompression } from "../../packages/core/src/transport/compressio
 import { Cursor } from "../../packages/core/src/wire/cursor.js";
 import { readFault } from "../../packages/core/src/wire/fault.js";
 import { MAX_ADDRESS_BYTES, readDeparture } from "../../packages/core/src/wire/departure.js";
-import { FLAG_COMPRESSED, type Frame } from "../../packages/core/src/wire/frame.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../../packages/core/src/wire/frame.js";
 import * as GoawayStage from "../../packages/core/src/wire/goaway-stage.js";
 import * as FrameType from "../../packages/core/src/wire/frame-type.js";
 import { readHello } from "../../packages/core/src/wire/hello.js";

@@ -51,8 +51,8 @@ describe("docs/one-call.md", () => {
     expect(filesOnPage("caller")).toEqual(unary.client);
     expect(filesOnPage("callee")).toEqual(unary.server.filter((file) => !unary.client.includes(file)));
     expect(filesOnPage("stream")).toEqual(ofStream.filter((file) => !ofUnary.includes(file)).toSorted());
-    expect(ofUnary.length).toBeLessThanOrEqual(40);
-    expect(ofStream.length).toBeLessThanOrEqual(49);
+    expect(ofUnary.length).toBeLessThanOrEqual(32);
+    expect(ofStream.length).toBeLessThanOrEqual(38);
   });
 
   it("shows the bytes that a caller sends in a lane", async () => {

@@ -18,7 +18,7 @@ import { Mode, run, type Shape } from "./shape.js";
 
 /** Throws the mismatch error if `value` is not an object. */
 export function requireObject(value: unknown): void {
-  if (kindOf(value) !== "object") misfit();
+  if (typeof value !== "object" || value === null || Array.isArray(value)) misfit();
 }
 
 /** Returns the number of properties of `value`, including inherited ones, as zod counts them. */

@@ -262,17 +262,17 @@ function fieldsOf(frame: Frame): Fields {
         const notice = readMisfitNotice(rest);
         return { ...fields, serviceId, methodId, unreadMethodId: notice.methodId, reasonText: notice.reason };
       }
-      const head = headOf(frame, rest);
+      const head = readHeadOf(frame, rest);
       return { ...fields, serviceId, methodId, ...fieldsOfHead(head), ...payload(frame, rest) };
     }
     default: {
-      const head = headOf(frame, cursor);
+      const head = readHeadOf(frame, cursor);
       return { ...fields, ...fieldsOfHead(head), ...payload(frame, cursor) };
     }
   }
 }
 
-function headOf({ flags }: Frame, cursor: Cursor): Head | undefined {
+function readHeadOf({ flags }: Frame, cursor: Cursor): Head | undefined {
   return (flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor, DEFAULT_LIMITS.maxMetadataBytes);
 }
 

@@ -1,7 +1,6 @@
 import { type Departure, FINAL, MAX_ADDRESS_BYTES, TO, WITHIN } from "./departure.js";
 import { writeField } from "./head.js";
-import { encodeText, type FrameWriter } from "./writer.js";
-import { varintLength, writeVarint } from "./writer.js";
+import { encodeText, type FrameWriter, varintLength, writeVarint } from "./writer.js";
 
 /**
  * Appends the fields of a goaway frame of the stage `Departing`. The URL `to` must have at most `MAX_ADDRESS_BYTES`
