@@ -9,6 +9,7 @@ import {
   type Cursor,
   type Fault,
   type Frame,
+  FrameType,
   type ItemFlow,
   OutgoingItems,
   type ReceiveFlow,
@@ -92,7 +93,30 @@ export class AttemptCall extends Call implements Pipe {
     this.settle();
   }
 
-  onItem(frame: Frame): void {
+  override onFrame(frame: Frame): void {
+    switch (frame.type) {
+      case FrameType.Item:
+        this.onItem(frame);
+        return;
+      case FrameType.End:
+        this.endedByPeer = true;
+        this.end(undefined);
+        return;
+      case FrameType.Response:
+      case FrameType.HalfEnd:
+        this.cancel(
+          new RpcError(
+            "internal",
+            "protocol error: the callee sent a response where a resumable call sends pieces of its stream",
+          ),
+        );
+        return;
+      default:
+        super.onFrame(frame);
+    }
+  }
+
+  private onItem(frame: Frame): void {
     this.receiving?.received(frame.size);
     this.receiving?.consumed(frame.size);
     try {
@@ -109,24 +133,6 @@ export class AttemptCall extends Call implements Pipe {
         ),
       );
     }
-  }
-
-  onResponse(): void {
-    this.cancel(
-      new RpcError(
-        "internal",
-        "protocol error: the callee sent a response where a resumable call sends pieces of its stream",
-      ),
-    );
-  }
-
-  onItemsEnd(): void {
-    this.onResponse();
-  }
-
-  onDone(): void {
-    this.endedByPeer = true;
-    this.end(undefined);
   }
 
   override onFault(fault: Fault): void {

@@ -99,29 +99,9 @@ export abstract class Call extends PendingCall implements OutgoingCall {
     this.items?.stop();
   }
 
+  /** Handles headers, which may precede every response. Subclasses handle the other frames. */
   onFrame(frame: Frame): void {
-    switch (frame.type) {
-      case FrameType.Response:
-        this.onResponse(frame);
-        return;
-      case FrameType.Item:
-        this.onItem(frame);
-        return;
-      case FrameType.End:
-        this.onDone(frame);
-        return;
-      case FrameType.HalfEnd:
-        this.onItemsEnd();
-        return;
-      case FrameType.Headers:
-        this.onHeaders(frame);
-        return;
-      default:
-        throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
-    }
-  }
-
-  private onHeaders(frame: Frame): void {
+    if (frame.type !== FrameType.Headers) throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
     if (this.answered) throw new ProtocolError("headers after the callee began to answer");
     this.answered = true;
     try {
@@ -138,12 +118,6 @@ export abstract class Call extends PendingCall implements OutgoingCall {
     if (error.code === "unauthenticated") this.host.onUnauthenticated?.();
     this.onError(error);
   }
-
-  abstract onResponse(frame: Frame): void;
-  abstract onItem(frame: Frame): void;
-  /** Called when the callee has sent its last item, while the call continues. */
-  abstract onItemsEnd(): void;
-  abstract onDone(frame: Frame): void;
 
   onError(error: RpcError): void {
     this.end(callFailureOf(error, this.method, this.host?.peer));

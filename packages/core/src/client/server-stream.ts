@@ -7,6 +7,7 @@ import { codecIn } from "../call/messages/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError, untracedError } from "../errors.js";
 import type { Frame } from "../wire/frame.js";
+import * as FrameType from "../wire/frame-type.js";
 import type { Head } from "../wire/head.js";
 import { Call } from "./call.js";
 import { atEnd } from "./pending-call.js";
@@ -47,7 +48,26 @@ export class StreamedCall extends Call {
     );
   }
 
-  onItem(frame: Frame): void {
+  override onFrame(frame: Frame): void {
+    switch (frame.type) {
+      case FrameType.Item:
+        this.onItem(frame);
+        return;
+      case FrameType.HalfEnd:
+        this.receiver.end(undefined);
+        return;
+      case FrameType.End:
+        this.onEnd(frame);
+        return;
+      case FrameType.Response:
+        this.onError(new RpcError("internal", "a response in a call that streams its answer"));
+        return;
+      default:
+        super.onFrame(frame);
+    }
+  }
+
+  private onItem(frame: Frame): void {
     if (!this.answered) this.onMetadata(undefined);
     try {
       this.receiver.receive(frame);
@@ -56,15 +76,7 @@ export class StreamedCall extends Call {
     }
   }
 
-  onResponse(): void {
-    this.onError(new RpcError("internal", "a response in a call that streams its answer"));
-  }
-
-  onItemsEnd(): void {
-    this.receiver.end(undefined);
-  }
-
-  onDone(frame: Frame): void {
+  private onEnd(frame: Frame): void {
     try {
       this.onLastFrame(frame);
     } catch (error) {

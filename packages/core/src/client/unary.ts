@@ -4,6 +4,7 @@ import { rejectionAtCaller } from "../callers-line.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Frame } from "../wire/frame.js";
+import * as FrameType from "../wire/frame-type.js";
 import { Call } from "./call.js";
 import type { Calling } from "./calling.js";
 import { callFailureOf } from "./pending-call.js";
@@ -35,7 +36,24 @@ export class AnsweredCall extends Call {
     this.resolve = resolveKept;
   }
 
-  onResponse(frame: Frame): void {
+  override onFrame(frame: Frame): void {
+    switch (frame.type) {
+      case FrameType.Response:
+        this.onResponse(frame);
+        return;
+      case FrameType.Item:
+      case FrameType.HalfEnd:
+        this.cancel(new RpcError("internal", "an item in a call with one answer"));
+        return;
+      case FrameType.End:
+        this.onError(new RpcError("internal", "the call ended without a response"));
+        return;
+      default:
+        super.onFrame(frame);
+    }
+  }
+
+  private onResponse(frame: Frame): void {
     const { method, host, carrier } = this;
     this.settle();
     host.noteSize?.(method, Math.max(this.requestBytes, frame.size));
@@ -49,18 +67,6 @@ export class AnsweredCall extends Call {
       failure = callFailureOf(host.unreadable(method, error), method, host.peer);
     }
     this.finish(failure, result);
-  }
-
-  onItem(): void {
-    this.cancel(new RpcError("internal", "an item in a call with one answer"));
-  }
-
-  onItemsEnd(): void {
-    this.onItem();
-  }
-
-  onDone(): void {
-    this.onError(new RpcError("internal", "the call ended without a response"));
   }
 
   protected conclude(error: RpcError | undefined, result: unknown): void {
