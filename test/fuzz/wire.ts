@@ -7,7 +7,7 @@ import { nodeCompressions } from "../../packages/node/src/compression.js";
 import { ProtocolError } from "../../packages/core/src/errors.js";
 import { MemoryBudget } from "../../packages/core/src/memory-budget.js";
 import { SessionCompression } from "../../packages/core/src/transport/compression.js";
-import { Cursor } from "../../packages/core/src/wire/cursor.js";
+import { Cursor, cursorOf } from "../../packages/core/src/wire/cursor.js";
 import { readFault } from "../../packages/core/src/wire/fault.js";
 import { MAX_ADDRESS_BYTES, readDeparture } from "../../packages/core/src/wire/departure.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../../packages/core/src/wire/frame.js";
@@ -21,7 +21,7 @@ import { readProof, writeStatement } from "../../packages/core/src/wire/proof.js
 import { FrameReader } from "../../packages/core/src/wire/reader.js";
 import { readMisfitNotice, readRequest } from "../../packages/core/src/server/dispatch.js";
 import { readHead } from "../../packages/core/src/wire/head.js";
-import { readGoaway, readPing } from "../../packages/core/src/wire/session-frames.js";
+import { readPing } from "../../packages/core/src/call/lanes/peer-lane.js";
 import { readClose } from "../../packages/core/src/wire/close-frame.js";
 import type { Target } from "./fuzz.js";
 import type { Random } from "./mutate.js";
@@ -107,7 +107,7 @@ function readHeadOf({ flags }: Frame, cursor: Cursor): void {
 }
 
 function readGoing(frame: Frame): void {
-  if (refusable(() => readGoaway(frame)) !== GoawayStage.Departing) return;
+  if (refusable(() => cursorOf(frame).varint()) !== GoawayStage.Departing) return;
   const { to = "" } = refusable(() => readDeparture(frame)) ?? {};
   if (Buffer.byteLength(to) > 3 * MAX_ADDRESS_BYTES) throw new Error("an address is not bounded");
 }

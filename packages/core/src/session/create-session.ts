@@ -16,9 +16,10 @@ import type { Session } from "./session.js";
 import { SoleSession } from "./sole-session.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { ClientLimits } from "../client-limits.js";
-import { MAX_ADDRESS_BYTES } from "../wire/departure.js";
+import { MAX_ADDRESS_BYTES, type Departure, FINAL, TO, WITHIN } from "../wire/departure.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
-import { writeDeparture } from "../wire/write-departure.js";
+import { writeField } from "../wire/head.js";
+import { encodeText, type FrameWriter, varintLength, writeVarint } from "../wire/writer.js";
 
 /**
  * Creates a session over a transport. Both sides may make and serve calls on it. For transports that `serve` and
@@ -77,4 +78,18 @@ export function sayDeparture(
     throw new TypeError(`the address of another server has more than ${MAX_ADDRESS_BYTES} bytes`);
   const withinMs = timeoutMs > maxTimeoutMs ? undefined : Math.max(0, Math.round(timeoutMs));
   lane()?.goaway(GoawayStage.Departing, (out) => writeDeparture(out, { to, withinMs, final }));
+}
+
+/**
+ * Appends the fields of a goaway frame of the stage `Departing`. The URL `to` must have at most `MAX_ADDRESS_BYTES`
+ * bytes.
+ */
+export function writeDeparture(out: FrameWriter, { to, withinMs, final }: Departure): void {
+  if (withinMs !== undefined) {
+    const value = new Uint8Array(varintLength(withinMs));
+    writeVarint(value, 0, withinMs);
+    writeField(out, WITHIN, value);
+  }
+  if (to !== undefined) writeField(out, TO, encodeText(to, MAX_ADDRESS_BYTES));
+  if (final === true) writeField(out, FINAL, new Uint8Array(0));
 }

@@ -112,14 +112,10 @@ function numberOf(value: unknown): number | undefined {
 }
 
 /** The measurements that the session itself provides. They are undefined for a session without lanes. */
-export interface LaneStats {
-  readonly lanes: number | undefined;
-  readonly laneCalls: number | undefined;
-  readonly streamCalls: number | undefined;
-  readonly sendCredit: number | undefined;
-  readonly receiveCredit: number | undefined;
-  readonly heldBytes: number | undefined;
-}
+type LaneStats = Pick<
+  ConnectionStats,
+  "lanes" | "laneCalls" | "streamCalls" | "sendCredit" | "receiveCredit" | "heldBytes"
+>;
 
 type Parts = Partial<Pick<LaneSession<TransportSession>, "lanes" | "ownStreams" | "budget">>;
 

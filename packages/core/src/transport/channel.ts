@@ -118,6 +118,7 @@ export class Channel implements DirectStreamHandler, Measured {
     return channel;
   }
 
+  /** True if the frames of one turn are sent together. */
   get gathers(): boolean {
     return this.gathering !== undefined;
   }

@@ -8,11 +8,10 @@ import { joined } from "./joined.js";
 import type { DirectSession, DirectSessionHandler, DirectStream, DirectStreamHandler } from "./session.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { codeFromNumber } from "../codes.js";
-import { Cursor, readVarint, varintLengthFromFirstByte } from "../wire/cursor.js";
+import { Cursor, cursorOf, readVarint, varintLengthFromFirstByte } from "../wire/cursor.js";
 import { readDeparture } from "../wire/departure.js";
 import { type Head, readHead } from "../wire/head.js";
 import { decodeMetadata } from "../wire/metadata.js";
-import { readGoaway } from "../wire/session-frames.js";
 import { readClose } from "../wire/close-frame.js";
 
 /** A frame that `tapFrames` reports. */
@@ -210,7 +209,7 @@ function fieldsOf(frame: Frame): Record<string, unknown> {
 }
 
 function goawayOf(frame: Frame): Record<string, unknown> {
-  const stage = readGoaway(frame);
+  const stage = cursorOf(frame).varint();
   return stage === GoawayStage.Departing ? { stage, ...saidOf(readDeparture(frame)) } : { stage };
 }
 

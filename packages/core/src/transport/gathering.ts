@@ -1,5 +1,6 @@
 import { FrameWriter } from "../wire/writer.js";
 import { young } from "../young.js";
+import type { Channel } from "./channel.js";
 
 /** Microtasks that a flush waits for the next frame. One step of an asynchronous generator takes about three. */
 const LINGER = 4;
@@ -7,18 +8,10 @@ const LINGER = 4;
 /** A resolved promise: its `then` schedules a microtask faster than `queueMicrotask` does in Node. */
 const settled: Promise<void> = /* @__PURE__ */ Promise.resolve();
 
-/** The members of a channel that `Gathering` uses. */
-interface Gathered {
-  /** True if the channel already sends the frames of one turn together. */
-  readonly gathers: boolean;
-  gather(gathering: Gathering): void;
-  flushNow(): void;
-}
-
 /** Collects the frames that a channel sends in one turn of the event loop, and sends them in one write. */
 export class Gathering {
   readonly writer: FrameWriter = new FrameWriter();
-  private readonly channel: Gathered;
+  private readonly channel: Channel;
   scheduled = false;
   /** Number of microtasks to wait for further frames. */
   private patience = 0;
@@ -32,7 +25,7 @@ export class Gathering {
     this.channel.flushNow();
   });
 
-  constructor(channel: Gathered) {
+  constructor(channel: Channel) {
     this.channel = channel;
   }
 
@@ -56,6 +49,6 @@ export class Gathering {
 }
 
 /** Makes `channel` send the frames of each turn of the event loop in one write. */
-export function gatherFrames(channel: Gathered): void {
+export function gatherFrames(channel: Channel): void {
   if (!channel.gathers) channel.gather(new Gathering(channel));
 }

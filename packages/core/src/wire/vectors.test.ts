@@ -6,7 +6,7 @@ import { type Code, ProtocolError } from "../errors.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { isBinaryKey, Metadata } from "../metadata.js";
-import { Cursor, readVarint, varintLengthFromFirstByte } from "./cursor.js";
+import { Cursor, cursorOf, readVarint, varintLengthFromFirstByte } from "./cursor.js";
 import { readFault } from "./fault.js";
 import { writeFault } from "./sent-fault.js";
 import { packDetails } from "../server/reply.js";
@@ -32,9 +32,9 @@ import { unpack, pack } from "../msgpack/pack.js";
 import { MISFIT_NOTICE, writeMisfitNotice } from "./misfit-notice.js";
 import { FrameReader } from "./reader.js";
 import { readRequest, readMisfitNotice } from "../server/dispatch.js";
-import { readGoaway, readPing } from "./session-frames.js";
+import { readPing } from "../call/lanes/peer-lane.js";
 import { closeFrame, readClose } from "./close-frame.js";
-import { writeDeparture } from "./write-departure.js";
+import { writeDeparture } from "../session/create-session.js";
 import { FrameWriter, varintLength, writeVarint } from "./writer.js";
 
 const types: Readonly<Record<keyof typeof FrameType, number>> = { ...FrameType };
@@ -306,7 +306,7 @@ function payload({ flags }: Frame, { bytes, position, end }: Cursor): { value?: 
 }
 
 function goawayFields(frame: Frame): Pick<Fields, "stage" | "departure"> {
-  const stage = readGoaway(frame);
+  const stage = cursorOf(frame).varint();
   if (stage !== GoawayStage.Departing) return { stage };
   const { to, withinMs, final } = readDeparture(frame);
   return {

@@ -9,7 +9,6 @@ import { lostCall, describeReset } from "../../transport/close-codes.js";
 import { cursorOf } from "../../wire/cursor.js";
 import { type Frame, FLAG_HEAD } from "../../wire/frame.js";
 import { type HelloFrame, readHello, writeHello } from "../../wire/hello.js";
-import { readGoaway, readPing } from "../../wire/session-frames.js";
 import type { FrameWriter } from "../../wire/writer.js";
 import type { CallPlaces } from "../call-places.js";
 import type { Callee, CarrierSettings, LaneCallee } from "../carrier.js";
@@ -203,7 +202,7 @@ export class PeerLane implements FrameHandler {
     const { type, callId } = frame;
     if (callId !== 0) throw new ProtocolError(`a frame of type ${type} belongs to no call`);
     if (type === FrameType.Goaway) {
-      this.onGoaway(readGoaway(frame), frame);
+      this.onGoaway(cursorOf(frame).varint(), frame);
     } else if (type === FrameType.Ping) {
       const token = readPing(frame).slice();
       this.send(FrameType.Pong, (out) => out.bytes(token));
@@ -222,6 +221,15 @@ export class PeerLane implements FrameHandler {
       throw new ProtocolError(`frame type ${type} is unknown`);
     }
   }
+}
+
+/** Maximum bytes of data in a ping. */
+const MAX_PING_BYTES = 8;
+
+/** Returns the data of a ping, or of the pong that answers it. */
+export function readPing({ bytes, start, end }: Frame): Uint8Array {
+  if (end - start > MAX_PING_BYTES) throw new ProtocolError(`a ping carries more than ${MAX_PING_BYTES} bytes`);
+  return bytes.subarray(start, end);
 }
 
 export function notInProgress(callId: number): ProtocolError {
