@@ -154,7 +154,7 @@ export class HttpService<Context> {
   /** Returns true if a request target (path and query) belongs to a method, a page or an extension of this service. */
   owns(target: string): boolean {
     const { path } = splitTarget(target);
-    const isCalled = this.routes.find(path) !== undefined || this.shared.blobs.match(target) !== undefined;
+    const isCalled = this.routes.find(path) !== undefined || this.shared.blobs.match(path) !== undefined;
     if (isCalled || this.document?.path === path || this.extensions.has(path)) return true;
     return this.protocols.some((protocol) => protocol.owns(path));
   }
@@ -179,16 +179,17 @@ export class HttpService<Context> {
 
   /** Answers a request. Returns a promise if that takes time, undefined otherwise. */
   private answer(exchange: HttpExchange): Promise<void> | undefined {
-    const verbs = this.shared.blobs.match(exchange.target) === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE";
-    if (!this.pages.admit(exchange, verbs)) return undefined;
+    const { path } = splitTarget(exchange.target);
+    const blob = this.shared.blobs.match(path);
+    if (!this.pages.admit(exchange, blob === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE")) return undefined;
     if (this.document?.isAskedFor(exchange) === true) return this.describe(exchange, this.document);
-    const extension = canBeRequest(exchange) ? this.extensions.get(splitTarget(exchange.target).path) : undefined;
-    return extension === undefined ? this.serve(exchange) : this.extend(exchange, extension);
+    const extension = this.extensions.get(path);
+    if (extension !== undefined && canBeRequest(exchange)) return this.extend(exchange, extension);
+    return this.serve(exchange, blob);
   }
 
-  /** Answers a request for a method or a blob. */
-  private serve(exchange: HttpExchange): Promise<void> | undefined {
-    const target = this.shared.blobs.match(exchange.target);
+  /** Answers a request for a method, or for the blob `target`. */
+  private serve(exchange: HttpExchange, target: BlobTarget | undefined): Promise<void> | undefined {
     if (target !== undefined) return this.transfer(exchange, target);
     for (const protocol of this.protocols) {
       const found = protocol.match(exchange);
@@ -246,7 +247,7 @@ export class HttpService<Context> {
   private callFor({ peer }: HttpExchange): ExtensionRequest["call"] {
     return (request) => {
       const exchange = new FetchExchange(request, peer);
-      this.attempt(exchange, () => this.serve(exchange));
+      this.attempt(exchange, () => this.serve(exchange, this.shared.blobs.match(splitTarget(exchange.target).path)));
       return exchange.response;
     };
   }

@@ -5,7 +5,6 @@ import { type BlobField, fullName } from "@quicrpc/core/internal";
 import { BLOB_ID } from "../../protocol/blob-messages.js";
 import type { HttpExchange } from "../exchange.js";
 import type { RequestBytes } from "../request-bytes.js";
-import { splitTarget } from "../exchange.js";
 import { CallBlobs, type SharedBlobs } from "./call-blobs.js";
 import { answerDownload } from "./download-answer.js";
 import { Downloads } from "./downloads.js";
@@ -76,9 +75,8 @@ export class HttpBlobs {
   }
 
   /** Returns the blob or field that a path refers to; undefined if it refers to neither. */
-  match(target: string): BlobTarget | undefined {
+  match(path: string): BlobTarget | undefined {
     if (this.fields.size === 0) return undefined;
-    const { path } = splitTarget(target);
     const field = this.fields.get(path);
     if (field !== undefined) return { ...field, id: undefined };
     const slash = path.lastIndexOf("/");
