@@ -16,7 +16,6 @@ import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
 import type {
   CloseInfo,
   DirectSession,
-  DirectSessionHandler,
   DirectStream,
   TransportSession,
 } from "../transport/session.js";
@@ -36,7 +35,7 @@ const UNSERVED: Callee = { calls: 0 };
 /** A session that makes each call on its own stream. The subclass `LaneSession` adds lanes, which calls share. */
 export class StreamSession<Transport extends TransportSession>
   extends BaseCaller
-  implements ClientSession<Transport>, CallingHost, DirectSessionHandler
+  implements ClientSession<Transport>, CallingHost
 {
   readonly closed: Promise<SessionEnd>;
   readonly transport: Transport;
