@@ -212,17 +212,18 @@ export function sendRequest(
   method: AnyMethod,
   options: CallOptions | undefined,
   fields: HeadFields | undefined,
-  message: unknown,
+  input: unknown,
   itemsFollow: boolean = false,
 ): number {
   const { channel, format, single } = carrier;
-  const codec = single ? format?.name : undefined;
+  const formatName = single ? format?.name : undefined;
   const fingerprint = schemas.greet(method);
-  const head = codec === undefined && fingerprint === undefined ? fields : { ...fields, codec, fingerprint };
-  const input = itemsFollow ? undefined : codecIn(format, method.input);
+  const isPlain = formatName === undefined && fingerprint === undefined;
+  const head = isPlain ? fields : { ...fields, codec: formatName, fingerprint };
+  const codec = itemsFollow ? undefined : codecIn(format, method.input);
   try {
     channel.requireRoom();
-    return sendMessage(channel, type, id, input, message, single && !itemsFollow, head, options?.compress, method);
+    return sendMessage(channel, type, id, codec, input, single && !itemsFollow, head, options?.compress, method);
   } catch (error) {
     if (type === FrameType.Request || single) carrier.withdraw(id);
     throw RpcError.from(error, "invalid_argument");

@@ -13,12 +13,7 @@ import type { ClientLimits } from "../client-limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { ReservedMethods } from "../server/router.js";
 import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
-import type {
-  CloseInfo,
-  DirectSession,
-  DirectStream,
-  TransportSession,
-} from "../transport/session.js";
+import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
 import type { Frame } from "../wire/frame.js";
 import * as FrameType from "../wire/frame-type.js";
