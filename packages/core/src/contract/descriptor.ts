@@ -243,3 +243,13 @@ export function fullName({ service, name }: AnyMethod): string {
 /** The type of `z.any()`. Generated code uses this alias, so that linters do not report `any` in it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- it is what the schema says
 export type Any = any;
+
+/** Returns true if the caller of a method sends a stream. */
+export function streamsInput({ kind }: AnyMethod): boolean {
+  return kind === "client_stream" || kind === "duplex";
+}
+
+/** Returns true if the callee of a method sends a stream. */
+export function streamsOutput({ kind }: AnyMethod): boolean {
+  return kind === "server_stream" || kind === "duplex";
+}
