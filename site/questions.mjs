@@ -432,6 +432,7 @@ export const QUESTIONS = [
     asked: "dependent calls in one round trip",
     answers: ["/batches#load-a-screen-in-a-single-round-trip", "/batches#batches"],
   },
+  { asked: "peer to peer NAT hole punching", answers: ["/peers#how-it-works", "/peers#peer-to-peer"] },
   { asked: "several services on one port", answers: ["/serving#several-services-on-one-port"] },
   { asked: "middleware", answers: ["/calls#interceptors"] },
   { asked: "log every request", answers: ["/monitoring#log-every-request"] },

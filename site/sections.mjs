@@ -25,6 +25,7 @@ export const SECTIONS = [
       "transports",
       "authentication",
       "browsers",
+      "peers",
       "query",
       "http",
       "openapi",
