@@ -118,7 +118,9 @@ it("a message may have keys in many orders, but not in hundreds of thousands", (
   const decode = (bytes: Uint8Array): unknown =>
     decodeWithin(budget, zodCodec(z.any(), options), bytes, 0, bytes.length);
   const mixed = (row: number, key: number): number => row * 7 + key * (1 + (row % 499));
-  expect(() => decode(bytesOf(12_000, 20, mixed))).toThrow(refusal);
+  expect(() => decode(bytesOf(18_000, 20, mixed))).toThrow(refusal);
+  // Few pairs of keys in many orders take V8 as long.
+  expect(() => decode(bytesOf(18_000, 20, (row, key) => (key * (1 + (row % 22)) + row) % 23))).toThrow(refusal);
   expect(decode(bytesOf(3_000, 20, mixed))).toHaveLength(3_000);
   expect(decode(bytesOf(12_000, 20, (_row, key) => key))).toHaveLength(12_000);
 });
