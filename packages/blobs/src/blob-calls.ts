@@ -23,7 +23,6 @@ import { type BlobReference, ReceivedBlob, tooLarge } from "./received-blob.js";
 import { resumedCall } from "./resumed-call.js";
 import { type BlobSource, type DescribedBlob, describedBlob } from "./source.js";
 
-/** Methods with which a session offers blobs to its peer. */
 export interface OffersBlobs extends ReservedMethods {
   add(source: BlobSource, isAnswer: boolean, isResumable: boolean): Offer;
 }
@@ -39,20 +38,17 @@ export interface BlobHost extends TypedCaller {
   callee?: Callee;
 }
 
-/** A session whose peer calls this side to read blobs. */
 interface BlobSession extends Omit<ServingHost, "reserved">, BlobHost {
   readonly settings: Pick<ChannelSettings, "prefix">;
   callee: Callee;
 }
 
-/** The settings of the session that serves a call, as far as blobs need them. */
 interface ServedSettings extends Pick<DispatchSettings<never>, "limits" | "admission" | "principal" | "once"> {
   readonly host: BlobHost;
   /** True if the uploads of this call were already counted for its principal. */
   readonly isCounted?: boolean;
 }
 
-/** A message with its fields by name. */
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the code that sends and receives the blobs of one method. */

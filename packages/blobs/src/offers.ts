@@ -12,7 +12,6 @@ const MAX_OFFERS = 1024;
 /** Milliseconds within which the receiver must start to read a blob of an output. */
 const ANSWER_MS = 60_000;
 
-/** A blob that this side has offered and the peer may read. */
 export interface Offer {
   readonly reference: BlobReference;
   /** Error of the blob's source. Undefined if the source has not failed. */
@@ -21,17 +20,14 @@ export interface Offer {
   release(): void;
 }
 
-/** A read of a blob that is in progress. */
 export interface BlobReading {
   /** True if the receiver no longer waits for bytes. */
   readonly hasEnded: boolean;
   /** Trailers of the read. They contain the digest of the whole blob if the request asked for it. */
   readonly trailers: Metadata;
-  /** The response to the read, which can be ended with an error. */
   readonly reply: { revoke(error: RpcError): void } | undefined;
 }
 
-/** A session with offered blobs. */
 interface OfferHost {
   readonly limits: ClientLimits;
   readonly budget: MemoryBudget;
@@ -88,7 +84,6 @@ export class BlobOffers {
     return offered;
   }
 
-  /** Returns the bytes of a blob that the peer requests. */
   read(request: Partial<ReadBlob>, context: BlobReading): AsyncIterable<Uint8Array> {
     const { ref, from = 0, sha256 } = request;
     const offered = typeof ref === "number" ? this.offers.get(ref) : undefined;
@@ -102,7 +97,6 @@ export class BlobOffers {
   }
 }
 
-/** Source of one offered blob. */
 export class Offered implements Offer {
   readonly reference: BlobReference;
   failure: unknown = undefined;

@@ -11,9 +11,7 @@ import type { UnsharedBytes } from "@quicrpc/core/internal";
 
 const NAME = "quicrpc.v1.Blobs";
 
-/** Input of a request to read a blob. */
 export interface ReadBlob {
-  /** Number that identifies the blob, from its reference. */
   readonly ref: number;
   /** Number of bytes that the receiver already has. The sender sends the bytes that follow. */
   readonly from?: number;
@@ -23,7 +21,6 @@ export interface ReadBlob {
   readonly digest?: boolean;
 }
 
-/** Name of the trailer that contains the digest of the whole blob. */
 export const DIGEST_TRAILER = "sha-256";
 
 /** Creates the error for a blob whose beginning differs from the bytes that were transferred before. */

@@ -213,7 +213,6 @@ export class ReceivedBlob {
   }
 }
 
-/** Creates the error for a blob that is larger than its receiver accepts. */
 export function tooLarge(bytes: number, maxBytes: number): RpcError {
   const hint = "the schema's blob({ maxBytes }) and limits.maxBlobBytes say how large a blob may be";
   return new RpcError("resource_exhausted", `the blob has ${bytes} bytes or more, but the limit is ${maxBytes} bytes`, {

@@ -4,7 +4,6 @@ import { PacedHash } from "./paced-hash.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 import { type BlobContent, chunksOf, discard, type OpenedContent } from "./source.js";
 
-/** A chunk of a blob's bytes, with its position. */
 interface Piece {
   readonly at: number;
   readonly bytes: Uint8Array;
@@ -25,7 +24,6 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
   /** Digest of all bytes before the position `first`. */
   private readonly hash: Sha256 = createSha256();
   private pulling: Promise<void> | undefined = undefined;
-  /** Number of bytes charged for stored data. */
   private heldBytes = 0;
   private maxBytes = 0;
   private budget: MemoryBudget | undefined = undefined;
@@ -66,7 +64,6 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     return this.read(0);
   }
 
-  /** Closes the source, because it will not be read again. */
   close(): void {
     if (this.closed) return;
     this.closed = true;
@@ -150,7 +147,6 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** Returns the number of bytes charged for a stored chunk. */
 function sizeOf(chunk: Uint8Array): number {
   return chunk.length + ITEM_BYTES;
 }

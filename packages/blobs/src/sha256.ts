@@ -1,7 +1,5 @@
-/** A SHA-256 hash that accepts its input in parts. */
 export interface Sha256 {
   update(bytes: Uint8Array): void;
-  /** Returns a copy of the current state of the hash. */
   copy(): Sha256;
   /** Returns the digest as 64 hexadecimal digits. No input can be added afterwards. */
   hex(): string;

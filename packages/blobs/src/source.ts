@@ -31,7 +31,6 @@ export interface DescribedBlob {
   readonly onProgress?: (bytes: number, length: number | undefined) => void;
 }
 
-/** Content that has been opened for reading. */
 export interface OpenedContent {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Position of the first byte in `chunks`. */
@@ -70,7 +69,6 @@ export function createBlobId(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Returns true if a blob's content can be read more than once. */
 export function isRepeatable(content: BlobContent): boolean {
   return typeof content === "function" || isBlob(content);
 }

@@ -1,7 +1,6 @@
 import { type CallOptions, RpcError } from "@quicrpc/core";
 import { type BaseCaller, isEndOfSession, scheduleAttempt } from "@quicrpc/core/internal";
 
-/** A caller, such as a connection, that can continue blob transfers after a session is lost. */
 export type BlobCaller = Pick<BaseCaller, "begin" | "resumption">;
 
 /** Counts the lost sessions of one blob transfer, and decides whether to try again. */

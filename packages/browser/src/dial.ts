@@ -61,7 +61,6 @@ export interface FallbackOptions {
   readonly rememberMs?: number;
 }
 
-/** Options of a page for reaching its server. */
 export interface ReachOptions {
   /**
    * SHA-256 hashes of the certificates to trust (W3C WebTransport §9.4). The server's certificate must be ECDSA P-256,

@@ -4,10 +4,8 @@ import { ForbiddenError } from "./policy.js";
 import { FORBIDDEN, unreached } from "./unreached.js";
 import type { TransportKind } from "./transport.js";
 
-/** A transport that can be tried. */
 export interface Candidate<T> {
   readonly kind: TransportKind;
-  /** Name of the transport for error messages. */
   readonly name: string;
   /** True if the transport does not support the options. `open` then rejects with the reason. Default false. */
   readonly isRefused?: boolean;
@@ -18,7 +16,6 @@ export interface Candidate<T> {
   open(signal: AbortSignal): Promise<T>;
 }
 
-/** Options of `openFirst`. */
 export interface OpenOptions<T> {
   /**
    * Transports in order of preference. Each is tried when the earlier ones have failed or have not answered within
@@ -32,7 +29,6 @@ export interface OpenOptions<T> {
    * Default false.
    */
   readonly worked?: boolean;
-  /** URL of the server for error messages. */
   readonly url: string;
   /** Timeout in milliseconds for all transports together. */
   readonly timeoutMs: number;

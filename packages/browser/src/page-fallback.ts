@@ -17,14 +17,12 @@ const WATCH_MS = 15_000;
  */
 const MOST_LOSSES = 2;
 
-/** Options of a `PageFallback`. */
 export interface PageFallbackOptions extends Pick<OpenOptions<Reached>, "url" | "candidates" | "afterMs"> {
   /**
    * Pauses between attempts to return to a preferred transport. `false`: the transport in use is kept for as long as
    * its session lasts.
    */
   readonly retry?: Partial<Backoff> | false | undefined;
-  /** Stored failures of earlier connections to the server. */
   readonly memory: Memory;
 }
 
@@ -37,7 +35,6 @@ export class PageFallback implements PageConnectStrategy {
   inUse: TransportInUse | undefined = undefined;
   readonly #options: PageFallbackOptions;
   readonly #fallback: Fallback<string>;
-  /** Index of the transport in use, in the order of preference. */
   #index = 0;
   /**
    * True if a session over the first transport has answered. If it does not answer later, that says little about the

@@ -9,7 +9,6 @@ const ANSWER_MS = 3000;
 /** Close code for a session whose peer does not answer. The code is not part of the protocol. */
 export const NO_ANSWER = 1;
 
-/** A connection that reacts to events of the page, and whose transports can be closed at once. */
 type WatchedConnection = Connection<Session<BrowserTransport>>;
 
 /**

@@ -13,7 +13,6 @@ import { FORBIDDEN } from "./unreached.js";
 /** Default timeout in milliseconds for one attempt, and for all attempts until the first session is ready. */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** Options of a page's connection for every transport. */
 export interface ReconnectingOptions extends Omit<ConnectionOptions, "isPermanent"> {
   /**
    * Timeout in milliseconds for each attempt, and for all attempts until the first session is ready. Default 10,000.
@@ -45,7 +44,6 @@ export interface PageConnectStrategy<R extends Reached = Reached> {
   retryNow?(): void;
 }
 
-/** Creates a session over a transport that has been opened. */
 export type RunTransport<R extends Reached = Reached> = (reached: R) => Awaitable<Session<BrowserTransport>>;
 
 /**

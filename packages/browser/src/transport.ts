@@ -38,7 +38,6 @@ export interface TransportInUse {
 /** Connection to a server: a transport session, or a client that carries calls without a session. */
 export type Reached = BrowserTransport | ForeignClient;
 
-/** Returns true if `reached` carries calls without a session. */
 export function carriesCalls(reached: Reached): reached is ForeignClient {
   return !("openStream" in reached || "createBidirectionalStream" in reached);
 }

@@ -4,7 +4,6 @@ import type { PageTransportProvider } from "./transport.js";
 /** Subprotocol that is negotiated in WebTransport. It has the same name as for WebSocket. */
 const PROTOCOL = WEBSOCKET_PROTOCOL;
 
-/** Transport over the browser's own WebTransport. */
 export const webTransportProvider: PageTransportProvider = {
   kind: "webtransport",
   name: "WebTransport",

@@ -4,7 +4,6 @@ import { sanitizeForLog } from "@quicrpc/core";
 const EVERY_MS = 100;
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
-/** Output stream that shows the progress. */
 interface TerminalOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -37,7 +36,6 @@ export class BlobProgress {
     this.show(`${sanitizeForLog(name)}: ${sizeOf(bytes)}${total}${rate}`);
   }
 
-  /** Ends the progress line, so that further output starts on a new line. */
   end(): void {
     if (this.line !== "") this.out.write("\n");
     this.line = "";

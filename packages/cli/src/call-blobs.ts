@@ -12,7 +12,6 @@ import { printJson, printNotice } from "./target.js";
 type Caller = Pick<Session, "start">;
 type Message = Readonly<Record<string, unknown>>;
 
-/** A call on the command line of a method whose messages have blobs. */
 interface BlobCall {
   readonly session: Session;
   /** Creates another session to the same server after the first session is lost. */
@@ -26,7 +25,6 @@ interface BlobCall {
   readonly destinations: readonly string[];
   /** Upload id that an earlier run printed. The call continues that upload. */
   readonly uploadId: string | undefined;
-  /** Cancels the call. */
   readonly signal: AbortSignal;
   /** If true, notices printed next to the response are JSON as well. */
   readonly json: boolean;
@@ -67,7 +65,6 @@ export async function callBlobs(call: BlobCall): Promise<void> {
   }
 }
 
-/** Blobs that a call sends from files or stdin. */
 class Uploads {
   private readonly fields: NonNullable<BlobFields["input"]>;
   private readonly upload: string | undefined;

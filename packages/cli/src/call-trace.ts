@@ -41,7 +41,6 @@ export class CallTrace {
     if (!json) this.line(this.colors.dim(`calls ${sanitizeForLog(url)}`));
   }
 
-  /** Prints metadata or trailers of the response when they arrive. */
   note(kind: "metadata" | "trailers", fields: Metadata): void {
     const entries = Array.from(fields, ([key, value]): [string, string] => [
       key,
@@ -52,7 +51,6 @@ export class CallTrace {
     for (const [key, value] of entries) this.line(this.colors.dim(`${kind} ${sanitizeForLog(`${key}: ${value}`)}`));
   }
 
-  /** Records how long each part of one attempt of the call took. */
   timings(timings: CallTimings): void {
     this.attempts.push(timings);
   }
@@ -125,7 +123,6 @@ const LABELS: Readonly<Record<CallPartName, string>> = {
   items: "items",
 };
 
-/** Returns the bars for the parts of a call, in order of time. */
 function barsOf(parts: readonly CallPart[], uploadBytes: number | undefined): Bar[] {
   return parts.map(({ name, fromMs, ms }) => {
     const label = LABELS[name];
@@ -133,7 +130,6 @@ function barsOf(parts: readonly CallPart[], uploadBytes: number | undefined): Ba
   });
 }
 
-/** Draws bars as lines of text, one below another. */
 export function waterfall(bars: readonly Bar[], totalMs: number): string[] {
   const scale = totalMs > 0 ? WIDTH / totalMs : 0;
   const width = Math.max("total".length, ...bars.map(({ name }) => name.length));

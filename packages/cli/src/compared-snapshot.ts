@@ -39,7 +39,6 @@ export function readAgainst(reference: string, cwd: string, lockFile: string): S
   return parse(text, `${reference}:${SNAPSHOT_FILE}`);
 }
 
-/** Returns the path of the snapshot file that belongs to a directory or a lock file. */
 function snapshotAt(path: string): string {
   if (statSync(path).isDirectory()) return join(path, SNAPSHOT_FILE);
   return basename(path).endsWith(".lock.json") ? join(dirname(path), SNAPSHOT_FILE) : path;

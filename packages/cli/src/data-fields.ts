@@ -9,7 +9,6 @@ export interface DataField {
   readonly text: string;
 }
 
-/** Parses a command-line argument of the form `name=value`. */
 export function parseDataField(argument: string, before: readonly DataField[] = []): readonly DataField[] {
   const at = argument.indexOf("=");
   const path = argument.slice(0, Math.max(at, 0)).split(".");

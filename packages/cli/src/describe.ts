@@ -100,7 +100,6 @@ function side(form: MethodDescription["takes"], schema: MethodDetails["input"], 
   return streams ? `stream<${type}>` : type;
 }
 
-/** Returns lines that describe the blob fields of an input or output. */
 function blobLines(side: "input" | "output", { blobs }: MethodDescription): string[] {
   return (blobs?.[side] ?? []).map(({ name, maxBytes, digest, resumable }) => {
     const rules = [

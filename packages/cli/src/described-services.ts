@@ -5,12 +5,9 @@ import { nearest } from "@quicrpc/core/internal";
 import { createReflectionClient, type MethodDetails, type ServiceDescription } from "@quicrpc/services";
 import { printNotice, type TargetOptions } from "./target.js";
 
-/** Services of a server, with a caller that answers requests about them. */
 export interface DescribedServices {
   readonly services: readonly ServiceDescription[];
-  /** Caller that answers calls of the reflection service. */
   readonly reflection: Caller;
-  /** Origin of the descriptions. */
   readonly source: "the server" | "this project" | "--schema";
 }
 
@@ -40,13 +37,11 @@ export async function describedServices(
   }
 }
 
-/** Reflection of a project's schemas, with the files that contain the schemas. */
 export interface ProjectReflection {
   readonly reflection: Router;
   readonly run: SchemaRun | undefined;
 }
 
-/** Returns reflection of the schemas in `files`. Rejects with `RpcError` if the schemas have errors. */
 async function schemaReflection(files: readonly string[]): Promise<ProjectReflection> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
   const cwd = process.cwd();
@@ -93,7 +88,6 @@ export async function projectReflection(error: RpcError, json: boolean): Promise
   return { reflection: reflectionOf(services), run };
 }
 
-/** Maximum number of schema modules that are printed. */
 const MAX_SHOWN = 3;
 const NO_REFLECTION = "the server has no reflection";
 
@@ -103,7 +97,6 @@ export function isWithoutReflection(error: unknown): error is RpcError {
   return error.message.startsWith(NO_REFLECTION) || ["unauthenticated", "permission_denied"].includes(error.code);
 }
 
-/** Returns all services of a server. Rejects with `RpcError` if the server has no reflection. */
 export async function listServices(server: Caller, options: CallOptions): Promise<readonly ServiceDescription[]> {
   try {
     return (await createReflectionClient(server).list(options)).services;
@@ -118,14 +111,12 @@ export async function listServices(server: Caller, options: CallOptions): Promis
   }
 }
 
-/** Returns the description of a service by name. Throws `RpcError` if the service does not exist. */
 export function findService({ services, source }: DescribedServices, name: string): ServiceDescription {
   const service = services.find((candidate) => candidate.name === name);
   if (service !== undefined) return service;
   throw missing(source, "service", name, services);
 }
 
-/** Maximum number of known names that an error lists. */
 const MAX_LISTED = 20;
 
 /** Creates the error for an unknown name. The message suggests a similar name and lists the known names. */

@@ -7,7 +7,6 @@ import { dialTarget, helpFor, type TargetOptions } from "./target.js";
 /** First version of `SHAPE_FORMAT` whose descriptions contain the names that `breaking` compares. */
 const FIRST_FORMAT = 3;
 
-/** Returns true if `reference` is the URL of a server, whose current version is compared. */
 export function isServerUrl(reference: string): boolean {
   // A letter alone is a drive.
   return /^[a-z]{2,}:\//.test(reference);

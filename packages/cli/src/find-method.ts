@@ -23,7 +23,6 @@ export interface RemoteMethod {
   readonly timingsOf: AnyMethod | undefined;
 }
 
-/** Returns a method of the services from `describedServices`. Rejects with `RpcError` if it does not exist. */
 export async function findMethod(
   session: Session,
   serviceName: string,
@@ -52,12 +51,10 @@ function converter(schema: JsonSchema | undefined): (value: unknown) => unknown 
   return schema === undefined ? (value) => value : (value) => valueOf(value, schema);
 }
 
-/** Returns true if the caller of a method sends a stream of items. */
 export function takesItems({ kind }: Pick<AnyMethod, "kind">): boolean {
   return kind === "client_stream" || kind === "duplex";
 }
 
-/** Parses a command-line argument of the form `service/method`. */
 export function parseMethod(text: string): [string, string] {
   const [service, method, ...more] = text.split("/");
   if (!service || !method || more.length > 0)

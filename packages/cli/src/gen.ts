@@ -66,7 +66,6 @@ Exit codes: 0 done, 1 a schema is wrong or --check found stale files, 2 wrong us
     });
 }
 
-/** Runs the command; the result is the exit code. */
 async function gen(patterns: readonly string[], options: GenOptions): Promise<number> {
   const cwd = process.cwd();
   optimizeLater();
@@ -76,7 +75,6 @@ async function gen(patterns: readonly string[], options: GenOptions): Promise<nu
   return 0;
 }
 
-/** Generates the code once, writes the files and reports them. */
 async function generateOnce(
   patterns: readonly string[],
   options: GenOptions,

@@ -15,10 +15,6 @@ export interface InputArgument {
   readonly bytes: Uint8Array | undefined;
 }
 
-/**
- * Parses the argument with a call's input. Throws `InvalidArgumentError` if a file cannot be read or the JSON is
- * invalid.
- */
 export function parseInputArgument(text: string): InputArgument {
   const isTyped = text !== "-" && !text.startsWith("@");
   const wrong = (error: unknown): InvalidArgumentError =>
@@ -53,10 +49,6 @@ export class InputArguments {
     this.fields = fields;
   }
 
-  /**
-   * Returns the input of a method that receives a single message. Throws `RpcError` for an input that the method does
-   * not accept.
-   */
   message(remote: RemoteMethod): unknown {
     const { argument, fields } = this;
     const { method, inputSchema, toInput } = remote;
@@ -100,7 +92,6 @@ function listIn({ json, bytes }: InputArgument): unknown {
   return lines.length === 1 && !Array.isArray(all) ? [all] : all;
 }
 
-/** Converts a JSON list to items of a method's stream. Throws `RpcError` if `json` is not a list. */
 function itemsOf(method: RemoteMethod["method"], json: unknown, toInput: RemoteMethod["toInput"]): readonly unknown[] {
   if (Array.isArray(json)) return json.map(toInput);
   throw noItems(method);

@@ -3,10 +3,8 @@ import { createRequire } from "node:module";
 import type { RecordableHistogram } from "node:perf_hooks";
 import type { SecondSample } from "./load-series.js";
 
-/** Contents of the report of the `load` command. */
 export interface LoadReport {
   readonly title: string;
-  /** Options and results, as rows of a table. */
   readonly rows: readonly (readonly [name: string, value: string])[];
   readonly seconds: readonly SecondSample[];
   /** Distribution of the latencies, in nanoseconds. */
@@ -64,7 +62,6 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-/** Script that draws the plots in the report. */
 const PLOTS = `
 const { seconds, quantiles } = JSON.parse(document.getElementById("data").textContent);
 const ink = getComputedStyle(document.body).color;

@@ -16,7 +16,6 @@ type TimedCall = (session: Session) => Promise<number | undefined>;
  */
 export type NextCall = () => TimedCall;
 
-/** Settings of a run of the `load` command. */
 export interface LoadPlan {
   /** Number of concurrent calls on each session. */
   readonly inFlight: number;
@@ -50,7 +49,6 @@ export interface Outcome {
   readonly seconds: readonly SecondSample[];
 }
 
-/** A run of the `load` command in progress. */
 export class LoadRun {
   calls = 0;
   items = 0;
@@ -70,7 +68,6 @@ export class LoadRun {
     this.pacer = load.rate === undefined ? undefined : new CallPacer(load.rate);
   }
 
-  /** Number of failed calls so far. */
   get failures(): number {
     let failures = 0;
     for (const { count } of this.failed.values()) failures += count;

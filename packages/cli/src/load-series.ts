@@ -28,7 +28,6 @@ export class LoadSeries {
     this.timer = setInterval(() => this.endSecond(), 1000);
   }
 
-  /** Records the latency of a successful call, in nanoseconds. */
   record(nanos: number): void {
     this.latency.record(nanos);
   }

@@ -35,7 +35,6 @@ interface LoadOptions extends TargetOptions {
   readonly seed: number;
 }
 
-/** Percentiles of the latency that the command prints. */
 const QUANTILES = [0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9] as const;
 
 export function loadCommand(): Command {
@@ -151,14 +150,10 @@ function isUnended(error: unknown, { kind }: AnyMethod): error is RpcError {
   return error instanceof RpcError && error.code === "deadline_exceeded" && /^(server_stream|duplex)$/.test(kind);
 }
 
-/** Returns a promise that rejects when a signal fires. */
 function failedBy(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => addAbortListener(signal, () => reject(signal.reason)));
 }
 
-/**
- * Returns a function that returns the next input. Rejects with `RpcError` for an input that the method does not accept.
- */
 async function inputsOf(remote: RemoteMethod, inputs: readonly (InputArgument | undefined)[]): Promise<() => unknown> {
   const fields = remote.method.blobs?.fields.input ?? [];
   const converted = inputs.map((input) => inputOf(remote, input));
@@ -178,7 +173,6 @@ async function filesIn(message: unknown, fields: NonNullable<BlobFields["input"]
   return completed;
 }
 
-/** Returns a function that makes calls of a method that the server has described. */
 function callsOf(method: AnyMethod, inputs: () => unknown, options: CallOptions): NextCall {
   return () => {
     const input = inputs();

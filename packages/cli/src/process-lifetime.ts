@@ -4,12 +4,10 @@ import { setFlagsFromString } from "node:v8";
 /** Maximum delay of a timer in milliseconds. */
 const MOST_MS = 2 ** 31 - 1;
 
-/** Resolves when the process receives a signal to terminate (SIGINT or SIGTERM). */
 export async function terminated(): Promise<void> {
   await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
 }
 
-/** Keeps the process running until a promise has settled. */
 export async function keepAlive(promise: Promise<void>): Promise<void> {
   const timer = setInterval(() => {}, MOST_MS);
   try {

@@ -15,7 +15,6 @@ import { type AnyMethod, createRouter } from "@quicrpc/core/generated";
 import { isServiceSchema } from "@quicrpc/core/internal";
 import { createReflection, createReflectionClient, describeServices, reflectionMethods } from "@quicrpc/services";
 
-/** A service of the project, with its generated code. */
 export interface ProjectService {
   readonly schema: ServiceSchema;
   readonly methods: Readonly<Record<string, AnyMethod>>;
@@ -94,7 +93,6 @@ export function reflectionOf(services: readonly ProjectService[]): Router {
   });
 }
 
-/** Returns the cache folder in the nearest node_modules folder. */
 function cacheOf(root: string): string {
   for (let directory = root; ; directory = dirname(directory)) {
     const packages = join(directory, "node_modules");

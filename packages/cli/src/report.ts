@@ -26,7 +26,6 @@ export function formatDiagnostics(
   return `${[...blocks, colors.bold(count)].join("\n\n")}\n`;
 }
 
-/** Formats diagnostics that do not stop the run, as text for people. */
 export function formatWarnings(warnings: readonly Diagnostic[], cwd: string, colors: Colors): string {
   return warnings.map((warning) => `${formatDiagnostic(warning, cwd, colors, colors.yellow("warning"))}\n\n`).join("");
 }
@@ -55,7 +54,6 @@ function formatDiagnostic(
   ].join("\n");
 }
 
-/** Formats the result for each file and the duration of the run, as text for people. */
 export function formatFiles(
   files: readonly GeneratedFile[],
   stale: readonly string[],

@@ -9,7 +9,6 @@ import { colorsFor } from "./report.js";
 
 /** Exit codes of the command `quicrpc`. docs/error-codes.md lists them. */
 export const EXIT = {
-  /** The command succeeded. */
   ok: 0,
   /** A call failed, a schema is invalid, a file is stale, or a change breaks callers. */
   failed: 1,
@@ -19,7 +18,6 @@ export const EXIT = {
   noSession: 3,
 } as const;
 
-/** Command-line options for reaching and trusting a server. */
 export interface TargetOptions {
   readonly ca?: string;
   readonly hash?: UnsharedBytes;
@@ -42,12 +40,10 @@ export const TARGET_HELP = `
 A URL is quic://host[:port], tls://, wss://, https:// (WebTransport), http:// (plain HTTP), unix:/path and so on, whatever the server
 listens on. Exit codes: 0 done, 1 the call failed, 2 wrong usage, 3 no session, 130 ended by Ctrl-C.`;
 
-/** Adds all options of commands that call a server. */
 export function withTarget(command: Command): Command {
   return withTrust(command).option("--json", "print JSON");
 }
 
-/** Adds the option `--schema`, which names schemas to use instead of the server's reflection. */
 export function withSchemaOption(command: Command): Command {
   return command.option(
     "--schema <file>",
@@ -60,7 +56,6 @@ function addFile(file: string, before: readonly string[] = []): readonly string[
   return [...before, file];
 }
 
-/** Adds the options for trust and credentials. */
 export function withTrust(command: Command): Command {
   return command
     .option("--ca <file>", "trust these roots (PEM) instead of the system's")
@@ -88,7 +83,6 @@ export function withSession(
   return withSessions(url, options, 1, ([session], signal) => work(session, signal));
 }
 
-/** Same as `withSession`, but creates `count` sessions. */
 export async function withSessions(
   url: string,
   options: TargetOptions,
@@ -113,7 +107,6 @@ export async function withSessions(
   }
 }
 
-/** Same as `withSession`, but with a connection that reconnects. */
 export async function withConnection(
   url: string,
   options: TargetOptions,
@@ -136,7 +129,6 @@ export async function withConnection(
   }
 }
 
-/** Returns options for calls that a command makes for its own purposes, such as reflection. */
 export function callOptions({ timeout }: TargetOptions, signal: AbortSignal): CallOptions {
   return { timeoutMs: timeout, signal };
 }
@@ -170,12 +162,10 @@ class Interrupt {
   }
 }
 
-/** Returns the exit code of a command without a session: for wrong usage if the error is a `TypeError`. */
 function exitWithout(error: unknown): number {
   return error instanceof TypeError ? EXIT.usage : EXIT.noSession;
 }
 
-/** Creates a session with the server of a command's URL and options. Rejects with the reason if that fails. */
 export async function dialTarget(url: string, options: TargetOptions, signal?: AbortSignal): Promise<Session> {
   // Loaded here because it loads the native engine, which help and usage errors do not need.
   const { dial } = await import("@quicrpc/node");
@@ -203,7 +193,6 @@ async function answering(session: Session, timeoutMs: number, signal: AbortSigna
   }
 }
 
-/** Returns the certificate hashes that the command-line options trust. */
 async function certificateHashes({
   hash,
   dev,
@@ -259,7 +248,6 @@ async function onRequest(): Promise<NonNullable<AdvancedDialOptions["compression
   return { algorithms: nodeCompressions(), minBytes: Infinity };
 }
 
-/** Reads the file of the option --ca. Throws `TypeError` if it cannot be read. */
 export function readPem(file: string): Buffer {
   try {
     return readFileSync(file);
@@ -296,7 +284,6 @@ const HELP: Readonly<Record<string, string>> = {
   unimplemented: "quicrpc ls <url> lists the server's services",
 };
 
-/** Returns true if an error states that a server's certificate is not trusted. */
 function isUntrusted(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return typeof code === "string" && UNTRUSTED.test(code);
@@ -311,14 +298,12 @@ const OPTION_WORDS: Readonly<Record<string, string>> = {
   serverCertificateHashes: "--hash",
 };
 
-/** Returns an error's message with the names of command-line options instead of option names of `dial`. */
 function messageFor({ message }: Error): string {
   return message.replace(/^the option (\w+) cannot/, (text, name: string) =>
     Object.hasOwn(OPTION_WORDS, name) ? `${OPTION_WORDS[name]} cannot` : text,
   );
 }
 
-/** Prints an error and its remedy on stderr. */
 export function report(error: Error, options: Pick<TargetOptions, "json" | "credentialsFrom" | "header">): void {
   const { json = false } = options;
   const { code } = error as { code?: unknown };
@@ -362,7 +347,6 @@ function toJson(this: unknown, key: string, value: unknown): unknown {
   return value;
 }
 
-/** Prints one value on stdout as a line of JSON. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${jsonText(value)}\n`);
 }
@@ -385,7 +369,6 @@ function parseHeader(text: string, before: Readonly<Record<string, string>> = {}
   return { ...before, [text.slice(0, at).trim()]: text.slice(at + 1).trim() };
 }
 
-/** Parses a command-line argument that is a whole number of at least 1. */
 export function parseCount(text: string): number {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("It must be a whole number, 1 or more.");

@@ -2,7 +2,6 @@ import type { Command, CommanderError } from "commander";
 import { jsonText } from "./target.js";
 import { nearest } from "@quicrpc/core/internal";
 
-/** Returns true if a command line contains the option --json. */
 export function asksForJson(words: readonly string[]): boolean {
   const end = words.indexOf("--");
   return (end < 0 ? words : words.slice(0, end)).includes("--json");
@@ -14,7 +13,6 @@ export function reportUsage({ message }: CommanderError): void {
   process.stderr.write(`${jsonText({ error: { message: text, hint: hint ?? "add --help for usage" } })}\n`);
 }
 
-/** Prints an error and exits: `parent` has no command called `name`. The error suggests a similar command. */
 export function unknownCommand(parent: Command, name: string): never {
   const names = parent.commands.map((command) => command.name());
   const suggestion = nearest(name, names);

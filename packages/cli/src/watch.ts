@@ -18,7 +18,6 @@ const READY_MS = 5000;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 const IGNORED = /(?:^|[\\/])(?:node_modules|dist|\.[^\\/]+)(?:[\\/]|$)/;
 
-/** A changed file of a project: chokidar's event, and the path. */
 export interface FileChange {
   readonly event: string;
   readonly path: string;

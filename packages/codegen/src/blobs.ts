@@ -10,7 +10,6 @@ export function isBlob(schema: AnySchema): boolean {
   return blobOptionsOf(canonical(schema)) !== undefined;
 }
 
-/** Returns the fields of a message whose values are blobs. */
 export function blobsOf(payload: unknown): NonNullable<BlobFields["input"]> {
   if (!isZodSchema(payload)) return [];
   return fieldsIn(payload).flatMap(([name, field]) => {

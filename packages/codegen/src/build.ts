@@ -29,17 +29,14 @@ import { nameTypes } from "./types/naming.js";
 import { generic, text } from "./types/node.js";
 import { isZodSchema } from "./types/zod.js";
 
-/** Inputs for building the generated files of a package. */
 export interface BuildContext {
   readonly shared: SharedModule;
   readonly annotations: Annotations;
   readonly ids: IdAssigner;
   readonly target: Target;
-  /** Called with each error in the schema module. */
   readonly report: (diagnostic: Diagnostic) => void;
 }
 
-/** Builds the model of a generated file. */
 export function buildFile(survey: Survey, reexports: readonly Reexport[], context: BuildContext): FileModel {
   const { file, services, graph, exported, payloads } = survey;
   const { shared, annotations } = context;
@@ -73,14 +70,12 @@ export function buildFile(survey: Survey, reexports: readonly Reexport[], contex
   };
 }
 
-/** The types and codecs of the messages of one file. */
 interface Messages {
   readonly types: TypeTable;
   readonly nodes: SchemaReader;
   readonly codecs: CodecPlan;
 }
 
-/** Which side sends a message. */
 type Sender = "client" | "server";
 
 function serviceModel(

@@ -4,7 +4,6 @@ import { ownStructure, ownValue, partsOf, type SchemaNode } from "./schema/node.
 import { nodeOf } from "./schema/read.js";
 import { isZodSchema } from "./types/zod.js";
 
-/** Kinds of schemas that fields of a cursor may have. */
 const CURSOR_KINDS: ReadonlySet<string> = new Set(["string", "number", "bigint", "template"]);
 
 /** Describes a mistake in the option `cursor` of a method, and its remedy; returns undefined if there is none. */

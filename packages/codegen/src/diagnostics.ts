@@ -74,7 +74,6 @@ export interface Diagnostic {
   readonly path?: string;
 }
 
-/** A location in a source file. */
 export interface SourcePlace {
   readonly file: string;
   readonly line?: number;

@@ -5,7 +5,6 @@ import { isIdentifier, isReservedMethodName, isServiceName, pascalCase } from ".
 import { type LiteralProperty, literalProperties } from "./source/object-literal.js";
 import { jsDocOf, type SchemaSource } from "./source/source-file.js";
 
-/** A service that a schema module exports, with information from its source. */
 export interface FoundService {
   readonly exportName: string;
   /** Prefix of the names of the service's generated declarations. */
@@ -16,12 +15,10 @@ export interface FoundService {
   /** File that declares the service; undefined if the source does not show it. */
   readonly declaredIn: string | undefined;
   readonly docs: string | undefined;
-  /** Syntax node of the name in the service's declaration, for diagnostics. */
   readonly node: SourceNode | undefined;
   readonly methods: readonly FoundMethod[];
 }
 
-/** A method of a service. */
 export interface FoundMethod {
   readonly name: string;
   readonly schema: MethodSchema;

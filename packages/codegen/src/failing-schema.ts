@@ -30,7 +30,6 @@ export function withSchema<T>(origin: Origin, report: (diagnostic: Diagnostic) =
   }
 }
 
-/** Describes an error that zod or a function in a schema has thrown, and the remedy. */
 function reasonOf(error: unknown): Pick<Diagnostic, "message" | "help"> {
   if (error instanceof RangeError) {
     return {

@@ -320,7 +320,6 @@ function outputName(file: string): string {
   return `${basename(file).replace(/(\.service)?\.[cm]?[jt]sx?$/, "")}.ts`;
 }
 
-/** Returns the lock file and the snapshot as generated files. */
 function lockFiles(
   path: string,
   lock: Lock,

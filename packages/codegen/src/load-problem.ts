@@ -63,7 +63,6 @@ export function unsettledProblem(file: string): Diagnostic {
   };
 }
 
-/** Returns the positions of `await` expressions outside of functions. */
 function awaitsOf(node: compiler.Node): number[] {
   if (ts.isFunctionLike(node)) return [];
   const isAwait = ts.isAwaitExpression(node) || (ts.isForOfStatement(node) && node.awaitModifier !== undefined);

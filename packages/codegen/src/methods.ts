@@ -11,7 +11,6 @@ import { literalProperties } from "./source/object-literal.js";
 import type { SchemaSource } from "./source/source-file.js";
 import { unknownOption } from "./unknown-option.js";
 
-/** A valid method, with the schemas of its messages. */
 export interface MethodShape {
   readonly kind: GeneratedKind;
   readonly input: PayloadPart | undefined;
@@ -19,7 +18,6 @@ export interface MethodShape {
   readonly errors: readonly ErrorShape[];
 }
 
-/** A message schema in a method. */
 export interface PayloadPart {
   readonly schema: unknown;
   /** Keys that lead to the schema in the method, such as `["output", "item"]`. */
@@ -35,7 +33,6 @@ export interface PayloadPart {
   readonly node: SourceNode | undefined;
 }
 
-/** A declared error of a method. */
 export interface ErrorShape {
   readonly name: string;
   readonly code: Code;
@@ -49,7 +46,6 @@ export function messagesOf({ input, output, errors }: MethodShape): PayloadPart[
   return [input, output, ...errors.map(({ details }) => details)].filter((part) => part !== undefined);
 }
 
-/** A mistake in a method, with the syntax node for its location. */
 export type MethodProblem = Pick<Diagnostic, "code" | "message" | "help" | "path"> & {
   readonly node: SourceNode | undefined;
 };
@@ -159,7 +155,6 @@ const RPC_OPTIONS: readonly string[] = [
 const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery", "priority", "via", "meta"];
 const CURSOR_OPTIONS: readonly string[] = ["field", "predecessor"];
 const ERROR_OPTIONS: readonly string[] = ["code", "details"];
-/** Options of methods whose value must be one of a few strings. */
 const WORDS: readonly {
   readonly option: string;
   readonly words: readonly unknown[];
@@ -257,7 +252,6 @@ function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource):
   });
 }
 
-/** Returns true if `value` is JSON that is nested at most `depth` levels deep. */
 function isJson(value: unknown, depth = 20): boolean {
   if (value === null || typeof value === "string" || typeof value === "boolean") return true;
   if (typeof value === "number") return Number.isFinite(value);

@@ -10,7 +10,6 @@ import type { TypeTable } from "./types/declare.js";
 import type { Declaration, TypeNode } from "./types/node.js";
 import type { AnySchema } from "./types/zod.js";
 
-/** A message: its schema, the types of the sender and the receiver, and its codec. */
 export interface MessageModel {
   /** The message's schema; undefined if it is `bytes()`. */
   readonly schema: AnySchema | undefined;
@@ -20,7 +19,6 @@ export interface MessageModel {
   readonly sourceOf: (part: AnySchema) => SourceNode | undefined;
   readonly sent: TypeNode;
   readonly received: TypeNode;
-  /** Name of the message's codec in generated code. */
   readonly codec: string;
   /** Returns the first place in the message that plain JSON cannot represent; undefined if there is none. */
   readonly jsonProblem: () => JsonPlace | undefined;
@@ -35,17 +33,14 @@ export interface JsonPlace {
   readonly node: SourceNode | undefined;
 }
 
-/** Kinds of methods for which code can be generated. */
 export type GeneratedKind = MethodKind;
 
-/** A declared error of a method. */
 interface ErrorModel {
   readonly name: string;
   readonly code: Code;
   readonly details: MessageModel | undefined;
 }
 
-/** A method with all information for generating its code. */
 export interface MethodModel {
   readonly name: string;
   readonly id: number;
@@ -56,7 +51,6 @@ export interface MethodModel {
   readonly topic: TopicOfMethod | undefined;
   readonly docs: string | undefined;
   readonly idempotent: boolean;
-  /** True if calls do not change the server's state. */
   readonly readOnly: boolean;
   /** True if each call has a key, so that the server does not run a repeated call again. */
   readonly once: boolean;
@@ -77,12 +71,10 @@ export interface MethodModel {
   readonly tooling: MethodTooling;
 }
 
-/** A service with all information for generating its code. */
 export interface ServiceModel {
   /** Name by which peers know the service. */
   readonly name: string;
   readonly id: number;
-  /** Name of the schema module's export for the service. */
   readonly exportName: string;
   readonly root: SchemaRoot;
   /** Prefix of the names of the service's generated declarations. */
@@ -101,7 +93,6 @@ export interface FileModel {
   readonly schemaFile: string;
   readonly services: readonly ServiceModel[];
   readonly declarations: readonly Declaration[];
-  /** Names and comments of the generated types. */
   readonly types: TypeTable;
   /** Names of types in the shared module that this file uses and re-exports. */
   readonly sharedTypes: readonly string[];
@@ -112,13 +103,11 @@ export interface FileModel {
   readonly reexports: readonly Reexport[];
 }
 
-/** A service that one generated file re-exports from another. */
 export interface Reexport {
   /** The schema module from which the service is generated. */
   readonly schemaFile: string;
   /** Prefix of the service's names in the other file; `to` is the prefix in this file. */
   readonly from: string;
   readonly to: string;
-  /** True if the service has topics. */
   readonly topics: boolean;
 }

@@ -28,7 +28,6 @@ const RESERVED_WORDS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Returns true if `name` is a reserved word, so that it cannot be a variable. */
 export function isReservedWord(name: string): boolean {
   return RESERVED_WORDS.has(name);
 }
@@ -101,7 +100,6 @@ export function singular(name: string): string {
 export class NameScope {
   readonly #taken = new Set<string>(GLOBAL_TYPES);
 
-  /** Reserves `names` for the generator's own use. */
   reserve(...names: readonly string[]): void {
     for (const name of names) this.#taken.add(name);
   }

@@ -10,13 +10,11 @@ import { SharedModule } from "./shared.js";
 import { emptyAnnotations } from "./source/annotate.js";
 import { type SchemaModule, type Survey, survey } from "./survey.js";
 
-/** The generated files of one package, including the shared module. */
 export interface PackageModel {
   readonly models: readonly FileModel[];
   readonly shared: SharedModule;
 }
 
-/** Inputs for building packages, in addition to the schema modules. */
 interface BuildOptions {
   readonly ids: IdAssigner;
   readonly target: Target;
@@ -25,7 +23,6 @@ interface BuildOptions {
    * another.
    */
   readonly outputOf: (schemaFile: string) => string;
-  /** Returns the function that is called with each error in a schema module. */
   readonly reportOf: (schemaFile: string) => (diagnostic: Diagnostic) => void;
 }
 
@@ -80,7 +77,6 @@ function ownersOf(modules: readonly SchemaModule[]): Map<unknown, Owner> {
   return owners;
 }
 
-/** Returns the services that `module` exports but that are generated from other modules. */
 function reexportsOf(module: SchemaModule, owners: ReadonlyMap<unknown, Owner>): Reexport[] {
   return module.services.flatMap(({ schema, prefix, methods }) => {
     const topics = methods.some(({ topic }) => topic !== undefined);

@@ -10,7 +10,6 @@ import type { SchemaRoot } from "./source/schema-root.js";
 import { type GraphRoot, SchemaGraph } from "./types/graph.js";
 import { exportedSchemas } from "./types/naming.js";
 
-/** A schema module that was loaded, with the services that it exports. */
 export interface SchemaModule {
   readonly file: string;
   readonly exports: Readonly<Record<string, unknown>>;
@@ -55,11 +54,8 @@ export interface Survey {
   readonly file: string;
   readonly services: readonly FoundService[];
   readonly shapes: ReadonlyMap<FoundMethod, MethodShape>;
-  /** Graph of the schemas that the methods use. */
   readonly graph: SchemaGraph;
-  /** Schemas of the methods' messages. */
   readonly payloads: readonly unknown[];
-  /** Schemas that the module exports. */
   readonly exported: ReadonlyMap<unknown, SchemaRoot>;
 }
 

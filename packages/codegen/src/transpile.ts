@@ -77,7 +77,6 @@ export function transpile(
 /** First characters of an import in code that jiti runs. */
 const IMPORT = "await jitiImport(";
 
-/** Returns true if the parser has found a syntax error. */
 function hasMistakes(file: compiler.SourceFile): boolean {
   const { parseDiagnostics } = file as { readonly parseDiagnostics?: readonly unknown[] };
   return parseDiagnostics === undefined || parseDiagnostics.length > 0;

@@ -1,6 +1,5 @@
 import { nearest } from "@quicrpc/core/internal";
 
-/** An option in a schema that does not exist. */
 export interface UnknownOption {
   readonly name: string;
   readonly message: string;

@@ -3,7 +3,6 @@ import { whenExplained } from "./errors.js";
 /** Maximum number of stack frames of this library between a call and the application's line that made the call. */
 const FRAMES_BETWEEN = 30;
 
-/** Static members of `Error` that only V8 has. */
 interface V8Error {
   stackTraceLimit?: unknown;
   captureStackTrace?: (target: object, above: (...args: never[]) => unknown) => void;

@@ -1,7 +1,6 @@
 import { CALLER_LIMITS } from "./caller-limits.js";
 import type { Limits } from "./limits.js";
 
-/** Names of the limits that only a serving side needs. */
 type ServingLimit =
   | "maxDecompressedBytes"
   | "maxServerBytes"

@@ -101,7 +101,6 @@ export function codeNumber(code: Code): number {
   return number > 0 ? number : CODES.indexOf("unknown");
 }
 
-/** Returns the code with this number on the wire; `unknown` if there is none. */
 export function codeFromNumber(number: number): Code {
   const code = CODES[number];
   return code === undefined || code === "ok" ? "unknown" : code;

@@ -42,7 +42,6 @@ function refuseOptions(method: plain.AnyMethod, input: unknown, options: object 
   return undefined;
 }
 
-/** Returns `make` as a function whose descriptors check call options. */
 function withCheckedCalls<Make extends (...args: never[]) => object>(make: Make): Make {
   const withCheck = (...args: Parameters<Make>): unknown => ({ ...make(...args), refuseOptions });
   return withCheck as unknown as Make;

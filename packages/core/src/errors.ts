@@ -6,7 +6,6 @@ export type { Code };
 /** Marks errors; a registered symbol, so that errors of all copies of this module are recognized. */
 const RPC_ERROR: symbol = Symbol.for("quicrpc.RpcError");
 
-/** Options of an `RpcError`, in addition to its code and message. */
 export interface RpcErrorOptions {
   /** The error's name in the method's schema, which `rpcError` sets. It is sent only if the method declares it. Default: none. */
   readonly reason?: string | undefined;
@@ -140,7 +139,6 @@ export function callFailure(error: RpcError, method: string, peer?: string): Rpc
   return error;
 }
 
-/** Returns the hint of an error of this library. */
 export function hintOf(error: unknown): string | undefined {
   const { hint } = (error ?? {}) as { readonly hint?: unknown };
   return typeof hint === "string" ? hint : undefined;

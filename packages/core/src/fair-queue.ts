@@ -1,12 +1,10 @@
 import { type ListLink, LinkedSet } from "./linked-set.js";
 
-/** An entry of a `FairQueue`. */
 export interface Queued<T, S = string> {
   readonly source: S;
   readonly link: ListLink<T>;
 }
 
-/** The entries of one source. */
 interface SourceQueue<T> {
   readonly entries: LinkedSet<T>;
   length: number;
@@ -22,7 +20,6 @@ export class FairQueue<T, S = string> {
     return this.#length;
   }
 
-  /** Returns the number of entries of one source. */
   lengthOf(source: S): number {
     return this.#queues.get(source)?.length ?? 0;
   }
@@ -38,7 +35,6 @@ export class FairQueue<T, S = string> {
     return { source, link: queue.entries.add(value) };
   }
 
-  /** Removes an entry, if it is still in the queue. */
   remove({ source, link }: Queued<T, S>): void {
     const queue = this.#queues.get(source);
     if (queue !== undefined && link.isIn) this.#take(source, queue, link);

@@ -120,7 +120,6 @@ export const DEFAULT_LIMITS: Limits = {
   maxPrincipalBlobBytes: 68_719_476_736,
 };
 
-/** Limits returned by `completeLimits`. */
 const completed: WeakSet<Partial<Limits>> = /* @__PURE__ */ new WeakSet();
 
 /** Fills in defaults; some grow if related limits are larger. Complete limits are returned unchanged, so that sessions share one object. */

@@ -27,7 +27,6 @@ export class LinkedSet<Value> implements Iterable<ListLink<Value>> {
     return this.#last;
   }
 
-  /** Adds a value and returns its link, the argument of `remove`. */
   add(value: Value): ListLink<Value> {
     const link = new ListLink(value);
     const last = this.#last;
@@ -38,7 +37,6 @@ export class LinkedSet<Value> implements Iterable<ListLink<Value>> {
     return link;
   }
 
-  /** Removes a value by its link, if it is still in the set. */
   remove(link: ListLink<Value>): void {
     if (!link.isIn) return;
     const { previous, next } = link;

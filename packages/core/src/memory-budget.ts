@@ -13,7 +13,6 @@ const FEW_MEASURED = 256;
 
 /** A part whose charge is corrected from time to time, because nothing reports when it shrinks. */
 export interface Measured {
-  /** Corrects the charge of this part. */
   measure(): unknown;
 }
 
@@ -34,7 +33,6 @@ export interface ServerBudget {
  * budget and to the server's, and released when they are no longer held.
  */
 export class MemoryBudget {
-  /** Number of bytes. */
   held = 0;
   /** Estimated size, in bytes, of the last message that was decoded within this budget. */
   decodedBytes = 0;
@@ -52,7 +50,6 @@ export class MemoryBudget {
     this.server = server;
   }
 
-  /** Bytes that may still be charged. */
   get room(): number {
     const { server } = this;
     const ownRoom = this.max - this.held;
@@ -85,7 +82,6 @@ export class MemoryBudget {
     this.#measured?.delete(part);
   }
 
-  /** Corrects the charges of measured parts. */
   measure(): void {
     if (this.#measured === undefined) return;
     for (const part of this.#measured) part.measure();

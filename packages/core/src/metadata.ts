@@ -111,7 +111,6 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
     return this.#read?.() ?? this.#entries;
   }
 
-  /** Returns the entries as an array that can be changed. */
   #own(): Entry[] {
     if (this.#read !== undefined) {
       this.#entries = [...this.#read()];
@@ -121,7 +120,6 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
   }
 }
 
-/** Returns true if the values of `key` are bytes. */
 export function isBinaryKey(key: string): boolean {
   return key.endsWith("-bin");
 }

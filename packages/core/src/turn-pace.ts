@@ -27,7 +27,6 @@ export class TurnPace {
     this.left = most;
   }
 
-  /** Counts the work for `messages` of `bytes` bytes each. */
   count(messages: number, bytes: number): void {
     this.left -= messages * (1 + (bytes >>> 10));
   }

@@ -50,7 +50,6 @@ export class AttemptCall extends Call implements Pipe {
   readonly answer = undefined as never;
   private readonly resumable: AttemptOwner;
   private receiving: ReceiveFlow | undefined = undefined;
-  /** True if the callee has reported the end of the attempt. */
   private endedByPeer = false;
   private carriedOn: { readonly carrier: Carrier; readonly id: number } | undefined = undefined;
 

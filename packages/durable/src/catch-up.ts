@@ -1,9 +1,7 @@
 import { RpcError, type StreamSource } from "@quicrpc/core";
 import { type Awaitable, checkOptions, itemSource } from "@quicrpc/core/internal";
 
-/** Options of `catchUp`. */
 interface CatchUpOptions<Item> {
-  /** Returns the position of an item. */
   readonly cursor: (item: Item) => string | number | bigint;
   /**
    * Maximum number of live items that wait while history is sent, and of history cursors that are stored to detect

@@ -7,7 +7,6 @@ import { RetainedBytes } from "./retained-bytes.js";
 const WINDOW: number = 256 * 1024;
 /** Number of bytes that are processed before an acknowledgement is sent. */
 const ACKNOWLEDGE_STEP = WINDOW / 4;
-/** Maximum number of bytes in one piece of the stream. */
 const MAX_PIECE = 16 * 1024;
 
 /** The attempt that carries a durable stream: the methods that the stream uses. */
@@ -16,7 +15,6 @@ export interface Pipe {
   /** True if a piece can be written now, because no other message is being encoded. */
   readonly idle: boolean;
   send(fields: PieceFields, bytes: Uint8Array): void;
-  /** Sends the bytes that are waiting. */
   flush(): void;
 }
 
@@ -260,7 +258,6 @@ export class DurableStream implements DirectStream {
     return unacknowledged >= ACKNOWLEDGE_STEP || (this.#peerOver && unacknowledged > 0);
   }
 
-  /** Sends as many pieces as the flow control of the attempt permits. */
   #pump(): void {
     const pipe = this.#pipe;
     if (pipe === undefined || this.#waiting || !this.#hasNews) return;

@@ -47,7 +47,6 @@ interface Entry {
   /** End of the lease (`performance.now()`). */
   leaseUntil: number;
   bytes: number;
-  /** Value of `bytes` when the call ended. */
   endedBytes: number;
   record: Uint8Array | undefined;
 }

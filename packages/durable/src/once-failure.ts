@@ -29,7 +29,6 @@ export function onceFailure(error: unknown): OnceFailure | undefined {
   return typeof once === "string" && Object.hasOwn(FAILURES, once) ? (once as OnceFailure) : undefined;
 }
 
-/** Creates the error for a call whose outcome is unknown because its process or its stored result was lost. */
 export function unknownOutcome(cause: string): RpcError {
   return failed("unknown", `it is not known whether the call took effect: ${cause}`);
 }

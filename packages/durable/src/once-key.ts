@@ -9,7 +9,6 @@ const FIRST = ";first";
 
 const UUID_V7 = /^"?([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})"?(;first)?$/i;
 
-/** The key of a `once` call as its server receives it. */
 export interface ReceivedOnceKey {
   /** The key: a UUIDv7 in lower case. */
   readonly key: string;

@@ -33,10 +33,8 @@ const REPLAYED = "idempotent-replayed";
 const UNKNOWN_PRINCIPAL =
   "could not determine the principal of the keys: give once: { principal: (context) => context.connection.userId }";
 
-/** Fingerprints of the inputs of calls in progress, by call context. */
 export const fingerprints: WeakMap<CallContext, string> = new WeakMap();
 
-/** Handler of a method of any kind. */
 export type OnceHandler = (input: unknown, context: CallContext) => unknown;
 
 interface Keyed extends ReceivedOnceKey {
@@ -75,7 +73,6 @@ export class OnceService {
     return service;
   }
 
-  /** Answers a call: runs the handler, or returns the result of the earlier call with the same key. */
   async serve(
     method: AnyMethod,
     handler: OnceHandler,
@@ -282,7 +279,6 @@ function callerError(error: unknown): RpcError {
 
 function nothing(): void {}
 
-/** Settles with `promise`, or rejects if the signal fires first. */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let stopWatching: (() => void) | undefined;
   const aborted = new Promise<never>((_, reject) => {
@@ -297,7 +293,6 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promis
   }
 }
 
-/** Settles with `promise`, or rejects after `timeoutMs`. */
 async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   let expiry: ReturnType<typeof expiries.add> | undefined;
   const timedOut = new Promise<never>((_, reject) => {

@@ -22,7 +22,6 @@ import {
 export interface PieceFields {
   /** Number of bytes of the other direction that the sender has processed. The end of the stream counts as one byte. */
   acknowledged: number;
-  /** True if the sender's direction ends after these bytes. */
   end: boolean;
   /** Code with which the sender has reset its direction. Undefined: not reset. */
   reset: number | undefined;
@@ -56,7 +55,6 @@ export function readPiece(cursor: Cursor): PieceFields {
   };
 }
 
-/** Length in bytes of the token that identifies a resumable call. */
 export const TOKEN_BYTES = 16;
 
 /**
@@ -90,7 +88,6 @@ export function encodeResume({ token, epoch, keepMs, received, retained }: Resum
   return out.written();
 }
 
-/** Decodes the field of a request that makes it an attempt. Throws `ProtocolError` if the field ends too soon. */
 export function decodeResume(raw: Uint8Array): ResumeFields {
   const cursor = new Cursor(raw, 0, raw.length);
   const at = cursor.take(TOKEN_BYTES);

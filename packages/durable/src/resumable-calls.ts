@@ -27,7 +27,6 @@ import { DurableStream } from "./durable-stream.js";
 import { encodeResume, TOKEN_BYTES } from "./pieces.js";
 
 const NOTHING = new Uint8Array(0);
-/** Maximum time in milliseconds for which a callee is asked to keep a call. */
 const MAX_KEEP_MS = 2 ** 31 - 1;
 
 /** Client support for `resumable` methods: their calls continue on another session if their session is lost. */
@@ -50,7 +49,6 @@ export const resumableCalls: CallExtension = {
   },
 };
 
-/** Stream of a resumable call, as the call uses it. */
 class DurableCallStream extends OutgoingCallStream {
   private readonly durable: DurableStream;
 
@@ -68,7 +66,6 @@ class DurableCallStream extends OutgoingCallStream {
   }
 }
 
-/** Memory that the resumable calls of each caller use. */
 const budgets = new WeakMap<BaseCaller, MemoryBudget>();
 
 function budgetOf(caller: BaseCaller, { maxSessionBytes }: ClientLimits): MemoryBudget {
@@ -105,7 +102,6 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   private lostAt: number | undefined = undefined;
   /** True if the callee may have received the call. From then on the call is resumed instead of started again. */
   private mayHaveReached = false;
-  /** True if data from the callee has arrived. */
   private hasReceived = false;
   /**
    * The attempt that was started last (`running`), and the attempt that carries the stream (`pipe`). They are the same
@@ -209,7 +205,6 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     this.finish();
   }
 
-  /** Starts the call on its byte stream. */
   private begin(host: CallingHost): void {
     const { limits, schemas, peer, explain } = host;
     const settings: CarrierSettings = {
@@ -270,7 +265,6 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     });
   }
 
-  /** Returns the call's options with the remaining time as timeout. */
   private remaining(): CallOptions {
     const { timeoutMs } = this.options;
     return {
@@ -326,7 +320,6 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     });
   }
 
-  /** Makes the next attempt start the call again instead of resuming it. */
   private startAfresh(): void {
     this.mayHaveReached = false;
     this.epoch = 0;
@@ -353,7 +346,6 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   }
 }
 
-/** Creates the error for a call that was lost because its server drained and exited before the call ended. */
 function serverHasShutDown(cause: RpcError): RpcError {
   const hint =
     "it may have run, as far as it got: let the server's drain take longer, or give the items cursors, by which streams move";

@@ -24,7 +24,6 @@ import type { ResumableCalls } from "./suspended-calls.js";
  */
 export const RESUMABLE_BYTES = 6144;
 
-/** Byte stream of a resumable call on the server. */
 class ResumedStream extends IncomingCallStream {
   readonly #durable: DurableStream;
 
@@ -104,13 +103,11 @@ export class ResumedCall {
     this.#carriedBy(attempt, fields);
   }
 
-  /** Processes a piece that an attempt has received. Throws `ProtocolError` if the piece is malformed. */
   onPiece(attempt: ServedAttempt, cursor: Cursor): void {
     if (attempt !== this.#attempt) return;
     this.#durable.onPiece(cursor);
   }
 
-  /** Cancels the call, because its caller has cancelled the attempt. */
   onCancel(attempt: ServedAttempt, code: Code): void {
     if (attempt === this.#attempt) this.cancel(code);
   }

@@ -7,9 +7,7 @@ const SMALL = 1024;
  * shrinks when few bytes are left.
  */
 export class RetainedBytes {
-  /** Position of the first byte in the buffer. */
   first = 0;
-  /** Position of the next byte to write. */
   end = 0;
   private ring: Uint8Array = NOTHING;
 
@@ -22,7 +20,6 @@ export class RetainedBytes {
     return this.length === 0 ? 0 : this.ring.length;
   }
 
-  /** Appends a copy of `bytes`. */
   write(bytes: Uint8Array): void {
     const { length } = bytes;
     if (length === 0) return;
@@ -51,7 +48,6 @@ export class RetainedBytes {
     return ring.subarray(at, Math.min(ring.length, at + maxBytes, at + this.end - position));
   }
 
-  /** Removes the bytes before `position`. */
   trim(position: number): void {
     if (position <= this.first) return;
     this.first = position;

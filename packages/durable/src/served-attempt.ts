@@ -22,7 +22,6 @@ import type { ResumedCall } from "./resumed-call.js";
 export class ServedAttempt implements IncomingCall, Pipe {
   readonly flow: SendFlow;
   call: ResumedCall | undefined = undefined;
-  /** Called once when the attempt has ended. */
   onOver: (() => void) | undefined = undefined;
   readonly #carrier: AnswerCarrier;
   readonly #id: number;
@@ -47,7 +46,6 @@ export class ServedAttempt implements IncomingCall, Pipe {
     gatherFrames(carrier.channel);
   }
 
-  /** Starts to receive items from the caller. */
   enter(): void {
     this.#carrier.enter(this.#id, this);
   }
@@ -82,7 +80,6 @@ export class ServedAttempt implements IncomingCall, Pipe {
     if (!this.#isOver) flushPieces(this.#carrier);
   }
 
-  /** Ends the attempt, because the call needs it no longer. */
   end(): void {
     if (this.#isOver) return;
     const { channel, single } = this.#carrier;

@@ -37,7 +37,6 @@ export class ResumableCalls {
     return this.#calls.get(key);
   }
 
-  /** Adds a call that runs on a session with these settings. */
   add(call: ResumedCall, settings: SuspensionSettings): void {
     this.#calls.set(call.key, call);
     this.#settings.set(call, settings);

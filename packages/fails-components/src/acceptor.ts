@@ -24,7 +24,6 @@ import { containReads, pingWhileAlive, resetLater } from "./containment.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 import { FailsRequests } from "./requests.js";
 
-/** Maximum number of concurrent streams on one connection. */
 const MAX_STREAMS = 100;
 
 /**
@@ -59,14 +58,12 @@ class FailsAcceptor implements WebAcceptor {
     return new FailsAcceptor(http2, requests);
   }
 
-  /** Takes over a TLS connection whose client negotiated HTTP/2. */
   takeConnection(socket: TLSSocket, accepted: AcceptedSocket): void {
     this.connecting = { socket, accepted };
     this.http2.emit("secureConnection", socket);
     this.connecting = undefined;
   }
 
-  /** Returns true if a WebSocket upgrade request comes from the ponyfill. */
   asks({ headers }: IncomingMessage): boolean {
     return isPonyfill(headers["sec-websocket-protocol"]);
   }

@@ -2,7 +2,6 @@ import type { EventEmitter } from "node:events";
 import type { ClientHttp2Session, Http2SecureServer, IncomingHttpHeaders } from "node:http2";
 import type { WebTransportSession } from "@quicrpc/core/transport";
 
-/** Matches the package's log messages about a missing quiche transport. */
 const ABOUT_QUICHE = /^(http3 loader:|Problem loading http3-quiche transport|Did you install @fails-components\/)/;
 
 /**
@@ -41,7 +40,6 @@ export interface FailsPackage {
   readonly quicheLoaded: Promise<unknown>;
 }
 
-/** A session of the package, on a client or a server. */
 export interface PackageSession extends WebTransportSession {
   readonly incomingUnidirectionalStreams: ReadableStream<unknown>;
 }
@@ -49,7 +47,6 @@ export interface PackageSession extends WebTransportSession {
 /** Members of a session that the package's own parser calls. */
 export interface FailsInside {
   readonly state: string;
-  /** Called for each stream that the peer opens. */
   onStream(event: unknown): void;
 }
 
@@ -65,7 +62,6 @@ interface FailsConnection {
   readonly parentobj?: { readonly transportInt?: { readonly clientInt?: ClientHttp2Session } };
 }
 
-/** A session on a server. */
 export interface FailsServerSession extends PackageSession, FailsInside {
   /** The `userData` that the request callback returned. */
   readonly userData: unknown;

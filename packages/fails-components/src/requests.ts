@@ -66,7 +66,6 @@ export class FailsRequests {
     void this.acceptSessions(server.sessionStream(SESSIONS, { noAutoPaths: true }).getReader());
   }
 
-  /** Stops accepting sessions. */
   stop(): void {
     this.stopped = true;
   }

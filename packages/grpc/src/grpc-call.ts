@@ -5,12 +5,10 @@ import { FLAG_TRAILERS, setStatus } from "./status.js";
 /** Compressions that requests may use, as a list for the field `grpc-accept-encoding`. */
 const ACCEPTED = ["identity", ...CODINGS.map(({ name }) => name)].join(",");
 
-/** Returns a new object with the header fields of every response. */
 export function headFields(contentType: string | undefined): Record<string, string> {
   return { "content-type": contentType ?? "application/grpc", "grpc-accept-encoding": ACCEPTED };
 }
 
-/** Returns a copy of metadata without names that begin with "grpc-", which belong to the protocol. */
 export function withoutOwn(metadata: Metadata): Metadata {
   return new Metadata([...metadata].filter(([name]) => !name.startsWith("grpc-")));
 }

@@ -37,13 +37,11 @@ export function grpc(...services: readonly ProtobufService[]): HttpProtocol {
   return { serve: (host) => new GrpcRoutes(services, host) };
 }
 
-/** A method and the protobuf codecs of its messages. */
 interface Route {
   readonly bound: Bound<unknown>;
   readonly format: MessageFormat;
 }
 
-/** Content types of Connect requests that use protobuf. */
 const CONNECT: ReadonlyMap<string, Framing> = new Map([
   ["application/proto", "unary"],
   ["application/connect+proto", "stream"],
@@ -153,7 +151,6 @@ function readTimeout(value: string | undefined): number | undefined {
   throw new RpcError("invalid_argument", "grpc-timeout is not a number of at most 8 digits and a unit");
 }
 
-/** Answers a call to an unknown method with the status `unimplemented`. */
 function answerUnknown(exchange: HttpExchange, path: string): "answered" {
   const error = new RpcError("unimplemented", `${path.slice(0, 200)} is not served by gRPC here`);
   const metadata = new Headers();

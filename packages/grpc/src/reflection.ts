@@ -51,7 +51,6 @@ const LIST_SERVICES = 58;
 
 interface Request {
   readonly bytes: Uint8Array;
-  /** Tag of the field that the request contains. */
   readonly tag: number;
   readonly text: string;
 }
@@ -102,7 +101,6 @@ const response: ProtobufMessage = {
   },
 };
 
-/** Input and output message of gRPC reflection. */
 export const REFLECTION: Pick<ProtobufMethod, "input" | "output"> = { input: request, output: response };
 
 /** Writes a `FileDescriptorResponse`: a list of file descriptors. */

@@ -86,7 +86,6 @@ function statusBytes(code: number, message: string, details: readonly ErrorDetai
   return p > bytes.length ? undefined : bytes.subarray(0, p);
 }
 
-/** Writes a detail as a `google.protobuf.Any`. */
 function writeAny(b: Uint8Array, p: number, value: unknown): number {
   const { type, value: base64 } = value as ErrorDetail;
   b[p] = 10;
@@ -125,7 +124,6 @@ function readStatus(...[r, end, depth]: ReadParameters): ErrorDetail[] {
   return details;
 }
 
-/** Reads a `google.protobuf.Any`. */
 function readAny(...[r, end, depth]: ReadParameters): ErrorDetail {
   let url = "";
   let value = "";

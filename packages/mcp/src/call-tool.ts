@@ -3,13 +3,11 @@ import { type CallOptions, RpcError } from "@quicrpc/core";
 import type { Caller } from "@quicrpc/core/generated";
 import type { Tool } from "./tool.js";
 
-/** Default maximum number of stream items in one result. */
 const DEFAULT_MAX_ITEMS = 1000;
 
 /** Context in which tools are called: one HTTP request, or one connection. */
 export interface ToolCalls {
   readonly caller: Caller;
-  /** Signal that fires when the client disconnects. */
   readonly signal?: AbortSignal;
   /**
    * Registers a call so that the client can cancel it. Returns undefined if the client cannot cancel calls. Call `end`

@@ -6,7 +6,6 @@ import { isObject } from "@quicrpc/services/json-schema";
  */
 export const SESSION_FIELD = "mcp-session-id";
 
-/** A JSON-RPC message that has not been validated. */
 interface Message {
   readonly id?: unknown;
   readonly method?: unknown;
@@ -41,7 +40,6 @@ export class RunningCalls {
     };
   }
 
-  /** Cancels the call that a cancellation message refers to. Ignores other messages. */
   cancel(session: string | null, message: Message): void {
     const { method, params } = message;
     if (method !== "notifications/cancelled") return;

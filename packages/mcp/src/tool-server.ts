@@ -15,7 +15,6 @@ export interface ToolServerInfo {
   readonly instructions?: string;
 }
 
-/** Option names of `ToolServerInfo`. */
 export const TOOL_SERVER_OPTIONS: OptionNames<ToolServerInfo> = {
   instructions: true,
   name: true,

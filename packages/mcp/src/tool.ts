@@ -8,13 +8,11 @@ import { toolMarkOf, type McpTool } from "./meta.js";
 
 /** Converts the input or output of a method to and from JSON. Both functions may throw `RpcError`. */
 export interface ToolJson {
-  /** JSON Schema of the input or output. */
   readonly schema: JsonSchema;
   toJson(value: unknown): unknown;
   fromJson(json: unknown): unknown;
 }
 
-/** A method, with the functions and schemas that a tool needs. */
 export interface ToolSource {
   readonly method: AnyMethod;
   readonly docs: string | undefined;

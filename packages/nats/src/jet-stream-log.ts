@@ -31,7 +31,6 @@ export interface NatsHistory {
   readonly replicas?: number | undefined;
 }
 
-/** Settings of a `JetStreamLog`. */
 export interface JetStreamSettings extends NatsHistory {
   readonly prefix: string;
   readonly timeoutMs: number;
@@ -77,7 +76,6 @@ export class JetStreamLog implements TopicLog {
   private readonly instanceId: string = crypto.randomUUID();
   private sent = 0;
   private readonly followers: Set<Follower> = new Set();
-  /** JetStream consumers that read stored messages. */
   private readonly readings: Set<ConsumerMessages> = new Set();
 
   private constructor(

@@ -2,7 +2,6 @@ import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 import { RpcError } from "@quicrpc/core";
 import type { BusSubscription, TopicBus, TopicLog, TopicReceiver } from "@quicrpc/topics";
 
-/** Settings of a `NatsBus`. */
 export interface NatsBusSettings {
   /** Prefix of all NATS subjects, including the final dot. */
   readonly prefix: string;
@@ -149,7 +148,6 @@ export class NatsBus implements TopicBus {
   }
 }
 
-/** Settles with `promise`, or rejects after `timeoutMs` milliseconds. */
 async function inTime(promise: Promise<void> | undefined, timeoutMs: number): Promise<void> {
   if (promise === undefined) return;
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -8,7 +8,6 @@ import type { DescribedBlob, ReadBlobOptions, ReceivedBlob } from "@quicrpc/blob
 import { checkOptions, type OptionNames } from "@quicrpc/core/internal";
 import { type PartOptions, savePart } from "./blob-parts.js";
 
-/** Number of bytes read from a file at once. */
 const CHUNK_BYTES = 262_144;
 
 /** Description of a file that is sent as a blob, and its progress hook. */

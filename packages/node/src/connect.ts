@@ -153,9 +153,6 @@ function usableAt<Context>(to: string, from: string | URL, options: DialSettings
   return dialOptions;
 }
 
-/**
- * Returns the function that dials the fallback URL. Throws `TypeError` if the fallback URL is invalid or unsupported.
- */
 function dialFallback<Context>(fallback: FallbackOptions, options: DialSettings<Context>): DialOnce {
   const { earlyData: _, transport: __, ...dialOptions } = options;
   resolveTarget(fallback.url, dialOptions);

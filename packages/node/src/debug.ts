@@ -9,7 +9,6 @@ if (unknown.length > 0) {
   });
 }
 
-/** Returns true if the environment variable `QUICRPC_DEBUG` contains `name`. */
 export function isDebugged(name: (typeof KNOWN)[number]): boolean {
   return names.includes(name);
 }

@@ -31,14 +31,12 @@ export interface DevAuthorityOptions {
   readonly directory?: string;
 }
 
-/** Default hosts of a development certificate. */
 export const DEV_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1"];
 
 /** Remaining validity in milliseconds (30 days) below which an authority is replaced. */
 const RENEW_BEFORE = 30 * 24 * 3_600_000;
 const HOSTS_LINE = /^hosts: (.*)$/m;
 
-/** A development authority together with its private key in PEM. */
 interface KeptAuthority extends DevAuthority {
   readonly key: string;
 }
@@ -97,7 +95,6 @@ async function readKept(directory: string): Promise<KeptAuthority | undefined> {
   }
 }
 
-/** Returns true if the authority can sign certificates for all of `hosts`. */
 export function covers({ hosts: permitted }: Pick<DevAuthority, "hosts">, hosts: readonly string[]): boolean {
   return hosts.every((host) => permitted.some((name) => host === name || host.endsWith(`.${name}`)));
 }
@@ -131,7 +128,6 @@ export function cacheDirectory(): string {
   return join(isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(homedir(), ".cache"), "quicrpc");
 }
 
-/** Splits a PEM text into its certificate and its private key. */
 export function splitPem(text: string): { readonly cert: string; readonly key: string } {
   const [cert = ""] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/.exec(text) ?? [];
   const [key = ""] = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----\n?/.exec(text) ?? [];

@@ -57,10 +57,8 @@ export interface AdvancedDialOptions<Context = unknown>
   readonly transports?: readonly TransportProvider[];
 }
 
-/** Options of `dial` in one object. */
 export type DialSettings<Context = unknown> = Omit<DialOptions<Context>, "advanced"> & AdvancedDialOptions<Context>;
 
-/** Names of the options in `advanced` of `dial`. */
 export const ADVANCED_DIAL_OPTIONS: OptionNames<AdvancedDialOptions> = {
   ...ADVANCED_SESSION_OPTIONS,
   earlyData: true,
@@ -70,7 +68,6 @@ export const ADVANCED_DIAL_OPTIONS: OptionNames<AdvancedDialOptions> = {
   transports: true,
 };
 
-/** Option names of `dial`. */
 export const DIAL_OPTIONS: OptionNames<DialOptions> = {
   advanced: ADVANCED_DIAL_OPTIONS,
   ca: true,

@@ -38,7 +38,6 @@ export function fileUploads(folder: string, options: FileUploadOptions = {}): Up
   return new FileUploads(folder, options);
 }
 
-/** Number and total size of uploads. */
 interface UploadCount {
   uploads: number;
   bytes: number;

@@ -28,9 +28,6 @@ export function greetedPeer(
   return { peer: new PeerWithGreeting(incoming.peer, greeting), releaseGreeting: () => greeting.release() };
 }
 
-/**
- * Returns a copy of a peer with new credentials and metadata, which its client sent during a session over `transport`.
- */
 export function renewedPeer(peer: Peer, greeting: RenewedGreeting, transport: TransportSession): Peer {
   return new PeerWithGreeting(peer, new RenewedClaims(greeting, transport));
 }
@@ -88,7 +85,6 @@ class PeerWithGreeting implements Peer {
   }
 }
 
-/** A greeting and a proof of possession that are read when they are first used. */
 class UnreadGreeting implements Claims {
   /** The incoming session, or undefined after `release`. */
   #incoming: Pick<IncomingSession, "transport" | "pending"> | undefined;
@@ -156,10 +152,6 @@ class UnreadGreeting implements Claims {
   }
 }
 
-/**
- * Credentials and metadata that a client has renewed during a session, with the proof of possession in the same
- * message.
- */
 class RenewedClaims implements Claims {
   readonly credentials: Promise<string | undefined>;
   readonly metadata: Promise<Metadata>;

@@ -7,7 +7,6 @@ const HOUR = 3_600_000;
  * 14 days (W3C WebTransport §9.4).
  */
 const LIFETIME = 14 * 24 * HOUR - 2 * HOUR;
-/** Lifetime of an authority's certificate in milliseconds: five years. */
 const AUTHORITY_LIFETIME = 5 * 365 * 24 * HOUR;
 const COMMON_NAME = "quicrpc development";
 

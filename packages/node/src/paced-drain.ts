@@ -7,7 +7,6 @@ const MS_PER_SESSION = 1;
 /** Maximum share of a drain's time in which the sessions are notified one after another, unless `spreadMs` is set. */
 const MOST_OF_TIME = 0.25;
 
-/** Throws `TypeError` for invalid drain options. */
 export function checkDrain({ to, spreadMs = 0 }: ServerDrainOptions): void {
   if (to !== undefined && !URL.canParse(to))
     throw new TypeError(`\`to\` of drain() must be a URL, not ${JSON.stringify(to)}`);

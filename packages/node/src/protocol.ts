@@ -1,7 +1,6 @@
 /** Application protocol negotiated in the TLS handshake (RFC 7301). */
 export const ALPN = "quicrpc/1";
 
-/** Subprotocol negotiated in a WebTransport request. */
 export const WEB_TRANSPORT_PROTOCOL = "quicrpc.v1";
 
 /** Default UDP port of servers and of URLs without a port. */

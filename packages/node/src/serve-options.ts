@@ -194,7 +194,6 @@ export interface AdvancedServeOptions<Context = unknown>
   readonly transport?: QuicListenOptions;
 }
 
-/** Options of `serve`, with the members of `advanced` at the same level as the other options. */
 export type ServeSettings<Context = unknown> = Omit<ServeOptions<Context>, "advanced"> & AdvancedServeOptions<Context>;
 
 const CLIENT_CERTIFICATES: OptionNames<ClientCertificateOptions> = { ca: true, required: true };
@@ -244,7 +243,6 @@ const ADVANCED: OptionNames<AdvancedServeOptions> = {
   workerHangTimeoutMs: true,
 };
 
-/** Option names of `serve`. */
 export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   advanced: ADVANCED,
   allowedOrigins: true,

@@ -75,7 +75,6 @@ export async function serve<Context = unknown>(options: ServeOptions<Context>): 
 
 class RpcServer<Context> implements Server {
   private readonly options: ServeSettings<Context>;
-  /** Sockets and keys that this worker shares with the other workers of its group. */
   private readonly share: GroupShare | undefined;
   private readonly limits: Limits;
   private readonly guard: OverloadGuard | undefined;
@@ -85,7 +84,6 @@ class RpcServer<Context> implements Server {
   private readonly acceptor: SessionAcceptor<Context>;
   private readonly http: HttpRequests | undefined = undefined;
   private readonly listeners: Listeners;
-  /** Called when the server has closed. */
   onEnd: (() => void) | undefined = undefined;
   private closing: Promise<Unacknowledged> | undefined = undefined;
 
@@ -256,7 +254,6 @@ class RpcServer<Context> implements Server {
     await this.close();
   }
 
-  /** Returns the value for `JSON.stringify`, without the options. */
   toJSON(): object {
     return { urls: this.urls, ...this.stats() };
   }

@@ -10,7 +10,6 @@ import type { ServeSettings } from "./serve-options.js";
 import { limitAge } from "./session-expiry.js";
 import { SessionCredentials } from "./session-credentials.js";
 
-/** Settings with which a server accepts sessions. */
 interface AcceptorSettings<Context> {
   readonly options: ServeSettings<Context>;
   readonly limits: Limits;
@@ -74,7 +73,6 @@ export class SessionAcceptor<Context> {
     }
   }
 
-  /** Closes all incoming sessions that the server is still authenticating. */
   end(info: CloseInfo): void {
     for (const { transport, pending } of this.arriving) {
       pending.refuse();

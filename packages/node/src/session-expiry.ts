@@ -44,7 +44,6 @@ export class SessionExpiry {
     });
   }
 
-  /** Changes the expiry of the session after the client has renewed its credentials. */
   renew(expiresAt: number | undefined): void {
     clearTimeout(this.timer);
     if (expiresAt === undefined || this.isStopped) return;

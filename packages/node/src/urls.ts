@@ -76,7 +76,6 @@ function describe(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "a list" : typeof value;
 }
 
-/** A transport provider that has the method `dial`, or `listen`. */
 export type ProviderWith<What extends "dial" | "listen"> = TransportProvider & Required<Pick<TransportProvider, What>>;
 
 function overHttp(scheme: string, use: "dial" | "listen"): string {

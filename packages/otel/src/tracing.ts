@@ -14,7 +14,6 @@ import { type InterceptedCall, type Interceptor, type Metadata, observeResponse 
 import { callTimings } from "@quicrpc/core/measure";
 import { callAttributes, failureAttributes, isFailure, outcomeAttributes, timingAttributes } from "./attributes.js";
 
-/** The methods of a propagator that tracing uses. */
 type Propagator = Pick<TextMapPropagator, "inject" | "extract">;
 
 /** Options of `tracing`. */

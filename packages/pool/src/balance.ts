@@ -103,7 +103,6 @@ function isLessLoaded(candidate: BalancedTarget, other: BalancedTarget): boolean
   return candidate.calls * other.weight < other.calls * candidate.weight;
 }
 
-/** An element that is selected with a probability proportional to its weight. */
 interface Weighted {
   readonly weight: number;
 }

@@ -204,7 +204,6 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     this.startTargets();
   }
 
-  /** Dials the first targets if the pool is `idle`. Does nothing otherwise. */
   private startTargets(): void {
     if (this.state.status !== "idle") return;
     this.watched.set({ status: "connecting", failures: 0 });

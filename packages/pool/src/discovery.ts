@@ -34,7 +34,6 @@ export function targetSpecs(targets: readonly (string | TargetSpec)[]): Required
 /** Minimum time in milliseconds between two resolutions of the targets, also if targets fail. */
 const MIN_INTERVAL_MS = 1000;
 
-/** Options of a `Discovery`. */
 export interface DiscoveryOptions {
   readonly resolve: ResolveTargets;
   /** Milliseconds between a result of the resolver and the next resolution. */

@@ -76,7 +76,6 @@ export class OutlierRecord {
     return Math.min(maxEjectionMs, ejectionMs * this.ejections);
   }
 
-  /** Ends the ejection. */
   return(): void {
     this.returnedAt = Date.now();
     this.inARow = 0;

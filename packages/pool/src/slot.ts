@@ -21,7 +21,6 @@ export class PooledSession<S extends Session> {
   }
 }
 
-/** Options of a `Slot`. */
 export interface SlotOptions<S extends Session> extends SessionLinkOptions<S> {
   readonly health: HealthCheck | undefined;
   /** Called after each call on the slot's session, with the call's error or undefined. */

@@ -31,13 +31,11 @@ export interface PoolTarget<S extends Session = Session> extends BalancedTarget 
   readonly ejectedUntil: number | undefined;
 }
 
-/** Options of `TargetSessions`. */
 export interface TargetSessionsOptions<S extends Session> extends Omit<SessionLinkOptions<S>, "dial" | "reconnect"> {
   readonly dial: (target: string, signal: AbortSignal) => Promise<S>;
   readonly sessions: number;
   readonly health: HealthCheck | undefined;
   readonly outliers: OutlierOptions | undefined;
-  /** Called after each call that succeeded. */
   readonly onSuccess: () => void;
   /** Returns true if another target may be ejected. */
   readonly mayEject: () => boolean;
@@ -81,7 +79,6 @@ export class TargetSessions<S extends Session> implements PoolTarget<S> {
     return this.ejectedUntil === undefined ? "ready" : "ejected";
   }
 
-  /** True if none of the target's sessions has been dialled yet. */
   get idle(): boolean {
     return this.states.every(({ status }) => status === "idle");
   }
@@ -106,7 +103,6 @@ export class TargetSessions<S extends Session> implements PoolTarget<S> {
     return undefined;
   }
 
-  /** Connection states of the target's slots. */
   get states(): readonly (ConnectionState & { readonly error?: Error })[] {
     return this.slots.map(({ link }) => link.state);
   }
@@ -145,7 +141,6 @@ export class TargetSessions<S extends Session> implements PoolTarget<S> {
     return totalOf(this.slots.map(({ link }) => link.close(options)));
   }
 
-  /** Stops taking calls, and closes the sessions after the calls in progress. */
   drain(options?: DrainOptions): Promise<Unacknowledged> {
     clearTimeout(this.ejection);
     return totalOf(this.slots.map(({ link }) => link.drain(options)));

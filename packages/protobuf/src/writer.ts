@@ -7,7 +7,6 @@ import { MAX_DEPTH, misfit } from "@quicrpc/core/codec";
 export type WriteScalar = (b: Uint8Array, p: number, value: unknown) => number;
 export type WriteMessage = (b: Uint8Array, p: number, value: unknown, depth: number) => number;
 
-/** Maximum nesting levels of a message. */
 export const LEVELS: number = MAX_DEPTH;
 
 /** Writes a number below 2^32 as a varint. */

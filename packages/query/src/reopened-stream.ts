@@ -13,7 +13,6 @@ export interface StreamPart<Item> {
  */
 export type OnLost = (failures: number, error: RpcError | null, isWaiting: boolean) => void;
 
-/** Pauses in milliseconds between attempts to open a stream again. */
 const PAUSES = { initialMs: 100, maxMs: 30_000, factor: 2 };
 
 /**

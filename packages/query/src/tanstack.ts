@@ -48,7 +48,6 @@ export interface CallInfiniteOptions<Page, Param> extends FailsWithRpcError, Pag
   readonly queryFn: (context: { readonly signal: AbortSignal; readonly pageParam: Param }) => Promise<Page>;
 }
 
-/** Function that TanStack Query calls to fetch the data. */
 export type Fetching<Data> = (context: { readonly signal: AbortSignal }) => Promise<Data>;
 
 /** Declares the type of errors to TypeScript. The field is never set. */

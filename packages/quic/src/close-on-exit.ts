@@ -1,6 +1,5 @@
 import type { NativeEndpoint } from "./native.js";
 
-/** Native endpoints of this thread that are open. */
 const open = new Set<NativeEndpoint>();
 
 /**

@@ -111,7 +111,6 @@ export async function dial(engine: Engine, options: ConnectOptions, webTransport
   }
 }
 
-/** Throws a `QuicError` if no timer supports a timeout of this many milliseconds. */
 export function checkHandshakeTimeout(handshakeTimeoutMs: number): void {
   if (handshakeTimeoutMs > 0 && handshakeTimeoutMs <= MAX_HANDSHAKE_TIMEOUT_MS) return;
   throw invalidOption(

@@ -90,7 +90,6 @@ function published(platform: string): string | undefined {
   return undefined;
 }
 
-/** Returns an error message with the reason why the native engine is missing, and how to install it. */
 function whyAbsent(platform: string): string {
   const names = enginePackages();
   const name = `@quicrpc/quic-${platform}`;

@@ -165,7 +165,6 @@ export class Engine {
     }
   }
 
-  /** Passes a plain HTTP request to the server's `onHttpRequest`. */
   #requested(connection: number, index: number, generation: number): void {
     const stream = this.#acceptStream(index, generation);
     const carrier = this.#sessions[connection];
@@ -195,7 +194,6 @@ export class Engine {
     }
   }
 
-  /** Reports an exception that a session or stream handler threw. */
   handlerFailed(thrown: unknown): void {
     if (this.onError === undefined) reportException(thrown);
     else this.hookFailed(thrown);

@@ -72,7 +72,6 @@ export interface WebTransportErrorOptions {
   streamErrorCode?: number | null;
 }
 
-/** `WebTransportErrorOptions` with the other fields of a `QuicError`. */
 type WebTransportErrorInit = WebTransportErrorOptions & Partial<Omit<QuicErrorInit, keyof WebTransportErrorOptions>>;
 
 /**
@@ -88,7 +87,6 @@ export class WebTransportError extends QuicError {
   }
 }
 
-/** Creates the error for an invalid option or argument. */
 export function invalidOption(message: string): QuicError {
   return new QuicError({ source: "usage", code: "ERR_QUIC_INVALID_OPTION", message });
 }

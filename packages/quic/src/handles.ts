@@ -15,7 +15,6 @@ export function packHandle(index: number, generation: number): number {
   return generation * INDEX_SPAN + index;
 }
 
-/** Returns the table index that a handle contains. */
 export function handleIndex(handle: number): number {
   return handle % INDEX_SPAN;
 }

@@ -152,7 +152,6 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   retryThreshold: 500,
 };
 
-/** Default of `handshakeTimeoutMs` of `connect`, in milliseconds. */
 export const DEFAULT_HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Milliseconds after which `connect` tries a further address of the host in parallel (RFC 8305 §5). */
 export const CONNECTION_ATTEMPT_DELAY_MS = 250;
@@ -174,7 +173,6 @@ const CHOICES = {
   redundancy: ["off", "afterLoss", "always"],
 } as const;
 
-/** Minimum and maximum of each setting. */
 const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof CHOICES>, readonly [number, number]>> =
   {
     idleTimeoutMs: [0, 2 ** 32],

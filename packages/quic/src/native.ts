@@ -1,7 +1,6 @@
 import { loadEngine } from "./engine-file.js";
 import { QuicError, type QuicErrorSource } from "./errors.js";
 
-/** A failure in the form in which the native engine reports it. */
 export type NativeFailure = readonly [
   source: QuicErrorSource,
   code: string,
@@ -12,7 +11,6 @@ export type NativeFailure = readonly [
   remoteAddress?: NativeAddress,
 ];
 
-/** An address in the form in which the native engine reports it. */
 type NativeAddress = readonly [host: string, port: number, family: "IPv4" | "IPv6"];
 
 /**
@@ -149,7 +147,6 @@ export function packFields(fields: readonly Uint8Array[]): Uint8Array {
   return packed;
 }
 
-/** Returns the result of an engine function. Throws a `QuicError` if the result is a failure. */
 export function unwrap<T>(answer: T | NativeFailure): T {
   if (Array.isArray(answer)) throw fromFailure(answer as unknown as NativeFailure);
   return answer as T;
@@ -162,7 +159,6 @@ export function fromFailure([source, code, message, closeCode, reason, status, a
 
 let loaded: NativeModule | undefined;
 
-/** Loads the native engine for this platform, once for each thread. */
 export function loadNative(): NativeModule {
   loaded ??= loadEngine() as NativeModule;
   return loaded;

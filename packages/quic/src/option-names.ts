@@ -30,7 +30,6 @@ const WEB_TRANSPORT: OptionNames<WebTransportListenOptions> = {
   protocols: true,
 };
 
-/** Option names of `Endpoint.bind`. */
 export const BIND_OPTIONS: OptionNames<BindOptions> = {
   busyPoll: true,
   connectionIds: CONNECTION_IDS,
@@ -44,10 +43,8 @@ export const BIND_OPTIONS: OptionNames<BindOptions> = {
   secret: true,
 };
 
-/** Option names of `Endpoint.rebind`. */
 export const REBIND_OPTIONS = { host: true, port: true } as const;
 
-/** Option names of `Endpoint.updateTls`. */
 export const SERVER_TLS_OPTIONS: OptionNames<ServerTlsOptions> = {
   clientCertificates: CLIENT_CERTIFICATES,
   earlyData: true,
@@ -56,7 +53,6 @@ export const SERVER_TLS_OPTIONS: OptionNames<ServerTlsOptions> = {
   tls: true,
 };
 
-/** Option names of `Endpoint.listen`. */
 export const LISTEN_OPTIONS: OptionNames<ListenOptions> = {
   ...SERVER_TLS_OPTIONS,
   admission: true,
@@ -67,7 +63,6 @@ export const LISTEN_OPTIONS: OptionNames<ListenOptions> = {
   webTransport: WEB_TRANSPORT,
 };
 
-/** Option names of `connectHttp3`. */
 export const HTTP3_OPTIONS: OptionNames<Http3ConnectOptions> = {
   handshakeTimeoutMs: true,
   serverName: true,
@@ -76,7 +71,6 @@ export const HTTP3_OPTIONS: OptionNames<Http3ConnectOptions> = {
   transport: DEFAULT_TRANSPORT,
 };
 
-/** Option names of `Http3Session.request`. */
 export const HTTP_REQUEST_OPTIONS: OptionNames<HttpRequestInit> = {
   authority: true,
   end: true,
@@ -85,7 +79,6 @@ export const HTTP_REQUEST_OPTIONS: OptionNames<HttpRequestInit> = {
   path: true,
 };
 
-/** Option names of `connect`. */
 export const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
   alpn: true,
   earlyData: true,
@@ -94,7 +87,6 @@ export const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
   ...HTTP3_OPTIONS,
 };
 
-/** Option names of `connectWebTransport`. */
 export const WEB_TRANSPORT_OPTIONS: OptionNames<WebTransportConnectOptions> = {
   allowPooling: true,
   datagrams: true,
@@ -103,7 +95,6 @@ export const WEB_TRANSPORT_OPTIONS: OptionNames<WebTransportConnectOptions> = {
   ...HTTP3_OPTIONS,
 };
 
-/** Option names of `PortGroup.bind`. */
 export const PORT_GROUP_OPTIONS: OptionNames<PortGroupOptions> = {
   connectionIds: CONNECTION_IDS,
   host: true,
@@ -112,7 +103,6 @@ export const PORT_GROUP_OPTIONS: OptionNames<PortGroupOptions> = {
   steering: true,
 };
 
-/** Option names of `PortGroup.inherit`. */
 export const INHERITED_PORT_OPTIONS: OptionNames<InheritedPortOptions> = {
   connectionIds: CONNECTION_IDS,
   descriptors: true,

@@ -13,7 +13,6 @@ const PROBES = { here: 1, elsewhere: 2 };
 /** Packet to send to the port: the first byte of a QUIC short header, which every QUIC endpoint ignores. */
 const PROBE: Uint8Array = Uint8Array.of(0x40);
 
-/** Returns true if `host` is a loopback address of this machine. */
 export function isLoopback(host: string): boolean {
   return host === "::1" || /^(::ffff:)?127\./.test(host);
 }

@@ -83,7 +83,6 @@ class SharedConnection {
 /** Shared connections of each endpoint, by server and options. */
 const pools = new WeakMap<Engine, Map<string, SharedConnection>>();
 
-/** An HTTP/3 connection that carries a WebTransport session. */
 interface Carrier {
   readonly connection: QuicSession;
   /** True if the connection carries only this session. */

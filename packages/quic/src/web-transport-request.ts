@@ -90,7 +90,6 @@ export function encodeProtocols(protocols: readonly string[] = []): string {
   return protocols.join("\n");
 }
 
-/** Throws if the response of `onRequest` is not valid for its request. */
 export function checkAnswer(request: WebTransportRequest, { status = 200, protocol }: WebTransportResponse): void {
   if (status !== 200 && !(Number.isInteger(status) && status >= 300 && status <= 599)) {
     throw invalidOption(`onRequest must answer with status 200, or 300 to 599, not ${status}`);

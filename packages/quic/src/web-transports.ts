@@ -77,7 +77,6 @@ export class WebTransports {
     clientRequest.granted(slot.session);
   }
 
-  /** Handles a client's request for a session. Only for servers. */
   onRequested(index: number, generation: number): void {
     const engine = this.#engine;
     const handle = packHandle(index, generation);
@@ -184,7 +183,6 @@ class AskedRequest implements WebTransportRequest {
     return this.#abort.signal;
   }
 
-  /** Handles a client that disconnects before the server has responded. */
   onClientLeft(error: QuicError): void {
     this.#leftWith = error;
     this.#abort?.abort(error);

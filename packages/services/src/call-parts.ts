@@ -72,7 +72,6 @@ export function callParts(
 
 interface DividedAnswer {
   readonly wireMs: number | undefined;
-  /** Milliseconds spent on the server. */
   readonly serverMs: number | undefined;
   /** Milliseconds that neither client nor server has measured. */
   readonly betweenMs: number | undefined;

@@ -58,7 +58,6 @@ export function createHealth(statuses: HealthStatuses = {}): Health {
   };
 }
 
-/** Resolves when a status changes, or when the signal fires. */
 function nextChange(watchers: Set<() => void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const onChange = (): void => {

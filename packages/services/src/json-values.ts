@@ -20,7 +20,6 @@ const MAX_DEPTH = 100;
  */
 const MAX_STEPS = 1_000_000;
 
-/** State of the conversion of one JSON value. */
 interface Scope {
   readonly root: JsonSchema;
   /** Number of schema parts that may still be visited. At 0, the rest of the JSON is not converted. */

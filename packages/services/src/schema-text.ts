@@ -21,7 +21,6 @@ const MAX_DEPTH = 12;
  */
 const MAX_LENGTH = 1_000_000;
 
-/** State of printing a schema. */
 interface Scope {
   readonly root: JsonSchema;
   /** Number of characters that may still be printed. */

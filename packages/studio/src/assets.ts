@@ -17,7 +17,6 @@ export type PageRoute =
   /** Calls are HTTP requests to the page's own server. Paths of methods begin with `prefix`. */
   | { readonly via: "http"; readonly prefix: string };
 
-/** The page's script or style sheet, with its media type. */
 export interface PageFile {
   readonly type: string;
   readonly body: string;
@@ -105,7 +104,6 @@ export function pageDocument({
   return { type: "text/html; charset=utf-8", body, headers: { ...COMMON, "content-security-policy": policy } };
 }
 
-/** Reads the page's script or style sheet. */
 export async function pageFile(name: "app.js" | "app.css"): Promise<PageFile> {
   const body = await readFile(new URL(`app/${name}`, import.meta.url), "utf8");
   const type = name === "app.js" ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8";

@@ -13,7 +13,6 @@ export type CarrierEvent =
   | ({ readonly type: "network" } & NetworkSample)
   | { readonly type: "timings"; readonly call: string; readonly timings: Partial<CallTimings> };
 
-/** State of a connection at one time. */
 export interface NetworkSample {
   /** Status as in `ConnectionState`. If the connection is not ready, the reason follows. */
   readonly status: string;

@@ -50,7 +50,6 @@ export interface RunningStudio {
   close(): Promise<void>;
 }
 
-/** Maximum number of pages that are open at the same time. */
 const MAX_PAGES = 16;
 /** Maximum size of a WebSocket message in bytes. A larger message ends its session. */
 const MAX_MESSAGE = 1024 * 1024;

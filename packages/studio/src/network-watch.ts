@@ -7,7 +7,6 @@ export interface WatchedConnection extends Pick<Connection, "state" | "session">
   readonly transport?: { readonly kind: string; readonly reason: string | undefined } | undefined;
 }
 
-/** Milliseconds between two samples of a connection's state. */
 export const SAMPLE_MS = 500;
 
 /** Samples the state of a connection at intervals, and counts the connection's sessions. */

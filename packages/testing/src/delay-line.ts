@@ -5,7 +5,6 @@ export class DelayLine {
   private readonly waiting: { readonly at: number; readonly size: number; readonly arrive: () => void }[] = [];
   private timer: NodeJS.Timeout | undefined = undefined;
 
-  /** Number of pending callbacks. */
   get length(): number {
     return this.waiting.length;
   }
@@ -21,7 +20,6 @@ export class DelayLine {
     if (index === 0) this.arm();
   }
 
-  /** Removes all pending callbacks. */
   clear(): void {
     clearTimeout(this.timer);
     this.waiting.length = 0;

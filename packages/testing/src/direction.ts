@@ -3,7 +3,6 @@ import type { Conditions } from "./conditions.js";
 /** Maximum delay in milliseconds of a packet that is reordered or duplicated. */
 const LATE_MS = 10;
 
-/** What happens to one packet on a link. */
 export interface PacketFate {
   /** Arrival times of the packet. Empty if it is lost, two times if it is duplicated. */
   readonly arrivalTimes: readonly number[];

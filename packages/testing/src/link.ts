@@ -14,7 +14,6 @@ export interface LinkOptions {
   readonly conditions?: Partial<Conditions>;
 }
 
-/** Option names of `LinkOptions`. */
 export const LINK_OPTIONS: OptionNames<LinkOptions> = {
   conditions: FAIR,
   listen: { host: true, port: true },
@@ -40,20 +39,16 @@ export interface Link {
 export const MAX_CLIENTS = 1024;
 /** Maximum number of packets that are delayed at the same time. Further packets are lost. */
 export const MAX_DELAYED = 10_000;
-/** Default address of targets and listeners. */
 const LOOPBACK = "127.0.0.1";
 
-/** Returns the address of the target. */
 export function linkTargetOf({ target }: LinkOptions): { readonly host: string; readonly port: number } {
   return typeof target === "number" ? { host: LOOPBACK, port: target } : { host: LOOPBACK, ...target };
 }
 
-/** Returns the address on which a link listens. */
 export function listenOf({ listen }: LinkOptions): { readonly host: string; readonly port: number } {
   return { host: LOOPBACK, port: 0, ...listen };
 }
 
-/** Returns the type of UDP socket for an address. */
 export function socketType(host: string): "udp4" | "udp6" {
   return isIPv6(host) ? "udp6" : "udp4";
 }

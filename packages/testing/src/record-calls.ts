@@ -74,7 +74,6 @@ export function recordCalls(options: RecordOptions = {}): CallRecorder {
  */
 type HasRoom = (json: RecordedJson) => boolean;
 
-/** A call that is being recorded. */
 class CallInProgress {
   readonly call: RecordedCall;
   private readonly hasRoom: HasRoom;

@@ -10,10 +10,8 @@ export type Step =
   /** The caller ended its messages. */
   | { readonly end: true };
 
-/** Name and value of a metadata field. */
 export type RecordedField = readonly [name: string, value: RecordedJson];
 
-/** One recorded call, with its events in order. */
 export interface RecordedCall {
   readonly method: string;
   readonly fingerprint?: number | undefined;
@@ -26,7 +24,6 @@ export interface RecordedCall {
   isOver: boolean;
 }
 
-/** An error that the caller received. */
 export interface RecordedError {
   readonly code: Code;
   readonly message: string;
@@ -41,7 +38,6 @@ export interface Recording {
   readonly calls: readonly RecordedCall[];
 }
 
-/** A JSON value. */
 export type RecordedJson =
   | null
   | boolean

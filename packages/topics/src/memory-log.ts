@@ -155,7 +155,6 @@ export class MemoryLog implements TopicLog {
   }
 }
 
-/** Returns the estimated memory of an entry in bytes. */
 function sizeOf({ bytes, id = "" }: LogEntry): number {
   return bytes.length + 2 * id.length + ENTRY_BYTES;
 }
@@ -177,7 +176,6 @@ export function expiredPosition(): RpcError {
  * entries before it were deleted.
  */
 export class OrderedNumbers<T> {
-  /** Values by their number. */
   readonly all: Map<number, T> = new Map();
   private first: number | undefined = undefined;
   /** Iterator that is positioned after the deleted entries. A new iterator would have to skip them each time. */

@@ -10,7 +10,6 @@ export interface SubscriberBytes {
   relieve(): void;
 }
 
-/** Settings of a subscription. */
 export interface SubscriptionSettings {
   /**
    * What happens if the subscriber is too slow. "drop": it loses the oldest messages and receives their number. "end":

@@ -1,6 +1,5 @@
 import { RpcError } from "@quicrpc/core";
 
-/** Maximum number of characters of a topic parameter. */
 export const MAX_PARAMETER_LENGTH = 128;
 /** Maximum number of words and parameters in a topic pattern. */
 const MAX_PLACES = 16;
@@ -21,7 +20,6 @@ export function patternPlacesOf(pattern: string): PatternPlace[] {
   return pattern.split(".").map((word) => ({ word, parameter: PARAMETER.exec(word)?.[1] }));
 }
 
-/** Throws `TypeError` if `pattern` is not a valid topic pattern. */
 export function checkPattern(pattern: string): void {
   const places = patternPlacesOf(pattern);
   const names = places.flatMap(({ parameter }) => parameter ?? []);

@@ -116,7 +116,6 @@ class TopicChannel implements TopicReceiver {
   }
 }
 
-/** The implementation of `Topics`. */
 export class TopicHub implements Topics {
   /** Log that stores the messages of topics with history. Undefined if there is none. */
   readonly log: TopicLog | undefined;

@@ -133,7 +133,6 @@ async function show(devCert: DevCertificate, options: ShowOptions): Promise<void
   }
 }
 
-/** Returns the properties of a certificate that the command prints, as text or as JSON. */
 async function describe({ cert, hash, validTo, file }: DevCertificate) {
   const { X509Certificate } = await import("node:crypto");
   const { subject, issuer, subjectAltName = "" } = new X509Certificate(cert);

@@ -21,7 +21,6 @@ export interface TrustStore {
   readonly remove: (authority: TrustedAuthority) => readonly string[];
 }
 
-/** Result of a change to one certificate store. */
 export interface StoreOutcome {
   readonly store: string;
   readonly command: string;
@@ -44,7 +43,6 @@ const NSS: readonly (readonly [browser: string, path: string])[] = [
 /** Names of the Linux packages that contain the command `certutil`. */
 export const NSS_TOOLS = "libnss3-tools (Debian, Ubuntu), nss-tools (Fedora) or nss (Arch)";
 
-/** Returns the certificate stores of this user's browsers. */
 export function storesOf(platform: NodeJS.Platform = process.platform, home: string = homedir()): TrustStore[] {
   if (platform === "darwin") {
     const keychain = join(home, "Library", "Keychains", "login.keychain-db");

@@ -22,7 +22,6 @@ export function reachableUrls(
   return [at("localhost"), ...otherAddresses];
 }
 
-/** Returns `url` with its port replaced. */
 export function withPort(url: string, port: number): string {
   const { port: before, host, hostname } = new URL(url);
   return before === "" ? url : url.replace(host, `${hostname}:${port}`);

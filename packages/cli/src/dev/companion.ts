@@ -18,7 +18,6 @@ export function outputOf(json: boolean): ("inherit" | number)[] {
   return ["inherit", json ? 2 : "inherit", "inherit"];
 }
 
-/** Settings of a command that `quicrpc dev` runs next to the program. */
 export interface CompanionOptions {
   readonly cwd: string;
   readonly json: boolean;
@@ -81,7 +80,6 @@ export class CompanionProcess {
     });
   }
 
-  /** Asks the process to end, and kills it after `KILL_MS` milliseconds. */
   async end(): Promise<void> {
     this.isEnding = true;
     const { child } = this;

@@ -23,7 +23,6 @@ export class Networks {
     return new Networks(described, seed, { from: await freePort(), to: port });
   }
 
-  /** Port on which the program must listen. */
   get programPort(): number {
     return this.moved.from;
   }

@@ -7,13 +7,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { KILL_MS, outputOf } from "./companion.js";
 import { type AddressTaken, DEV_VARIABLE, type DrainMessage, type Listening } from "./messages.js";
 
-/** Default names of the program's file. */
 const USUAL = ["server", "main", "index", "app"].flatMap((name) =>
   ["src/", ""].flatMap((folder) => ["ts", "mts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`)),
 );
 const PRELOAD = new URL("./preload.js", import.meta.url);
 
-/** Returns the server program of the project in `cwd`. Throws if there is none. */
 export function findProgram(cwd: string, named: string | undefined): string {
   const candidates = named === undefined ? USUAL : [named];
   const entryFile = candidates.map((name) => join(cwd, name)).find((path) => existsSync(path));
@@ -39,10 +37,8 @@ function loaderFor(program: string, cwd: string): string[] {
   }
 }
 
-/** Callbacks for events of the program that `quicrpc dev` runs. */
 export interface ProgramEvents {
   readonly onListening: (urls: readonly string[]) => void;
-  /** Called if a server of the program cannot start because its address is in use. */
   readonly onTaken: (message: string) => void;
   /** Called with the exit code when the program has ended by itself. */
   readonly onExit: (code: number | null) => void;
@@ -91,7 +87,6 @@ export class Program {
     clearTimeout(timer);
   }
 
-  /** Records source files that Node reports as loaded. */
   private note(modules: unknown): void {
     if (!Array.isArray(modules)) return;
     for (const module of modules as readonly unknown[]) {

@@ -2,7 +2,6 @@ import { sanitizeForLog } from "@quicrpc/core";
 import { colorsFor } from "../report.js";
 import { printJson } from "../target.js";
 
-/** An event that `quicrpc dev` reports to the user. */
 export type DevEvent =
   | { readonly event: "generated"; readonly files: readonly string[] }
   | {

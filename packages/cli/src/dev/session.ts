@@ -11,7 +11,6 @@ import { Networks } from "./networks.js";
 import { findProgram, Program } from "./program.js";
 import { reportEvent } from "./report.js";
 
-/** Options of `quicrpc dev`. */
 export interface DevOptions {
   readonly config?: string;
   readonly network?: (DescribedNetwork & { readonly text: string }) | undefined;
@@ -22,7 +21,6 @@ export interface DevOptions {
   readonly json: boolean;
 }
 
-/** Parses the option `--network`. Throws `TypeError` for an invalid description. */
 export function readNetwork(text: string): DevOptions["network"] {
   return { ...parseNetwork(text), text };
 }
@@ -84,7 +82,6 @@ export class DevSession {
     this.networks?.close();
   }
 
-  /** Starts the command or studio that runs next to the program. */
   private startCompanion(): CompanionProcess {
     const { cwd, command } = this;
     const { port, json } = this.options;

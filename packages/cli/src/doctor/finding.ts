@@ -7,16 +7,13 @@ export interface Finding {
    */
   readonly status: "ok" | "problem" | "note";
   readonly text: string;
-  /** Instruction for solving the problem. */
   readonly fix?: string;
 }
 
-/** Creates a result with the status "ok". */
 export function ok(check: string, text: string): Finding {
   return { check, status: "ok", text };
 }
 
-/** Creates a result with the status "problem" and an instruction for solving it. */
 export function problem(check: string, text: string, fix: string): Finding {
   return { check, status: "problem", text, fix };
 }
@@ -26,7 +23,6 @@ export function note(check: string, text: string, fix?: string): Finding {
   return { check, status: "note", text, ...(fix !== undefined && { fix }) };
 }
 
-/** Returns the first line of an exception's message. */
 export function firstLineOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
 }

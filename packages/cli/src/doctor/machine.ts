@@ -10,7 +10,6 @@ export async function examineMachine(): Promise<Finding[]> {
   return [nodeVersion(process.versions.node), ...(await engine())];
 }
 
-/** Checks whether this version of Node is supported. */
 export function nodeVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [leastMajor, leastMinor] = LEAST_NODE;

@@ -12,7 +12,6 @@ const UDP: ReadonlySet<string> = new Set(["quic:", "https:"]);
 const SESSIONS = 6;
 const LEAST_MTU = 1200;
 
-/** Result of an attempt to create a session with one transport. */
 interface Attempt {
   readonly url: string;
   readonly scheme: string;

@@ -84,7 +84,6 @@ async function init(
   return 0;
 }
 
-/** Returns the package manager that started this command, otherwise npm. */
 function packageManager(): string {
   const name = process.env["npm_config_user_agent"]?.split("/")[0] ?? "npm";
   return ["npm", "pnpm", "yarn", "bun"].includes(name) ? name : "npm";

@@ -7,7 +7,6 @@ interface Layer {
   readonly from: string;
   readonly only?: readonly string[];
   readonly to?: string;
-  /** Texts to replace in these files, with their replacements. */
   readonly replace?: Readonly<Record<string, string>>;
 }
 
@@ -49,12 +48,10 @@ const LAYERS: Readonly<Record<string, readonly Layer[]>> = {
   ],
 };
 
-/** Names of the templates of `quicrpc init`. */
 export const TEMPLATES: readonly string[] = Object.keys(LAYERS);
 
 const FOLDER = fileURLToPath(new URL("../../templates", import.meta.url));
 
-/** The parts of a package.json that templates use. */
 export interface Manifest {
   name?: string;
   type?: string;
@@ -94,7 +91,6 @@ function named(path: string): string {
   return path.replace(/(^|\/)_gitignore$/, "$1.gitignore").replace(/(^|\/)_package\.json$/, "$1package.json");
 }
 
-/** Returns true if a path of the new project is a package.json file. */
 export function isManifest(path: string): boolean {
   return path === "package.json" || path.endsWith("/package.json");
 }
@@ -136,7 +132,6 @@ function sorted(dependencies: Record<string, string>, version: string): Record<s
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Formats the text of a package.json file. */
 export function formatManifest(manifest: Manifest): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }

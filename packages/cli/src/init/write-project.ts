@@ -11,7 +11,6 @@ export interface InitResult {
   readonly added: readonly string[];
   /** Existing files that were left unchanged. */
   readonly kept: readonly string[];
-  /** Advice to show to the user. */
   readonly notes: readonly string[];
 }
 
@@ -107,7 +106,6 @@ function named(text: string, name: string): string {
   return formatManifest({ name, version: "0.0.0", ...(JSON.parse(text) as Manifest) });
 }
 
-/** Returns a valid npm package name derived from a folder's name. */
 function packageName(directory: string): string {
   const name = basename(directory)
     .toLowerCase()

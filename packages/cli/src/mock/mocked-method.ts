@@ -5,7 +5,6 @@ import { isStreamSchema, type ItemCursor, type Payload } from "@quicrpc/core/int
 import { randomNumbers } from "@quicrpc/testing";
 import { isStreamPayload, itemsOf, type Random, seedOf, withBlobs } from "./items.js";
 
-/** Options for the responses of `quicrpc mock`. */
 export interface MockOptions {
   /** Seed of the generated data. The same seed leads to the same responses to the same inputs. */
   readonly seed: number;
@@ -53,7 +52,6 @@ export class MockedMethod {
     return random;
   }
 
-  /** Generates a response, or one item of a stream. */
   item(random: Random): unknown {
     try {
       return withBlobs(this.make?.(random), this.blobs?.output, random);
@@ -80,7 +78,6 @@ export class MockedMethod {
     return chosen;
   }
 
-  /** Waits for a random time within the option `--latency`. */
   async pause(random: Random, signal: AbortSignal): Promise<void> {
     const [minMs, maxMs] = this.options.latency;
     const ms = minMs + random() * (maxMs - minMs);
@@ -88,7 +85,6 @@ export class MockedMethod {
   }
 }
 
-/** Converts a cursor to the type of `example`. */
 function ofType(example: unknown, cursor: string | number | bigint): string | number | bigint {
   if (typeof example === "number") return Number(cursor);
   return typeof example === "bigint" ? BigInt(cursor) : String(cursor);

@@ -11,7 +11,6 @@ const DAY_MS = 86_400_000;
  */
 const EPOCH = Date.UTC(2026, 0, 1);
 
-/** Returns a source of numbers within bounds. */
 export function numbersWithin({
   minimum,
   maximum,
@@ -34,7 +33,6 @@ export function numbersWithin({
   return fc.integer({ min: first, max: last }).map((steps) => Number((steps * step).toFixed(decimals)));
 }
 
-/** Returns a source of big integers within bounds. */
 export function bigintsWithin({
   minimum,
   maximum,

@@ -11,7 +11,6 @@ import { stringsWithin } from "./strings.js";
  */
 const SHALLOW = 4;
 const DEEPEST = 24;
-/** Maximum number of generated values that are tried until one passes all checks of a schema. */
 const ATTEMPTS = 200;
 /** Maximum number of items in a list whose schema states no length. */
 const USUAL_ITEMS = 4;

@@ -94,8 +94,6 @@ export const METHOD_CHANGES = {
   "proto-field-renamed": "source",
 } as const;
 
-/** Kinds of differences in a message. */
 export type ShapeChangeKind = keyof typeof SHAPE_CHANGES;
-/** Kinds of differences that are not in a message. */
 export type MethodChangeKind = keyof typeof METHOD_CHANGES;
 export type ChangeKind = ShapeChangeKind | MethodChangeKind;

@@ -2,7 +2,6 @@ import { CHANGING, demandsIn, optionOfKey, WIDENING } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
 import { impliesBound, impliesFormat, impliesStep } from "./implied.js";
 
-/** A difference between two versions of the checks on a value. */
 export interface CheckChange {
   readonly kind: "check-tightened" | "check-loosened" | "check-changed";
   readonly message: string;
@@ -10,7 +9,6 @@ export interface CheckChange {
 
 type Value = number | string | undefined;
 
-/** Words with which change messages describe each bound. */
 const BOUNDS = [
   ["min", "the minimum"],
   ["above", "the exclusive minimum"],
@@ -27,7 +25,6 @@ const JOINED = [
   ["format", "the format", impliesFormat],
 ] as const;
 
-/** Words with which change messages describe the conditions in `Checks.others`. */
 const OTHERS = "a conversion, an exclusive union, a loose record or the check of a property";
 
 /**

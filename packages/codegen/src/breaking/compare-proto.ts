@@ -1,7 +1,6 @@
 import type { ProtoShape } from "../shape/shape.js";
 import type { MethodChangeKind } from "./change.js";
 
-/** The protobuf messages and enums of one version, by name. */
 type Shapes = Readonly<Record<string, ProtoShape>>;
 
 /** Called for each difference. `path` is the location, such as `Row.name`. */
@@ -65,7 +64,6 @@ function compareNumbers(
   }
 }
 
-/** Splits the text of a field's type into its label and its name. */
 function partsOf(text: string): { readonly label: string; readonly name: string } {
   const [, label = "", name = text] = /^(map<\w+,|\w+) ([\w.]+)>?$/.exec(text) ?? [];
   return { label, name };

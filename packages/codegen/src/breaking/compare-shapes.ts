@@ -21,10 +21,8 @@ import {
   literalTags,
 } from "./normal.js";
 
-/** Called for each difference in a message. */
 export type ReportShapeChange = (kind: ShapeChangeKind, path: string, message: string) => void;
 
-/** A shape, and the named types to which it refers. */
 export interface VersionedShape {
   readonly shape: Shape;
   readonly types: ShapeTypes;
@@ -298,7 +296,6 @@ function describe(ones: readonly Named[]): string {
   return ones.map(({ shape, name }) => describeShape(shape, name)).join(" or ");
 }
 
-/** Assigns each alternative of the old version to the corresponding one of the new version, if there is one. */
 function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, Named> {
   const pairs = new Map<Named, Named>();
   const taken = new Set<Named>();

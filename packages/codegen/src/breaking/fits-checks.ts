@@ -3,7 +3,6 @@ import { demandsIn, optionOfKey } from "../shape/checks.js";
 import type { Checks, LiteralValue } from "../shape/shape.js";
 import { impliesBound, impliesFormat, impliesStep } from "./implied.js";
 
-/** Names of zod's string formats that `hasFormat` can test. */
 const FORMATS: ReadonlySet<string> = new Set(
   (
     "base64 base64url cidrv4 cidrv6 cuid cuid2 date datetime duration e164 email emoji guid hex hostname ipv4 ipv6 jwt ksuid mac nanoid time ulid " +
@@ -42,7 +41,6 @@ function sized(size: number | string): Checks {
   return { min: size, max: size };
 }
 
-/** Returns true if a text has the zod format `format`, with these options. */
 function hasFormat(text: string, format: string, options: Readonly<Record<string, string>>): boolean {
   if (!FORMATS.has(format)) return false;
   const given = Object.entries(options).flatMap(([key, option]) => {
@@ -58,7 +56,6 @@ function hasFormat(text: string, format: string, options: Readonly<Record<string
   }
 }
 
-/** Converts the text of a format's option, as stored in a snapshot, to the option's value. */
 function optionOf(name: string, text: string): unknown {
   if (name === "precision") return Number(text);
   return text === "true" || (regexOf(text) ?? text);

@@ -14,11 +14,9 @@ const RANGES: ReadonlyMap<string, readonly [least: Value, greatest: Value]> = ne
   ["float32", [-3.4028234663852886e38, 3.4028234663852886e38]],
   ["float64", [-Infinity, Infinity]],
 ]);
-/** Number formats whose values may have fractions. */
 const FRACTIONAL: ReadonlySet<string> = new Set(["float32", "float64"]);
 const WHOLE = /^-?\d+$/;
 
-/** Returns true if every value that passes `checks` also passes the bound `key` with `value`. */
 export function impliesBound(checks: Checks, key: "min" | "max" | "above" | "below", value: Value): boolean {
   const sign = key === "min" || key === "above" ? 1 : -1;
   const isWhole = isWholeIn(checks) || typeof value === "string";
@@ -28,7 +26,6 @@ export function impliesBound(checks: Checks, key: "min" | "max" | "above" | "bel
   );
 }
 
-/** Returns true if every value that passes `checks` is a multiple of `step`. */
 export function impliesStep(checks: Checks, step: string): boolean {
   const steps = demandsIn(checks.multipleOf);
   const whole = steps.filter((each) => WHOLE.test(each)).map(BigInt);
@@ -66,7 +63,6 @@ function boundOf(value: Value, isOpen: boolean, sign: 1 | -1, isWhole: boolean):
   return isWhole ? [isOpen ? Math.floor(at) + 1 : Math.ceil(at), false] : [at, isOpen];
 }
 
-/** Returns true if only integers pass `checks`. */
 function isWholeIn({ min, max, above, below, multipleOf, format }: Checks): boolean {
   return (
     [min, max, above, below].some((each) => typeof each === "string") ||

@@ -18,7 +18,6 @@ export type Alternative =
   | Exclude<Shape, { readonly kind: "ref" | "union" | "literal" | "never" }>
   | { readonly kind: "literal"; readonly value: LiteralValue; readonly checks?: Checks };
 
-/** An alternative, and the name of its type if it has one. */
 export interface Named {
   readonly name: string | undefined;
   readonly shape: Alternative;
@@ -151,7 +150,6 @@ export function literalTags(shape: Alternative): string | undefined {
   return tags.length === 0 ? undefined : tags.sort().join();
 }
 
-/** Describes a type in words, for messages about changes. */
 export function describeShape(shape: Alternative, name?: string): string {
   if (shape.kind === "literal") {
     const { value } = shape;

@@ -9,7 +9,6 @@ import {
 } from "../schema/node.js";
 import { isTellable } from "./kinds.js";
 
-/** Kinds of schemas that concern absence, defaults and fallbacks. */
 const ABSENCE: ReadonlySet<string> = new Set("optional exactOptional default prefault caught nonOptional".split(" "));
 
 /**
@@ -88,7 +87,6 @@ function isScalar(node: SchemaNode): boolean {
   return !hasOwnCode(node) && node.kind !== "refined";
 }
 
-/** Returns true if compiled code has to assume that values of `node` may be numbers. */
 export function mayBeNumber(node: SchemaNode): boolean {
   if (node.kind === "union") return node.options.some(mayBeNumber);
   const inner = wrappedIn(node);
@@ -126,7 +124,6 @@ function findOwnCode(node: SchemaNode): boolean {
   }
 }
 
-/** The options of a union, and the key whose value identifies them. */
 interface TaggedOptions {
   readonly key: string;
   readonly options: ReturnType<typeof optionsOf>;
@@ -156,7 +153,6 @@ function tagged(key: string, options: TaggedOptions["options"]): TaggedOptions |
   return areTexts && areCoded ? { key, options } : undefined;
 }
 
-/** Returns the values of a field that is always there; none if they are unknown. */
 function literalsOf(field: SchemaNode | undefined): unknown[] {
   return field?.kind === "literal" ? [...field.values] : [];
 }
@@ -174,7 +170,6 @@ export function isPlainEnum(entries: Readonly<Record<string, unknown>> = {}): bo
   return Object.entries(entries).every(([key, value]) => key === value);
 }
 
-/** How a field of an object may be absent, as compiled code handles it. */
 export type Presence = "required" | "optional" | "exactOptional" | "default";
 
 /**

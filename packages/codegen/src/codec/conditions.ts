@@ -41,7 +41,6 @@ export function refuseExcess(checks: readonly CheckNode[], size: string): string
   return caps.length === 0 ? [] : refuse([[`${size} > ${Math.min(...caps)}`]]);
 }
 
-/** Returns a statement that throws the mismatch error if any of `conditions` holds; an empty list if there are none. */
 function refuse(conditions: readonly Condition[]): string[] {
   const [only] = conditions;
   if (only === undefined) return [];
@@ -83,7 +82,6 @@ function misfitConditions(node: SchemaNode, name: string, patternName: PatternNa
   }
 }
 
-/** Returns the conditions under which a container's size is out of bounds. */
 function sizeConditions(checks: readonly CheckNode[], size: string): Condition[] {
   return checks.flatMap((check): Condition[] => {
     if (check.kind === "minSize") return [[`${size} < ${check.size}`]];

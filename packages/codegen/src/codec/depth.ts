@@ -30,7 +30,6 @@ export function refuseDepth(node: SchemaNode): string[] {
   return isDeep(node) && depthInside(node) !== DEPTH ? [`if (${DEPTH} === 0) return wire.misfit();`] : [];
 }
 
-/** Returns the depth parameter of a function, if the function counts nesting levels. */
 export function depthParameter(node: SchemaNode): string[] {
   return isDeep(node) ? [`${DEPTH} = wire.MAX_DEPTH`] : [];
 }

@@ -24,7 +24,6 @@ const ALL: Readonly<Record<Side, readonly ValueKind[]>> = {
   read: [...SCALARS, "array", "object", "bytes", "date"],
 };
 
-/** Kinds of values, by kind of schema, when writing and when reading. */
 const KINDS: Readonly<Record<string, Readonly<Record<Side, readonly ValueKind[]>>>> = {
   ...always("string", "string", "template"),
   ...always("bigint", "bigint"),
@@ -157,14 +156,12 @@ function hasKinds(node: SchemaNode): boolean {
   return bare(node).kind === "literal" || kindsOf(node, "write") !== undefined;
 }
 
-/** Returns the schema without wrappers that accept the same values. */
 function bare(node: SchemaNode): SchemaNode {
   return withoutWrappers(node, SAME_VALUES);
 }
 
 const SAME_VALUES: ReadonlySet<string> = new Set(["frozen", "refined"]);
 
-/** Returns the schema of values that are present and not null. */
 function withoutAbsence(node: SchemaNode): SchemaNode {
   return withoutWrappers(node, MAYBE_ABSENT);
 }

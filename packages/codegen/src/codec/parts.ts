@@ -23,7 +23,6 @@ export function codecPlaces(node: SchemaNode): Place[] {
   return given === undefined ? [] : [{ slot: "given", part: given }];
 }
 
-/** Returns the schemas directly inside `node` that its codec needs. */
 export function codecParts(node: SchemaNode): SchemaNode[] {
   return codecPlaces(node).map(({ part }) => part);
 }

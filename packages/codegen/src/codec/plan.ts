@@ -13,19 +13,15 @@ export interface NamedCodec {
   /** The name without prefixes and suffixes: `User` for `writeUser` and `userShape`. */
   readonly name: string;
   readonly node: SchemaNode;
-  /** True if a writer or reader is generated, false if only a shape. */
   readonly hasCode: boolean;
   /** True if the schema is that of a whole message. */
   isPayload: boolean;
   /** True if a message with this schema has a brand, which the method adds and the schema itself lacks. */
   isBranded: boolean;
-  /** Directions for which code is generated. */
   readonly uses: Set<Use>;
-  /** True if the codec is in the module that several files share. */
   readonly isShared: boolean;
 }
 
-/** What one side does with a message: write or read it. */
 export type Use = "write" | "read";
 
 /**
@@ -62,7 +58,6 @@ export class CodecPlan {
     return this.named.size === 0;
   }
 
-  /** Names of the codecs of messages. */
   get messages(): string[] {
     return [...this.named.values()].filter(({ isPayload }) => isPayload).map((codec) => namesOf(codec).codec);
   }
@@ -85,7 +80,6 @@ export class CodecPlan {
     return namesOf(codec).codec;
   }
 
-  /** Plans a codec in the shared module, and returns its name. */
   share(node: SchemaNode, label: readonly string[], use: Use | undefined): string {
     this.#visitAll(node, label, use);
     return this.#take(node, label, use === undefined ? [] : [use]).name;
@@ -186,14 +180,12 @@ export class CodecPlan {
   }
 }
 
-/** Returns true if the shape of a schema contains several other shapes. */
 function isComposite(node: SchemaNode): boolean {
   return node.kind === "object" || codecParts(node).length > 1;
 }
 
 type Declared = "writer" | "reader" | "keys" | "fields" | "shape" | "shapeMaker" | "codec" | "checks";
 
-/** Returns the names of all declarations that may be generated for a codec. */
 export function namesOf({ name }: Pick<NamedCodec, "name">): Readonly<Record<Declared, string>> {
   const lower = name.charAt(0).toLowerCase() + name.slice(1);
   return {

@@ -242,17 +242,14 @@ function refuseMissing(fields: readonly FieldNode[], names: LocalNames): string[
   return [guard(missing, "||", MISFIT)];
 }
 
-/** Returns the declaration of the variable for a field that may be absent. */
 function declaration(name: string, node: SchemaNode, printer: CodecPrinter): string {
   return `let ${name}: ${printer.layout(unionType([localType(node, printer), text("undefined")]))};`;
 }
 
-/** Returns the type of the variable for a field's value. */
 function localType(node: SchemaNode, printer: CodecPrinter): TypeNode {
   return node.kind === "any" ? text("unknown") : printer.typeOf(node, "output");
 }
 
-/** Returns the statement that creates and returns the object. */
 function result(
   fields: readonly FieldNode[],
   names: LocalNames,

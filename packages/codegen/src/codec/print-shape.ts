@@ -18,7 +18,6 @@ import {
 import { codecParts, givenOf, saysLess, takenOf } from "./parts.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** The members of `CodecPrinter` that printing shapes uses. */
 export type ShapePrinter = Pick<CodecPrinter, "patternName" | "schema" | "partShape">;
 
 /** Returns the expression that creates the shape of a schema, with functions of `@quicrpc/core/codec`. */
@@ -29,7 +28,6 @@ export function shapeExpression(node: SchemaNode, printer: ShapePrinter): string
   return callOf("wire.toldShape", [shape, messageExpression(node.told, node, printer), ...tag]);
 }
 
-/** Returns the expression for a custom error message of the schema's author. */
 function messageExpression(told: Told, node: SchemaNode, printer: ShapePrinter): string {
   if ("text" in told) return quoted(told.text);
   const schema = `() => ${printer.schema(node)}`;
@@ -120,7 +118,6 @@ export function absenceOf({ optin, optout }: SchemaNode): string[] {
   return absence.some((each) => each !== undefined) ? absence.map(expression) : [];
 }
 
-/** Returns a function expression that creates `value` each time it is called. */
 function thunk(value: unknown): string {
   if (Array.isArray(value) && value.length > 0) return `() => ${arrayOf(value.map(expression))}`;
   const text = expression(value);

@@ -6,10 +6,8 @@ import { taggedOptions } from "./compiled.js";
 import { isTried, kindsOf, type Side, type ValueKind } from "./kinds.js";
 import { isWhole } from "./whole.js";
 
-/** An option of a union for which code is generated. */
 interface CodedOption {
   readonly option: SchemaNode;
-  /** Kinds of values for which the option is tried. */
   readonly kinds: readonly ValueKind[];
   /** True if the following options are tried when this option's code refuses a value. */
   readonly isTried: boolean;

@@ -22,7 +22,6 @@ import { isWhole } from "./whole.js";
 export interface CodecNames extends TypeNames {
   /** Returns the run-time expression for an export of a schema module. */
   value(root: SchemaRoot): string;
-  /** Returns the name of a declaration in the shared module. */
   shared(name: string): string;
 }
 
@@ -113,7 +112,6 @@ export class CodecPrinter {
     return this.#current !== undefined && isDeep(this.#current) ? [depthInside(this.#current)] : [];
   }
 
-  /** Returns the expression for the shape of a nested schema: its name, if it has one. */
   partShape(node: SchemaNode): string {
     const codec = this.named(node);
     if (codec === undefined) return shapeExpression(node, this);
@@ -142,7 +140,6 @@ export class CodecPrinter {
     return this.layout(takesLists(node) ? readonlyType(type) : type);
   }
 
-  /** Returns the expression for the user's zod schema. */
   schema({ at }: SchemaNode): string {
     if (at === undefined) throw new Error("A schema was printed whose place is not known.");
     const root = this.#names.value(at.root);
@@ -198,7 +195,6 @@ export class CodecPrinter {
     this.#declared.add(node);
   }
 
-  /** Returns the declarations of the shapes of `codecs`, each after the shapes that it contains. */
   #shapes(codecs: readonly NamedCodec[]): string[] {
     const shapes: string[] = [];
     for (const codec of codecs) this.#declare(codec, shapes, new Set());
@@ -259,7 +255,6 @@ export class CodecPrinter {
   }
 }
 
-/** Returns true if values of `node` are or may be arrays, sets or maps. */
 const takesLists = reaching(({ kind }) => LISTS.has(kind) || kind === "map", partsInside(new Set(["union"])));
 
 function makerOf(write: readonly string[], read: readonly string[]): string {

@@ -62,7 +62,6 @@ export function formatLock(lock: Lock): string {
   return `{\n  "version": 2,\n  "methods": {\n${lines.join(",\n")}\n  },\n  "messages": {\n${messages.join(",\n")}\n  }\n}\n`;
 }
 
-/** Returns the text of a table, in the order of its numbers. */
 function tableText(table: ReadonlyMap<string | number, string | number>): string {
   const numberOf = ([key, value]: readonly [string | number, string | number]): number =>
     typeof key === "number" ? key : Number(value);

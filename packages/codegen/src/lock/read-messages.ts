@@ -15,7 +15,6 @@ type Problem = Pick<Diagnostic, "code" | "message" | "help"> & { readonly index:
 
 /** The lines of one message. A merge of branches may have left two of them. */
 interface Lines {
-  /** Position in the text at which each line begins. */
   readonly indexes: number[];
   readonly kind: LockedNumbers["kind"];
   readonly used: [key: string, number: number][];

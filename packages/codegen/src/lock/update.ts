@@ -27,7 +27,6 @@ export function updateLock(lock: Lock, services: Readonly<Record<string, Service
   return { ...lock, methods };
 }
 
-/** Returns the snapshot, which is stored next to the lock file, after generating `services`. */
 export function updateSnapshot(
   before: SchemaSnapshot | undefined,
   services: Readonly<Record<string, ServiceSnapshot>>,

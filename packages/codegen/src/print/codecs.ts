@@ -34,7 +34,6 @@ export function printCodecs(
   return join(basename(model.schemaFile), model.codecs, imports, names, code);
 }
 
-/** Returns the text of the file with the shared codecs, for the types in `typesFile`. */
 export function printSharedCodecs(
   { types, codecs }: SharedModule,
   typesFile: string,

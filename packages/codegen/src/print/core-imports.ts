@@ -48,7 +48,6 @@ const MODULES: readonly (readonly [specifier: string, values: readonly string[],
     ["ProcessTopics", "ServedTopic", "ServedTopicOptions", "ServedTopics"],
   ],
 ];
-/** Names that generated files import from packages of this project. */
 export const CORE_IMPORTS: readonly string[] = [
   ...MODULES.flatMap(([, values, types]) => [...values, ...types]),
   "MessageCodec",

@@ -13,7 +13,6 @@ import { jsDoc } from "./writer.js";
  */
 export type MessageSide = "sent" | "received";
 
-/** Returns the type of a message; `void` if the method has no such message. */
 export function messageType(message: MessageModel | undefined, side: MessageSide): TypeNode {
   return message?.[side] ?? text("void");
 }
@@ -92,12 +91,10 @@ function descriptor(method: MethodModel, identity: string, names: TypeNames, for
   return callOf(names.core("describeMethod"), [...first, braced(options, ",", options.length > 2)]);
 }
 
-/** Returns `word` followed by `name`, in camel case. */
 function prefixed(word: string, name: string): string {
   return `${word}${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
-/** Returns the name of a message's codec, which is declared in the file or imported from core. */
 function codecName({ codec }: MessageModel, names: TypeNames): string {
   return names.core(codec);
 }
@@ -112,7 +109,6 @@ function errorFields({ errors }: MethodModel, names: TypeNames): string[] {
   });
 }
 
-/** Returns the declared errors of a method as an object expression for its descriptor. */
 function errorsTable({ errors }: MethodModel, names: TypeNames): string {
   const fields = errors.map(({ name, code, details }) => {
     const parts = [

@@ -9,12 +9,9 @@ import type { Imports } from "./imports.js";
 
 /** Files that a generated file imports. Undefined if the file itself contains the declarations. */
 interface Places {
-  /** File with the types of the schema module from which the file is generated. */
   readonly types?: string;
-  /** Shared module with the types and codecs that several files use. */
   readonly sharedTypes?: string;
   readonly sharedCodecs?: string;
-  /** Returns true if comments may contain links to a schema module. */
   readonly linksTo?: (schemaFile: string) => boolean;
 }
 
@@ -54,7 +51,6 @@ export class FileNames implements CodecNames {
     return local;
   };
 
-  /** Import declaration of zod; empty if it is not used. */
   get zodImport(): string {
     return this.#usesZod ? 'import type { z } from "zod";\n' : "";
   }

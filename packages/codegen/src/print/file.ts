@@ -10,17 +10,13 @@ import { codecsFileOf } from "./paths.js";
 import { isClient, printService, type Target } from "./service.js";
 import { joinParts } from "./writer.js";
 
-/** Settings for printing a generated file, in addition to its model. */
 export interface PrintOptions {
   readonly extension: ImportExtension;
   readonly target: Target;
-  /** Returns the path of the file that is generated from another schema module. */
   readonly outputOf: (schemaFile: string) => string;
   /** Path of the file with descriptions for tools; undefined if there is none. */
   readonly toolingFile: string | undefined;
-  /** Path of the shared module. */
   readonly sharedFile: string;
-  /** Returns true if comments may contain links to a schema module. */
   readonly linksTo: (schemaFile: string) => boolean;
 }
 
@@ -66,7 +62,6 @@ export function printShared(
   return joinParts([headerFor(SHARED_SCHEMAS), `${names.coreImport}${names.zodImport}${imports.print()}`, ...body]);
 }
 
-/** Returns the names to export for a service that is re-exported from another generated file. */
 function reexportNames({ from, to, topics }: Reexport, target: Target): string[] {
   const there = generatedNames(from);
   const here = generatedNames(to);

@@ -24,7 +24,6 @@ export class Imports {
     this.#isTaken = isTaken;
   }
 
-  /** Returns the import specifier of a module, as seen from the generated file. */
   specifierOf(file: string): string {
     const path = relative(dirname(this.#outFile), file).replaceAll("\\", "/");
     const dotted = path.startsWith(".") ? path : `./${path}`;
@@ -59,7 +58,6 @@ export class Imports {
     return as;
   }
 
-  /** Returns the name under which the file imports an export of a schema module. */
   #nameOf(root: SchemaRoot): string {
     const key = `${root.file} ${root.name}`;
     let as = this.#roots.get(key);
@@ -91,7 +89,6 @@ export class Imports {
   }
 }
 
-/** The names that are imported from a module. */
 type Imported = ReadonlyMap<string, { readonly as: string; readonly value: boolean }>;
 
 function declaration(from: string, names: Imported): string {
@@ -114,7 +111,6 @@ function renamed(name: string, as: string): string {
   return as === name ? name : `${isIdentifier(name) ? name : quoted(name)} as ${as}`;
 }
 
-/** Returns an import or export of `names`; the empty string if there are none. */
 export function importText(keyword: string, names: readonly string[], from: string): string {
   return names.length === 0 ? "" : `${keyword} { ${names.join(", ")} } from ${quoted(from)};\n`;
 }

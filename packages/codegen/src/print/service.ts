@@ -10,7 +10,6 @@ import { jsDoc, withLink } from "./writer.js";
 /** The side for which code is generated. "http-client" is for clients that only use `httpTransport`. */
 export type Target = "client" | "http-client" | "server" | "both";
 
-/** Returns true if generated files are for clients only. */
 export function isClient(target: Target): boolean {
   return target === "client" || target === "http-client";
 }
@@ -46,7 +45,6 @@ export function printService(
   ].join("\n");
 }
 
-/** Returns a name for the type parameter of the context that no type in `taken` has. */
 function contextName(taken: ReadonlySet<string>): string {
   let name = "Context";
   for (let n = 1; taken.has(name); n++) name = `AppContext${n === 1 ? "" : n}`;
@@ -88,7 +86,6 @@ function printRouter(service: ServiceModel, names: TypeNames, of: string): strin
   return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`${withTopics ? " and `topics`" : ""}.`)}${block(head, [`return ${served};`])}\n`;
 }
 
-/** Returns true if a service has topics. */
 function hasTopics({ methods }: Pick<ServiceModel, "methods">): boolean {
   return methods.some(({ topic }) => topic !== undefined);
 }
@@ -163,7 +160,6 @@ function about(what: string, docs: string | undefined): string {
   return docs === undefined ? what : `${what}\n\n${docs}`;
 }
 
-/** Returns a member of an interface, preceded by its comment. */
 function member({ docs }: Pick<MethodModel, "docs">, link: string | undefined, code: string): string {
   return `${jsDoc(withLink(docs, link), "  ")}  ${code};\n`;
 }

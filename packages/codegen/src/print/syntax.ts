@@ -3,7 +3,6 @@
 import { CodeLine } from "./code.js";
 import { keyText, quoted } from "./text.js";
 
-/** Returns `code` with all lines indented by two columns. */
 export function indent(code: string): string {
   return code.replaceAll("\n", "\n  ");
 }
@@ -25,12 +24,10 @@ function isBroken(text: string): boolean {
   return text.includes("\n");
 }
 
-/** Returns the fields of an object in braces. Each is on its own line if `expanded` is true. */
 export function braced(fields: readonly string[], separator = ",", expanded = false): string {
   return bracketed("{ ", fields, " }", separator, expanded);
 }
 
-/** Returns an array literal with these items. */
 export function arrayOf(items: readonly string[], expanded = false): string {
   return bracketed("[", items, "]", ",", expanded);
 }
@@ -88,7 +85,6 @@ function takesFunction(text: string): boolean {
   return new CodeLine(text.slice(open + 1, close), false).split(", ").some(isFunction);
 }
 
-/** Returns an assignment. */
 export function assignment(left: string, right: string): string {
   return `${left} = ${right};`;
 }
@@ -97,22 +93,18 @@ export function conditional(test: string, one: string, other: string): string {
   return `${test} ? ${one} : ${/^wire\.\w+\([^()]*\) as /.test(other) ? `(${other})` : other}`;
 }
 
-/** Returns the statement `if (conditions) statement`, with the conditions joined by `operator`. */
 export function guard(conditions: readonly string[], operator: "||" | "&&", statement: string): string {
   return `${when(conditions, operator)} ${statement}`;
 }
 
-/** Returns the head `if (conditions)`, with the conditions joined by `operator`. */
 export function when(conditions: readonly string[], operator: "||" | "&&"): string {
   return `if (${conditions.join(` ${operator} `)})`;
 }
 
-/** Returns `head` followed by statements in braces. */
 export function block(head: string, statements: readonly string[]): string {
   return lines(`${head} {`, statements, "}");
 }
 
-/** Returns the head of a function or method, with its parameters and result type. */
 export function signature(name: string, parameters: readonly string[], result: string): string {
   return `${name}(${parameters.join(", ")}): ${result}`;
 }

@@ -20,17 +20,14 @@ export function quoted(text: string): string {
   return `'${double.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 
-/** Returns `text` escaped for a template literal. */
 export function templateText(text: string): string {
   return escaped(text.replace(/[`\\]|\$(?=\{|$)/g, "\\$&"));
 }
 
-/** Returns `text` escaped for a single-line comment. */
 export function lineComment(text: string): string {
   return escaped(text);
 }
 
-/** Returns the lines of `text`, escaped for a block comment. */
 export function commentLines(text: string): string[] {
   return text
     .replaceAll("*/", "*\\/")
@@ -38,14 +35,12 @@ export function commentLines(text: string): string[] {
     .map((line) => escaped(line.replaceAll("\t", " ")));
 }
 
-/** Returns a key for an object literal or type, in quotes if necessary. */
 export function keyText(key: string): string {
   // In an object literal, a plain `__proto__` key would set the prototype.
   if (key === "__proto__") return '["__proto__"]';
   return isIdentifier(key) ? key : quoted(key);
 }
 
-/** Returns the expression that accesses the property `name` of `object`. */
 export function property(object: string, name: string): string {
   return isIdentifier(name) ? `${object}.${name}` : `${object}[${quoted(name)}]`;
 }

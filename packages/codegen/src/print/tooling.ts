@@ -6,7 +6,6 @@ import { headerFor } from "./header.js";
 import { assignment, jsonExpression } from "./syntax.js";
 import { joinParts, jsDoc } from "./writer.js";
 
-/** Returns the name of the export with the description of a service. */
 export function toolingName(prefix: string): string {
   return `${camelCase(prefix)}Tooling`;
 }
@@ -38,13 +37,11 @@ const LONG = 100;
 /** Maximum nesting levels of a value. A deeper one becomes a constant, because each level indents its lines further. */
 const LEVELS = 30;
 
-/** A distinct JSON value that is printed. */
 interface Literal {
   /** Text that stands for the value in the keys of values that contain it. */
   readonly id: string;
   /** Length of the value's JSON in characters. */
   readonly length: number;
-  /** Number of nesting levels of the value. */
   readonly levels: number;
   count: number;
   /** Name of the value's constant; undefined if it has none. */

@@ -23,7 +23,6 @@ const TYPE =
 
 /** The position of a piece of code on its line, in columns. */
 interface Place {
-  /** Indentation of the line. */
   readonly indent: number;
   /** Number of characters before the code on its first line. */
   readonly column: number;
@@ -31,7 +30,6 @@ interface Place {
   readonly after: number;
 }
 
-/** Breaks `code` into lines, if it is too long for one. */
 function wrap(code: CodeLine, place: Place): string {
   const { text } = code;
   if (place.column + text.length + place.after <= MAX_WIDTH) return text;
@@ -63,7 +61,6 @@ function wrap(code: CodeLine, place: Place): string {
   return pair === undefined ? text : wrapPair(code, pair, place);
 }
 
-/** Returns the text of an expression without its outer parentheses. */
 function operands(text: string): string {
   return text.replace(/^\((.*)\)$/, "$1");
 }
@@ -83,7 +80,6 @@ function wrapChoice(code: CodeLine, place: Place): string {
   return `${test}${below("? ", code.part(one), place)}${last}`;
 }
 
-/** Returns `mark` followed by `code` on the next line, indented by two columns. */
 function below(mark: string, code: CodeLine, { indent, after }: Place): string {
   const column = indent + 2 + mark.length;
   return `\n${" ".repeat(indent + 2)}${mark}${wrap(code, { indent: column, column, after })}`;
@@ -104,7 +100,6 @@ function wrapIf(code: CodeLine, place: Place): string {
   return `if (${lines.join(operator)}\n${" ".repeat(indent)}) {`;
 }
 
-/** Breaks an assignment, `left = right`, into lines. */
 function wrapAssignment(left: string, right: string, place: Place): string {
   const value = new CodeLine(right, /^(?:export )?type /.test(left));
   const head = `${left} =`;
@@ -138,7 +133,6 @@ function hasNestedArguments(declaration: string): boolean {
   return items.length > 1 && items.some((each) => /^[\w.]+<.*>$/.test(each));
 }
 
-/** Breaks a field, or a declared name with its type, into lines. */
 function wrapField(code: CodeLine, head: string, place: Place): string {
   const value = code.part(code.text.slice(head.length + 1));
   if (isUnion(value)) return head + wrapUnion(value, place);
@@ -148,7 +142,6 @@ function wrapField(code: CodeLine, head: string, place: Place): string {
   return `${head} ${wrap(value, { ...place, column: place.column + head.length + 1 })}`;
 }
 
-/** Returns the value and the type of a type assertion (`value as type`). */
 function assertionIn(code: CodeLine): [value?: string, type?: CodeLine] {
   const [value = "", type] = code.split(" as ");
   return type === undefined ? [] : [value, new CodeLine(type, true)];

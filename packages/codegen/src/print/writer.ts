@@ -28,7 +28,6 @@ function wrapped(text: string, width: number): string[] {
   return [...lines, rest];
 }
 
-/** Returns `docs` followed by a link to the schema that it describes. */
 export function withLink(docs: string | undefined, link: string | undefined): string | undefined {
   if (link === undefined) return docs;
   const see = `@see {@link ${link}}`;

@@ -56,7 +56,6 @@ export function patternsOf(
 
 const NO_CONFIG: Config = {};
 
-/** Returns the name and version of the project's package, for generated documents. */
 export function infoOf({ root }: Project): DocumentInfo {
   try {
     const { name, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, unknown>;

@@ -42,7 +42,6 @@ export interface ProtoOutput {
 
 type Locked = ReadonlyMap<string, LockedNumbers>;
 
-/** A service and the generated file that contains its types. */
 interface Source {
   readonly file: FileModel;
   readonly service: ServiceModel;

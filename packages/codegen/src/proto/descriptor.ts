@@ -29,7 +29,6 @@ export function fileDescriptor(model: ProtoPackage): Uint8Array {
  */
 type Field = readonly [number: number, value: string | number | boolean | readonly Field[] | undefined];
 
-/** Wire types of the fields of descriptors. */
 const VARINT = 0;
 const LENGTH_DELIMITED = 2;
 

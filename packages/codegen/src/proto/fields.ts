@@ -1,7 +1,6 @@
 import { canonicalNode, fieldsOf, type SchemaNode } from "../schema/node.js";
 import { UnmappableError, valueOf } from "./value.js";
 
-/** A field of an object schema, which may be part of an intersection. */
 export interface FieldSource {
   readonly key: string;
   readonly object: SchemaNode;
@@ -34,7 +33,6 @@ export function fieldsOfObject(node: SchemaNode): FieldSource[] {
   return fieldsOf(node).map(({ name, node: field }) => ({ key: name, object: node, field }));
 }
 
-/** Returns true if an object schema, or one in an intersection, refuses undeclared keys. */
 export function isStrict(node: SchemaNode): boolean {
   if (node.kind === "intersection") return [node.left, node.right].every((side) => isStrict(valueOf(side).node));
   return node.kind === "object" && node.others === "strict";

@@ -124,7 +124,6 @@ export class PackageMessages {
     return type;
   }
 
-  /** Returns the type of a field, including whether it may be absent or null. */
   #field(value: Value, owner: ProtoMessage, words: Words): FieldType {
     const bare = { ...value, isOptional: false, isNullable: false };
     const absent = value.isOptional ? "undefined" : value.isNullable ? "null" : undefined;
@@ -258,7 +257,6 @@ export class PackageMessages {
     return message;
   }
 
-  /** Returns the name that the author gave a schema. */
   #nameOf(node: SchemaNode): string | undefined {
     const named = this.#types.namedNode(node);
     if (named?.isGiven !== true) return undefined;

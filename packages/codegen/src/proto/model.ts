@@ -2,7 +2,6 @@ import type { LockedNumbers } from "../lock/lock.js";
 import { pascalCase } from "../names.js";
 import type { SchemaNode } from "../schema/node.js";
 
-/** Protobuf scalar types that schemas can be converted to. */
 export type ScalarName =
   | "bool"
   | "bytes"
@@ -20,23 +19,18 @@ export type ScalarName =
   | "uint32"
   | "uint64";
 
-/** Types of protobuf's own files that schemas can be converted to. */
 export type KnownName = "google.protobuf.NullValue" | "google.protobuf.Timestamp" | "google.protobuf.Value";
 
-/** A scalar type, with details from the schema. */
 export interface ProtoScalar {
   readonly kind: "scalar";
   readonly name: ScalarName;
   /** True if 64-bit integers are bigints in JavaScript. */
   readonly isBig?: boolean;
-  /** Allowed values, if the schema is a literal. */
   readonly values?: readonly unknown[] | undefined;
 }
 
-/** The type of a single value. */
 export type ProtoType = ProtoScalar | { readonly kind: "known"; readonly name: KnownName } | ProtoMessage | ProtoEnum;
 
-/** The type of a field, with its label. */
 export type FieldType =
   | SingleType
   | {
@@ -53,7 +47,6 @@ export type FieldType =
       readonly collection: "record" | "map";
     };
 
-/** The type of a field with one value. */
 export interface SingleType {
   /** "oneof" if `type` is a union whose fields are fields of the message that contains this one. */
   readonly label: "implicit" | "optional" | "oneof";
@@ -100,7 +93,6 @@ export interface TaggedField {
   readonly isArm: boolean;
 }
 
-/** A field of a message. */
 export type ProtoField = FieldType & {
   /** Key in the schema, for which the lock file contains the field's number. */
   readonly key: string;
@@ -114,7 +106,6 @@ export type ProtoField = FieldType & {
   readonly node: SchemaNode | undefined;
 };
 
-/** Numbers and names that a message or enum no longer uses. */
 export interface Removed {
   readonly numbers: readonly number[];
   readonly names: readonly string[];
@@ -130,13 +121,11 @@ export interface ProtoMessage {
   form: MessageForm;
   /** Name of the oneof that contains all fields; undefined if the message is not a union. */
   oneof: string | undefined;
-  /** Numbers of the fields, for the lock file. */
   numbers: LockedNumbers;
   removed: Removed;
   readonly nested: Declared[];
 }
 
-/** Returns a message without fields. */
 export function newMessage(path: readonly string[]): ProtoMessage {
   return {
     kind: "message",
@@ -151,7 +140,6 @@ export function newMessage(path: readonly string[]): ProtoMessage {
   };
 }
 
-/** A protobuf enum. */
 export interface ProtoEnum {
   readonly kind: "enum";
   readonly path: readonly string[];
@@ -160,14 +148,12 @@ export interface ProtoEnum {
   readonly values: readonly ProtoValue[];
   /** Name of the member with number 0 that stands for no value; undefined if `values` contains number 0. */
   readonly zero: string | undefined;
-  /** Numbers of the members, for the lock file. */
   readonly numbers: LockedNumbers;
   readonly removed: Removed;
   /** True if the schema defines the numbers, so that the lock file does not contain them. */
   readonly isNumbered: boolean;
 }
 
-/** A member of an enum. */
 export interface ProtoValue {
   /** Value of the member in the schema, as text. */
   readonly key: string;
@@ -175,10 +161,8 @@ export interface ProtoValue {
   readonly number: number;
 }
 
-/** A type that a `.proto` file declares. */
 export type Declared = ProtoMessage | ProtoEnum;
 
-/** A method of a protobuf service. */
 export interface ProtoMethod {
   readonly name: string;
   /** Name of the method in the schema. */
@@ -191,7 +175,6 @@ export interface ProtoMethod {
   readonly idempotency: "IDEMPOTENT" | "NO_SIDE_EFFECTS" | undefined;
 }
 
-/** A protobuf service. */
 export interface ProtoService {
   /** Last part of the service's name, without the package. */
   readonly name: string;
@@ -231,7 +214,6 @@ export function numberedFields({ fields }: ProtoMessage): readonly ProtoField[] 
   return fields.flatMap((field) => (field.label === "oneof" && "fields" in field.type ? field.type.fields : [field]));
 }
 
-/** Adds all messages to which the fields of `message` refer, directly or indirectly, to the set. */
 export function addInside({ fields }: ProtoMessage, messages: Set<ProtoMessage>): void {
   for (const { type } of fields) {
     if (type.kind !== "message" || messages.has(type)) continue;
@@ -240,12 +222,10 @@ export function addInside({ fields }: ProtoMessage, messages: Set<ProtoMessage>)
   }
 }
 
-/** Returns the name of a type in its package. */
 export function pathName({ path }: Declared): string {
   return path.join(".");
 }
 
-/** Returns the full name of a type, with its package. */
 export function fullName(packageName: string, path: readonly string[]): string {
   return [...(packageName === "" ? [] : [packageName]), ...path].join(".");
 }
@@ -256,7 +236,6 @@ export function packageAndPath(name: string): [packageName: string, path: string
   return [packageName.slice(0, -1), path];
 }
 
-/** Returns the full name of the message for a method's input or output. */
 export function payloadName(service: string, method: string, role: "Request" | "Response"): string {
   return fullName(packageNameOf(service), [`${lastPart(service)}${methodName(method)}${role}`]);
 }
@@ -266,12 +245,10 @@ export function methodName(method: string): string {
   return pascalCase(method.replaceAll("$", "_"));
 }
 
-/** Returns the last part of a service's name, which is its name in the package. */
 export function lastPart(service: string): string {
   return service.slice(service.lastIndexOf(".") + 1);
 }
 
-/** Returns the name of the package that a service belongs to. */
 export function packageNameOf(service: string): string {
   return service.slice(0, Math.max(0, service.lastIndexOf(".")));
 }

@@ -20,7 +20,6 @@ export function snakeCase(text: string, fallback = "field"): string {
   return (/^[a-z]/.test(words[0] ?? "") ? words : [fallback, ...words]).join("_");
 }
 
-/** Converts `text` to the name of a protobuf enum member, such as `IN_PROGRESS`. */
 export function upperSnakeCase(text: string): string {
   return wordsOf(text).join("_").toUpperCase();
 }
@@ -30,7 +29,6 @@ export function defaultJsonName(name: string): string {
   return name.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Converts `text` to the name of a protobuf message, such as `LineItem`. */
 export function typeName(text: string): string {
   return pascalCase(snakeCase(text));
 }

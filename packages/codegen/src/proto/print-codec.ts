@@ -43,7 +43,6 @@ export function printProtobuf(
   return joinParts([headerFor(basename(schemaFile)) + UNCHECKED, imports, ...printer.types(), ...files, ...constants]);
 }
 
-/** Returns the name of the constant with the file descriptor of a package. */
 function fileName(packageName: string): string {
   return camelCase(`${packageName.replaceAll(".", "_")}_file`);
 }
@@ -57,7 +56,6 @@ class Printer {
   readonly #names = new Map<Declared, string>();
   readonly #taken = new Set<string>();
   readonly #queue: Declared[] = [];
-  /** For each protobuf `map` field, the message of its entries. */
   readonly #entries = new Map<MapField, ProtoMessage>();
   /** Messages that are options of a union, or nested in one. */
   readonly #inUnions = new Set<ProtoMessage>();
@@ -127,7 +125,6 @@ class Printer {
     return fields.map((field) => ({ field, name: `f${field.number}`, isInOneof: oneof !== undefined }));
   }
 
-  /** Returns the message of the entries of a protobuf `map` field. */
   #entryOf(field: MapField, owner: ProtoMessage): ProtoMessage {
     const known = this.#entries.get(field);
     if (known !== undefined) return known;
@@ -341,7 +338,6 @@ class Printer {
     return [...check, block(`if (${condition(name)})`, lines)];
   }
 
-  /** Returns the statements that write the tag of a field and a value. */
   #write({ field }: Place, message: ProtoMessage, value: string, result: string): string[] {
     const { number, type } = field;
     const entry = field.label === "map" ? this.#entryOf(field, message) : undefined;

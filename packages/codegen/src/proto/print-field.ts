@@ -9,10 +9,8 @@ import {
   type SingleType,
 } from "./model.js";
 
-/** A field of a message, as reader and writer functions handle it. */
 export interface Place {
   readonly field: ProtoField;
-  /** Name of the variable that contains the field's value. */
   readonly name: string;
   readonly isInOneof: boolean;
 }
@@ -40,7 +38,6 @@ export function varint(value: number): number[] {
   return [...bytes, Number(rest)];
 }
 
-/** Returns the tag of a field: its number and its wire type. */
 export function tagOf(number: number, wire: number): number {
   return number * 8 + wire;
 }
@@ -56,7 +53,6 @@ const WIRE_TYPES: Readonly<Partial<Record<ScalarName, number>>> = {
   sfixed32: 5,
 };
 
-/** Returns the wire type with which values of a type are encoded. */
 export function wireOf(type: ProtoType): number {
   if (type.kind !== "scalar") return isMessage(type) ? 2 : 0;
   return WIRE_TYPES[type.name] ?? 0;

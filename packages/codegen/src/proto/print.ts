@@ -14,7 +14,6 @@ import {
   type Removed,
 } from "./model.js";
 
-/** Returns the path of a package's `.proto` file in the output directory. */
 export function protoFileOf(packageName: string): string {
   const parts = packageName === "" ? ["services"] : packageName.split(".");
   const name = parts.findLast((part) => !/^v\d/.test(part)) ?? "services";

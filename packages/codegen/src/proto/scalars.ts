@@ -89,7 +89,6 @@ export function commonScalar(types: readonly ProtoScalar[]): ProtoScalar {
   };
 }
 
-/** Returns true if only texts match the schema. */
 export function isTexts({ values = [] }: Value): boolean {
   return values.length > 0 && values.every((value) => typeof value === "string");
 }

@@ -23,7 +23,6 @@ export class ProtoError extends Error {
   }
 }
 
-/** The error for a schema that protobuf cannot represent. */
 export class UnmappableError extends ProtoError {
   /** @param reason description of the schema, such as "a blob" */
   constructor(node: SchemaNode, reason: string, help: string) {
@@ -31,26 +30,22 @@ export class UnmappableError extends ProtoError {
   }
 }
 
-/** The error for a name that is used for two things. */
 export class NameClashError extends ProtoError {}
 
 /** The value that a sender encodes for a schema, without wrappers and functions around it. */
 export interface Value {
   readonly node: SchemaNode;
-  /** Checks that the sent value passes. */
   readonly checks: readonly CheckNode[];
   /** Options of a union, except null and undefined. */
   readonly options?: readonly Value[];
   /** Values of a literal, or of a union of texts, except null and undefined. */
   readonly values?: readonly unknown[];
-  /** True if the value may be absent; `isNullable` is true if it may be null. */
   readonly isOptional: boolean;
   readonly isNullable: boolean;
   /** Content of `proto` in the schema's metadata. */
   readonly mark?: unknown;
 }
 
-/** Returns the value that a sender encodes for a schema. Throws `UnmappableError` if protobuf cannot represent it. */
 export function valueOf(node: SchemaNode): Value {
   const value = unmarkedValue(node);
   const { proto } = node.meta;

@@ -122,7 +122,6 @@ function range(format: string, least: number | bigint, most: number | bigint): C
   ];
 }
 
-/** Returns the checks of a number or bigint format. */
 function numberFormat(format = "number"): CheckNode[] {
   switch (format) {
     case "safeint":
@@ -186,7 +185,6 @@ function stringFormat(check: zod.$ZodCheck, def: CheckDef): CheckNode {
 
 /** String formats whose regular expression the schema's author has written. */
 const PATTERNS: ReadonlySet<string> = new Set(["regex", "lowercase", "uppercase"]);
-/** Names of the options that a string format may have. */
 const OPTIONS = ["version", "precision", "alg", "delimiter", "protocol", "hostname", "offset", "local"] as const;
 
 /** Returns the options of a string format; undefined if it has none. */

@@ -60,7 +60,6 @@ type Condition =
  */
 export type SchemaNode = NodeFacts & NodeBody;
 
-/** Properties that every schema node has. */
 interface NodeFacts {
   /** The zod schema. Used as a key; only the schema reader accesses its content. */
   readonly schema: AnySchema;
@@ -103,7 +102,6 @@ export type NodeBody =
   /** A node that is still being created. Recursive schemas refer to it meanwhile. */
   | { readonly kind: "open" };
 
-/** Type of the nodes with one kind. */
 export type NodeOf<Kind> = Extract<SchemaNode, { readonly kind: Kind }>;
 
 /** Position of a node inside another: the property that contains it, and its name or index there. */
@@ -120,7 +118,6 @@ export function placesOf(node: SchemaNode): Place[] {
   return (node.parts ?? []).flatMap((part, at) => (typeof part === "string" ? [] : [{ slot: "parts", at, part }]));
 }
 
-/** Returns the nodes directly inside `node`, including nodes of keys. */
 export function partsOf(node: SchemaNode): SchemaNode[] {
   return placesOf(node).map(({ part }) => part);
 }
@@ -169,7 +166,6 @@ export function reaching(
   };
 }
 
-/** Returns a function that returns the nodes inside a node if the node's kind is in `kinds`, otherwise none. */
 export function partsInside(kinds: ReadonlySet<string>): (node: SchemaNode) => readonly SchemaNode[] {
   return (node) => (kinds.has(node.kind) ? partsOf(node) : []);
 }
@@ -179,7 +175,6 @@ export function ownValue<Value>(table: Readonly<Record<string, Value>>, key: str
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-/** Returns the fields of an object, in order. */
 export function fieldsOf({ fields }: NodeOf<"object">): FieldNode[] {
   return Object.entries(fields).map(([name, node]) => ({ name, node }));
 }
@@ -194,7 +189,6 @@ export function othersOf({ others }: NodeOf<"object">): "strip" | "strict" | "lo
   return typeof others === "object" && others.kind === "any" ? "loose" : others;
 }
 
-/** Returns the options of a discriminated union, each with the discriminator values that select it. */
 export function optionsOf({ options }: NodeOf<"discriminated">): { values: unknown[]; node: SchemaNode }[] {
   const grouped = new Map<SchemaNode, unknown[]>();
   for (const [value, node] of options) {
@@ -205,13 +199,11 @@ export function optionsOf({ options }: NodeOf<"discriminated">): { values: unkno
   return Array.from(grouped, ([node, values]) => ({ node, values }));
 }
 
-/** Returns the schema of a record's keys. */
 export function keyOf({ keys }: NodeOf<"record">): SchemaNode {
   if (keys.fit === undefined) throw new Error("A record was read without its keys.");
   return keys.fit;
 }
 
-/** Returns true if a record accepts every string as a key. */
 export function takesAnyKey({ keys }: NodeOf<"record">): boolean {
   const { exactly, among, fit } = keys;
   return (exactly ?? among) === undefined && (fit === undefined || (fit.kind === "string" && fit.checks.length === 0));
@@ -227,7 +219,6 @@ export function constantOf(node: NodeOf<"default" | "prefault" | "caught">): { r
   return isPrintable(value) ? { value } : undefined;
 }
 
-/** Returns the original schema of which checks, descriptions and metadata have made copies. */
 export function canonicalNode(node: SchemaNode): SchemaNode {
   return node.origin === undefined ? node : canonicalNode(node.origin);
 }

@@ -274,7 +274,6 @@ function below(at: SchemaPath | undefined, ...keys: (string | number)[]): Schema
   return at && { root: at.root, keys: [...at.keys, ...keys] };
 }
 
-/** Returns the schema that `.describe()` or `.meta()` has copied; `schema` itself if it is not such a copy. */
 function withoutMeta(schema: AnySchema): AnySchema {
   const { parent } = schema._zod as { readonly parent?: unknown };
   if (!isZodSchema(parent)) return schema;

@@ -25,7 +25,6 @@ const WITH_CHECKS: ReadonlySet<string> = new Set(
   "object array set record map string number bigint boolean date null undefined never any".split(" "),
 );
 
-/** Kinds of shapes without nested shapes that can have checks. */
 const SCALARS: ReadonlySet<string> = new Set(["string", "number", "bigint", "date"]);
 
 /** Creates shapes from schemas, and collects the ones with names. */
@@ -83,7 +82,6 @@ export class ShapeBuilder {
     return others.length === 0 ? summary : mergeChecks(summary, { others });
   }
 
-  /** Returns the shape of `node` without its checks. */
   #structure(node: SchemaNode, direction: Direction): Shape {
     const of = (child: SchemaNode): Shape => this.shape(child, direction);
     switch (node.kind) {
@@ -242,12 +240,10 @@ function union(options: readonly Shape[]): Shape {
   return kept.length <= 1 ? only : { kind: "union", options: kept };
 }
 
-/** Removes the option `kind` from `shape`. */
 function without(shape: Shape, kind: "undefined" | "null"): Shape {
   return shape.kind === "union" ? union(shape.options.filter((option) => option.kind !== kind)) : shape;
 }
 
-/** Adds `checks` to the checks of `shape`. */
 function withChecks(shape: Shape, checks: Checks | undefined): Shape {
   if (checks === undefined) return shape;
   if (shape.kind === "union") return { ...shape, options: shape.options.map((option) => withChecks(option, checks)) };

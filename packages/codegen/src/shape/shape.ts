@@ -79,7 +79,6 @@ type WithoutChecks<Body> = Body extends unknown ? Omit<Body, "checks"> : never;
 
 interface ShapeFacts {
   readonly checks?: Checks;
-  /** True if the field may be omitted from the object. */
   readonly optional?: true;
 }
 
@@ -103,7 +102,6 @@ export type Shape = ShapeFacts &
     | { readonly kind: "ref"; readonly name: string; readonly more?: Checks }
   );
 
-/** Type of the shapes with one kind. */
 export type ShapeOf<Kind> = Extract<Shape, { readonly kind: Kind }>;
 
 /** Returns the name of a shape's type: its kind, or the class of a typed array. */
@@ -111,10 +109,8 @@ export function shapeTypeName(shape: { readonly kind: string; readonly view?: st
   return shape.view ?? shape.kind;
 }
 
-/** The shape of a record or a map. */
 export type TableShape = ShapeOf<"record"> | ShapeOf<"map">;
 
-/** Returns the shape of the keys of a record or a map. */
 export function keysOf(table: TableShape): Shape {
   return table.kind === "map" ? table.key : (table.keys.fit ?? { kind: "string" });
 }

@@ -15,7 +15,6 @@ import {
   SHAPE_FORMAT,
 } from "./shape.js";
 
-/** Returns the snapshot of a service, which is compared with other versions. */
 export function snapshotOf(
   id: number,
   methods: readonly FoundMethod[],

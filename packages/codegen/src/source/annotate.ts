@@ -110,7 +110,6 @@ export function annotate(
   }
 }
 
-/** Returns the positions of the schemas directly inside `schema`. */
 function placesIn(schema: AnySchema): Place[] {
   const node = nodeOf(schema);
   return node.type === "lazy" && node.kind === "refined"
@@ -142,7 +141,6 @@ function noteBrands(brands: readonly Brand[], parent: AnySchema, child: Place, i
   into.brands.set(owner, slots.set(child.at === undefined ? child.slot : `${child.slot}.${child.at}`, brands));
 }
 
-/** Records the comment of the constant that is initialized with `initializer` as the comment of `schema`. */
 export function noteDocs(initializer: Expression, schema: unknown, into: Annotations): void {
   const docs = jsDocOf(ts.findAncestor(initializer.parent, ts.isVariableDeclaration));
   if (docs !== undefined && !into.constantDocs.has(schema)) into.constantDocs.set(schema, docs);

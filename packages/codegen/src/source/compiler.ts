@@ -8,9 +8,6 @@ const require = createRequire(import.meta.url);
 /** The TypeScript compiler that ts-morph exports. */
 export const ts: typeof compiler = (require("ts-morph") as { readonly ts: typeof compiler }).ts;
 
-/** A syntax node of a parsed module. */
 export type SourceNode = compiler.Node;
-/** An expression of a parsed module. */
 export type Expression = compiler.Expression;
-/** A parsed module. */
 export type SourceFile = compiler.SourceFile;

@@ -22,7 +22,6 @@ interface PassedOn {
 
 const known = new WeakMap<SourceFile, ModuleNames>();
 
-/** Returns the names of a module, from a cache if possible. */
 export function moduleNamesOf(file: SourceFile): ModuleNames {
   const names = known.get(file) ?? findNames(file);
   known.set(file, names);
@@ -58,7 +57,6 @@ function findNames(file: SourceFile): ModuleNames {
   return { variables, imports, defaultExport, passedOn };
 }
 
-/** Returns the names that an import declares, each with its name in the other module. */
 function importedNames({ importClause }: compiler.ImportDeclaration): [local: string, name: string][] {
   const { name, namedBindings } = importClause ?? {};
   const named = namedBindings !== undefined && ts.isNamedImports(namedBindings) ? namedBindings.elements : [];

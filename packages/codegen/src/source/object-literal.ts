@@ -1,7 +1,6 @@
 import { type Expression, type SourceNode, ts } from "./compiler.js";
 import { type SchemaSource, unwrapExpression } from "./source-file.js";
 
-/** A property of an object literal: its syntax node, for locations, and its value. */
 export interface LiteralProperty {
   readonly name: string;
   readonly node: SourceNode;

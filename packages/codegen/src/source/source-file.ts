@@ -8,7 +8,6 @@ import type { TsConfigs } from "../tsconfig.js";
 export interface SchemaSource {
   /** Absolute path of the module. */
   readonly path: string;
-  /** Names of the module's variables, in the order of declaration. */
   readonly variables: readonly string[];
   /** Returns the expression that an export of the module refers to, following re-exports. */
   exported(name: string): Expression | undefined;
@@ -21,14 +20,12 @@ export class SourceReader {
   readonly #configs: TsConfigs;
   readonly #files = new Map<string, SourceFile>();
   readonly #resolved = new Map<string, string | undefined>();
-  /** Cached expressions to which the names in a module refer. */
   readonly #locals = new WeakMap<SourceFile, Map<string, Expression | undefined>>();
 
   constructor(configs: TsConfigs) {
     this.#configs = configs;
   }
 
-  /** Parses a module, given its text. */
   readonly parse = (path: string, text: string): SourceFile => {
     const known = this.#files.get(path);
     if (known?.text === text) return known;

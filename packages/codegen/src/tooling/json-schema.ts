@@ -109,7 +109,6 @@ class Document {
     }
   }
 
-  /** Returns the full JSON Schema of `node`, with the author's description. */
   #written(node: SchemaNode): JsonSchema {
     const { id, proto: _, ...meta } = node.meta as Readonly<Record<string, unknown>>;
     if (isBlob(node.schema)) {
@@ -229,7 +228,6 @@ class Document {
     };
   }
 
-  /** Returns the JSON Schema keywords for a schema with checks that zod has to run. */
   #refinement({ inner, checks }: NodeOf<"refined">): JsonSchema {
     const change = checks.findIndex(({ kind }) => kind === "overwrite");
     // Checks after a function apply to the changed value. A value before `trim` is at least as long, so a minimum
@@ -265,7 +263,6 @@ const FIXED: Readonly<Record<string, JsonSchema>> = {
   never: { not: {} },
 };
 
-/** Returns the schemas nested in `root` that become definitions. */
 function definedNodes(root: SchemaNode): Set<SchemaNode> {
   const defined = new Set<SchemaNode>();
   const seen = new Set<SchemaNode>();
@@ -285,14 +282,12 @@ function definedNodes(root: SchemaNode): Set<SchemaNode> {
   return defined;
 }
 
-/** Returns the nodes inside `node` that its JSON Schema contains. */
 const writtenParts: (node: SchemaNode) => readonly SchemaNode[] = factOf((node) => {
   if (isBlob(node.schema) || node.kind === "template" || node.kind === "success") return [];
   if (node.kind === "pipe") return [isFunction(node.from) ? node.to : node.from];
   return partsOf(node).flatMap((part) => (part.schema === node.schema ? writtenParts(part) : [part]));
 }, []);
 
-/** Kinds of schemas that may contain several schemas. */
 const BRANCHING: ReadonlySet<string> = new Set("object union discriminated tuple intersection record map".split(" "));
 
 /**
@@ -304,7 +299,6 @@ const levelsOf: (node: SchemaNode) => number = factOf(
   0,
 );
 
-/** Returns true if a field or item is required. */
 function isRequired(node: SchemaNode): boolean {
   // Only the function of a transform knows whether it accepts an absent value.
   if (node.kind === "pipe" && isFunction(node.from)) return isRequired(node.to);

@@ -23,7 +23,6 @@ export const FORMATS: Readonly<Record<string, string>> = {
 /** zod formats without a JSON Schema format. They are described by a pattern, or not at all. */
 const WITHOUT_NAME: ReadonlySet<string> = new Set(["regex", "time", "lowercase", "uppercase"]);
 
-/** Returns the JSON Schema keywords for checks on text. */
 export function stringKeywords(checks: readonly CheckNode[]): JsonSchema {
   const { minItems: minLength, maxItems: maxLength } = sizeKeywords(checks);
   const formats = checks.filter((check) => check.kind === "pattern" || check.kind === "format");
@@ -61,7 +60,6 @@ function isUnicodePattern(source: string): boolean {
   }
 }
 
-/** Returns the JSON Schema keywords for checks on a number. */
 export function numberKeywords(checks: readonly CheckNode[]): JsonSchema {
   const isInteger = checks.some((check) => check.kind === "integer");
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = boundsOf(checks);
@@ -83,7 +81,6 @@ function finite(keyword: string, bound: number): JsonSchema {
   return Number.isFinite(bound) && Math.abs(bound) !== Number.MAX_SAFE_INTEGER ? { [keyword]: bound } : {};
 }
 
-/** Returns the JSON Schema keywords for checks on the number of items. */
 export function sizeKeywords(checks: readonly CheckNode[]): { readonly minItems?: number; readonly maxItems?: number } {
   const { minimum, maximum } = boundsOf(checks);
   return {

@@ -98,7 +98,6 @@ function dates({ min, max, above, below }: Checks): Checks {
   return Object.fromEntries(given.map(([name, each]) => [name, new Date(Number(each)).toISOString()]));
 }
 
-/** Returns the source of a regular expression, without slashes and flags. */
 function patternText(pattern: string): string {
   return pattern.slice(1, pattern.lastIndexOf("/"));
 }

@@ -31,9 +31,7 @@ import {
 import { isOptional, mayBeUndefined } from "../schema/optional.js";
 import type { AnySchema, Direction } from "./zod.js";
 
-/** The parts of a file's model that are needed to convert schemas to TypeScript types. */
 export interface ConversionContext {
-  /** Types of schemas that were already converted, for both directions. */
   readonly known: Readonly<Record<Direction, Map<SchemaNode, TypeNode>>>;
   /** Returns the named type of a schema; undefined if its type has no name. */
   named(schema: SchemaNode): NamedType | undefined;
@@ -43,9 +41,7 @@ export interface ConversionContext {
    */
   expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string };
   fieldDocs(object: SchemaNode, field: string, schema: SchemaNode, direction: Direction): string | undefined;
-  /** Returns the brands of the schema in a slot of `parent`. */
   brands(parent: SchemaNode, slot: string): readonly Brand[];
-  /** Returns true if any schema directly inside `parent` has a brand. */
   isBranded(parent: SchemaNode): boolean;
 }
 
@@ -63,7 +59,6 @@ export function typeOf(node: SchemaNode, direction: Direction, context: Conversi
   return type;
 }
 
-/** Adds to `type` the brands that apply in `direction`. */
 export function branded(type: TypeNode, brands: readonly Brand[], direction: Direction): TypeNode {
   const other = direction === "input" ? "out" : "in";
   const made = brands

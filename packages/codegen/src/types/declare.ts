@@ -49,7 +49,6 @@ export class TypeTable {
     this.#markDiffering();
   }
 
-  /** Declarations of types so far, in order. */
   get declarations(): readonly Declaration[] {
     return [...this.#declarations.values()];
   }
@@ -68,7 +67,6 @@ export class TypeTable {
     return this.named(canonicalNode(node).schema);
   }
 
-  /** Returns the name of a schema's type. */
   readonly nameOf = (schema: AnySchema, direction: Direction): string | undefined => {
     const target = this.named(schema);
     return target === undefined ? undefined : referenceName(target, direction);
@@ -78,15 +76,12 @@ export class TypeTable {
     return typeOf(node, direction, this.#context);
   }
 
-  /** Returns the comment of an object's field. */
   docsOfField(object: SchemaNode, field: string, node: SchemaNode): string | undefined {
     return this.#docs(node) ?? this.#fieldDocs.get(object.schema)?.get(field);
   }
 
-  /** Returns true if a schema nested in `node` has a brand. */
   readonly hasBrands: (node: SchemaNode) => boolean = reaching((node) => this.#context.isBranded(node));
 
-  /** Declares all types that a message needs. */
   declare(payload: unknown): void {
     if (!isZodSchema(payload)) return;
     const schema = canonical(payload);

@@ -31,7 +31,6 @@ export interface GraphRoot {
   readonly node: SourceNode | undefined;
 }
 
-/** Information about a schema that a file uses. */
 export interface GraphEntry {
   readonly schema: AnySchema;
   /** The schema object at its first use: `schema` itself, or a copy with a description. */
@@ -42,7 +41,6 @@ export interface GraphEntry {
   recursive: boolean;
 }
 
-/** Called with each schema that cannot be sent. */
 export type ReportUnsupported = (problem: Unsupported, path: string, node: SourceNode | undefined) => void;
 
 /** All schemas that the methods of a file use, in the order of their first use. */
@@ -64,7 +62,6 @@ export class SchemaGraph {
     this.#visit(root.schema, { ...root, isRoot: true }, annotations, report);
   }
 
-  /** Returns a path to `schema` for a type expression: an export, and the property accesses that lead from it. */
   expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string } {
     const found = this.#expressions.get(schema);
     if (found === undefined) throw new Error("A schema was printed that no method reaches.");

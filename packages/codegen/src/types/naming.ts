@@ -120,7 +120,6 @@ function isScalar(node: SchemaNode): boolean {
   return partsOf(ownStructure(node)).length === 0;
 }
 
-/** Returns the schemas that a module exports, with the names of the exports. */
 export function exportedSchemas(exports: Readonly<Record<string, unknown>>): Map<unknown, string> {
   const names = new Map<unknown, string>();
   for (const [name, value] of Object.entries(exports)) {

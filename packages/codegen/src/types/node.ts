@@ -9,11 +9,9 @@ import type { Direction } from "./zod.js";
 export interface TypeNames {
   /** Returns `z.input` or `z.output` of the schema at the path `access` in an exported constant. */
   schema(helper: Direction, root: SchemaRoot, access: string): string;
-  /** Returns the type of a brand, given its names. */
   brand(names: string): string;
   /** Returns a link to an export of a schema module, for a comment; undefined if the file's comments have no links. */
   link?(root: SchemaRoot): string | undefined;
-  /** Returns the name by which the file refers to a declared type. */
   named(target: NamedType, direction: Direction): string;
   /** Returns the name by which the file refers to an export of `@quicrpc/core/generated`, or to a global type. */
   core(name: string): string;
@@ -35,9 +33,7 @@ export interface TypeNode {
   readonly print: (names: TypeNames) => string;
   /** Text of the type, if it is the same in every file. */
   readonly text?: string;
-  /** Options, if the type is a union. */
   readonly options?: readonly TypeNode[];
-  /** Fields, if the type is an object type. */
   readonly object?: ObjectType;
   /**
    * How the type is written if its structure is not visible: by its name ("named"), or by `z.input` or `z.output`
@@ -68,14 +64,12 @@ export interface ObjectField {
 export interface NamedType {
   readonly name: string;
   readonly docs: string | undefined;
-  /** True if the type is declared in the shared module. */
   readonly isShared: boolean;
   /** True if the author has given the name; false if it was made from the position of the first use. */
   readonly isGiven: boolean;
   differs: boolean;
 }
 
-/** An interface or type alias of a generated file. */
 export interface Declaration {
   readonly name: string;
   /** The export of a schema module that contains the schema; undefined if the schema is not exported. */
@@ -84,12 +78,10 @@ export interface Declaration {
   readonly type: TypeNode;
 }
 
-/** Returns the name that is printed for a reference to the type. */
 export function referenceName(target: NamedType, direction: Direction): string {
   return direction === "output" && target.differs ? `${target.name}Parsed` : target.name;
 }
 
-/** Returns `typeof` an exported constant, followed by the property accesses that lead to a schema in it. */
 export function schemaExpression(root: string, access: string): string {
   return `(typeof ${root})${access}`;
 }
@@ -185,7 +177,6 @@ function operand(type: TypeNode, names: TypeNames, inner: TypeNode["operator"] =
   return inner !== undefined && type.operator === inner ? `(${printed})` : printed;
 }
 
-/** Returns `type` with readonly parts. */
 export function readonlyType(type: TypeNode): TypeNode {
   return type.frozen?.() ?? generic("Readonly", type);
 }

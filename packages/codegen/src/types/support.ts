@@ -3,7 +3,6 @@ import { callsAsync, isConstantDefault } from "../schema/constant.js";
 import type { DiagnosticCode } from "../diagnostics.js";
 import { type AnySchema, canonical, defOf, isZod3Schema, isZodSchema } from "./zod.js";
 
-/** Reason why a schema cannot be a message or part of one, and the remedy. */
 export interface Unsupported {
   readonly code: DiagnosticCode;
   readonly message: string;
@@ -118,7 +117,6 @@ export function confusedBytes(views: string): Unsupported {
   );
 }
 
-/** Returns the reason why `value` is not a schema, although a schema is expected. */
 export function notASchema(value: unknown, isRoot: boolean): Unsupported {
   if (typeof value === "object" && value !== null) {
     if (isStreamSchema(value as Payload)) {

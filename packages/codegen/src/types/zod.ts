@@ -86,7 +86,6 @@ export function objectFields(schema: AnySchema): ReadonlyMap<string, unknown> {
   return shape;
 }
 
-/** Returns the schema to which a `lazy` schema refers. */
 export function lazyTarget(schema: AnySchema): unknown {
   return (schema as zod.$ZodLazy)._zod.innerType;
 }

@@ -26,10 +26,8 @@ export function backoffDelay(failures: number, { initialMs, maxMs, factor }: Bac
   return ceilingMs * (0.5 + Math.random() / 2);
 }
 
-/** Maximum delay between two attempts of a call, in milliseconds. */
 const MAX_ATTEMPT_DELAY_MS = 5000;
 
-/** Callback and time limits of a call that waits for its next attempt. */
 interface GivingUp {
   readonly options: CallOptions;
   readonly timeoutMs?: number | undefined;

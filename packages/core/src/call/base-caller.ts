@@ -15,7 +15,6 @@ export interface DuplexStream<Sent, Result> {
   readonly writable: WritableStream<Sent>;
 }
 
-/** Type of a call's input argument, for each kind of method. */
 export interface CallInputs<Sent> {
   readonly unary: Sent;
   readonly notify: Sent;
@@ -31,7 +30,6 @@ export interface CallInputs<Sent> {
  * promise rejects or the stream fails.
  */
 export interface CallAnswers<Sent, Result> {
-  /** Resolves with the response. */
   readonly unary: Promise<Result>;
   /** Resolves when the notification has been handed to the transport. The caller does not learn whether it arrives. */
   readonly notify: Promise<void>;
@@ -85,7 +83,6 @@ export interface Resumption {
   suspend(fail: (error: RpcError) => void): () => void;
 }
 
-/** The value that a call of any kind of method returns: a promise, a stream or a pair of streams. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the messages are of any types
 export type AnyAnswer = CallAnswers<any, any>[MethodKind];
 

@@ -19,7 +19,6 @@ const MAX_PROBE_MS = 1600;
  */
 const GROWTH = 1 / 16;
 
-/** A session, as `CallPlaces` uses it. */
 interface CallsInProgress {
   /** Returns the number of calls in progress, including cancelled calls whose last frame has not arrived. */
   callsMade(): number;

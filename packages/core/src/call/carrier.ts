@@ -51,7 +51,6 @@ export interface Carrier extends CallChannel {
   readonly format: SessionFormat | undefined;
   /** Registers a call and returns its id. Throws `RpcError` if the lane has ended or has no free id. */
   open(call: OutgoingCall): number;
-  /** Called after a notification was sent on this carrier. */
   onNotified?(): void;
   /** Removes a call whose request was not sent. */
   withdraw(id: number): void;
@@ -59,7 +58,6 @@ export interface Carrier extends CallChannel {
   cancel(id: number, code: Code): void;
 }
 
-/** A lane or stream on which the peer's calls arrive and their responses are sent. */
 export interface AnswerCarrier extends CallChannel, NotificationCarrier {
   /**
    * Registers a call that is still in progress after its request was read, so that later frames of the caller (items,
@@ -84,7 +82,6 @@ export interface OutgoingCall {
    * `ProtocolError` if a callee must not send this type of frame.
    */
   onFrame(frame: Frame): void;
-  /** Called when the callee has responded with an error. */
   onFault(fault: Fault): void;
   /** Called when the call has failed without a response of the callee, for example because the connection was lost. */
   onError(error: RpcError): void;
@@ -94,7 +91,6 @@ export interface OutgoingCall {
   onStopped(): void;
 }
 
-/** Callbacks of a call that the peer made and this side serves. */
 export interface IncomingCall {
   /**
    * Called when the caller has cancelled the call or has disconnected.
@@ -107,7 +103,6 @@ export interface IncomingCall {
   onItem(frame: Frame): void;
   /** Called when a received item is too large. The call fails with `error`. */
   onBadItem(error: RpcError): void;
-  /** Called when the caller has sent its last item. */
   onItemsEnd(): void;
   /** Called when the caller has ended its direction of the call's own stream. */
   onFinished(): void;
@@ -137,9 +132,7 @@ export interface Callee {
   onClosed?(): void;
 }
 
-/** Handler of the calls that the peer makes on one lane. */
 export interface LaneCallee {
-  /** Called when the first frame of the peer has named the codec of its calls. */
   onHello(codec: string): void;
   /**
    * Handles a frame of one of the peer's calls. If `frame.oversized` is true, the frame exceeded the size limit and its
@@ -150,9 +143,7 @@ export interface LaneCallee {
   end(): void;
 }
 
-/** Handles the requests and notifications that arrive on lanes and streams. */
 export interface RequestHandler {
-  /** The codecs that the peer may choose by name. */
   readonly formats: FormatTable;
   onRequest(carrier: AnswerCarrier, frame: Frame): void;
   /** Called instead of `onRequest` or `onNotify` if the frame exceeded the size limit and its body was skipped. */

@@ -1,7 +1,6 @@
 /** Largest delay that `setTimeout` accepts, in milliseconds. */
 const MAX_DELAY = 2 ** 31 - 1;
 
-/** A scheduled callback: an entry of `Expiries`. */
 export class Expiry {
   /** Time at which the callback runs, in milliseconds of `performance.now()`. */
   readonly at: number;

@@ -10,18 +10,15 @@ import type { Frame } from "../wire/frame.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import { decodeWithin } from "../msgpack/decode-within.js";
 
-/** An error that the peer sent, with the memory budget for decoding its details. */
 export interface Fault extends ReceivedFault {
   readonly budget: MemoryBudget;
 }
 
-/** Decodes an error frame that was received on `channel`. */
 export function receiveFault({ compression, budget }: Channel, frame: Frame, maxMetadataBytes: number): Fault {
   const fault = readFault(frame, maxMetadataBytes, (bytes, start, end) => expand(compression, bytes, start, end));
   return { ...fault, budget };
 }
 
-/** Message, details and hint that this side adds to an error of the peer. */
 export interface Explanation {
   readonly message?: string;
   readonly details?: unknown;

@@ -96,7 +96,6 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
     this.cancelCall("cancelled", true);
   }
 
-  /** Handles a frame after the request. Only items and their end are allowed. */
   private onItemFrame(frame: Frame): void {
     if (frame.type === FrameType.Item && frame.oversized) this.call?.onBadItem(oversized(frame, this.channel.limits));
     else if (frame.type === FrameType.Item) this.call?.onItem(frame);

@@ -19,7 +19,6 @@ export interface Attempt {
    * there.
    */
   onLeaving(): void;
-  /** Called once when this call has ended. */
   onOver: (() => void) | undefined;
 }
 
@@ -128,7 +127,6 @@ export function throwIfAborted(options: CallOptions | undefined): void {
   if (parent?.signal.aborted) throw parentEnded(parent.signal);
 }
 
-/** Returns the error of a call whose `signal` has fired. */
 export function cancelled(signal: AbortSignal): RpcError {
   return new RpcError("cancelled", "the call was cancelled", { cause: signal.reason });
 }

@@ -14,7 +14,6 @@ import * as StreamKind from "../wire/stream-kind.js";
 /** Code of STOP_SENDING (RFC 9000 §19.5) if no error has occurred. */
 const NO_ERROR = 0;
 
-/** The code that opens streams for single calls, and counts them. */
 export interface StreamOpener {
   /**
    * Called once for each stream, when it is over.

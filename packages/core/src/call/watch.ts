@@ -2,7 +2,6 @@ import { untracedError, RpcError } from "../errors.js";
 import { type CallOptions, cancelled, parentEnded } from "./options.js";
 import { expiries } from "./expiries.js";
 
-/** Callbacks to run when a signal fires, by signal. */
 const waiting: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
 
 /**
@@ -38,14 +37,11 @@ function fire(this: AbortSignal): void {
   if (callbacks !== undefined) for (const callback of callbacks) callback();
 }
 
-/** A call or stream that ends when its signal fires or its timeout expires. */
 interface Watched {
   cancel(error: RpcError): void;
 }
 
-/** Scheduler of timeouts. `Timer` is the type of its handles. */
 export interface Timers<Timer> {
-  /** Schedules `onExpired` in `delayMs` milliseconds, and returns a handle for `remove`. */
   add(delayMs: number, onExpired: () => void): Timer;
   remove(timer: Timer): void;
 }
@@ -91,7 +87,6 @@ function watching<Timer>(
   return unwatch;
 }
 
-/** Resolves after `delayMs` milliseconds. Rejects with `RpcError` if `signal` fires first. */
 export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAborted = (): void => reject(RpcError.from(signal?.reason, "cancelled"));

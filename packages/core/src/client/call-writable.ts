@@ -3,7 +3,6 @@ import { type ItemTarget, cut } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
 import { young } from "../young.js";
 
-/** The parts of a duplex call that its `WritableStream` uses. */
 export interface WrittenCall {
   /** Called when the call has ended: with its error, or with undefined if it succeeded. */
   onOver: ((error: RpcError | undefined) => void) | undefined;

@@ -10,12 +10,10 @@ import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
 import type { Departure } from "../wire/departure.js";
 import { callFailureOf, type PendingCall } from "./pending-call.js";
 
-/** The parts of a session that outgoing calls use. */
 export interface CallingHost {
   readonly limits: ClientLimits;
   readonly settings: CarrierSettings;
   readonly schemas: SchemaHandshake;
-  /** Name of the peer for error messages, such as its URL. */
   readonly peer: string | undefined;
   /** Set if the peer has announced that it is closing the session. */
   readonly departure?: Departure | undefined;
@@ -23,7 +21,6 @@ export interface CallingHost {
   readonly explain: ExplainFault;
   /** Returns the error for a call whose response cannot be decoded, and reports it to the callee. */
   unreadable(method: AnyMethod, error: unknown): RpcError;
-  /** Called when a call has failed with `unauthenticated`. */
   onUnauthenticated?(): void;
   /**
    * Called when the response of a call has arrived. `bytes` is the size of the larger message, request or response.
@@ -39,7 +36,6 @@ export interface CallingHost {
   datagramsForCalls(): Datagrams | WebTransportDatagrams | undefined;
 }
 
-/** Returns the promise or stream of a call that fails with `error`. */
 export function failedCall(method: AnyMethod, input: unknown, error: RpcError): AnyAnswer {
   const call = (method.calling as Calling).create(method, undefined, input);
   call.end(callFailureOf(error, method, undefined));

@@ -63,7 +63,6 @@ export class OutgoingItems implements ItemTarget {
     this.call.cancel(RpcError.from(error, "unknown"), "cancelled");
   }
 
-  /** Stops sending, because all items were sent, the callee stopped reading, or the call has ended. */
   stop(): void {
     if (this.over) return;
     this.over = true;

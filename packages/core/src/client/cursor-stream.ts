@@ -11,7 +11,6 @@ import type { Calling } from "./calling.js";
 import { foreignServerStreamCalls } from "./foreign-calls.js";
 import { serverStreamCalls } from "./server-stream.js";
 
-/** The caller that makes the calls of which a stream with cursors consists. */
 type AttemptCaller = Pick<BaseCaller, "begin" | "resumption">;
 
 /**
@@ -33,7 +32,6 @@ function around(calling: Calling<"server_stream">): Calling<"server_stream"> {
   };
 }
 
-/** The current one of the calls of which a stream consists. */
 interface Running extends Attempt, ItemSink<unknown> {
   source: FedItems | undefined;
 }
@@ -50,7 +48,6 @@ function cursorStream(
 ): ItemStream<unknown> {
   const startedAt = Date.now();
   const positions = new Positions(method.cursor as ItemCursor, options.from);
-  /** Cursors of the unread items, in the order of the items. */
   const cursors = new Fifo<Position>();
   /** Number of unread items that an earlier call has delivered. */
   let skipped = 0;
@@ -76,7 +73,6 @@ function cursorStream(
   const remainingMs = (): number | undefined =>
     options.timeoutMs === undefined ? undefined : options.timeoutMs - (Date.now() - startedAt);
 
-  /** Disconnects the stream from its current call, and returns that call's items. */
   const detach = (): FedItems | undefined => {
     const attempt = running;
     running = undefined;
@@ -85,7 +81,6 @@ function cursorStream(
     return attempt?.source;
   };
 
-  /** Cancels the current call. */
   const leaveStream = (): void => detach()?.leaveOnce();
 
   const begin = (): void => {
@@ -172,7 +167,6 @@ function cursorStream(
     waitForSession(unsuspend);
   };
 
-  /** Makes the next call after a backoff delay. */
   const waitForSession = (unsuspend: () => void): void => {
     const stop = scheduleAttempt(failures++, begin, { options, timeoutMs: remainingMs(), cancel: end });
     stopWaiting = () => {

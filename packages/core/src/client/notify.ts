@@ -79,7 +79,6 @@ class DatagramNotification extends Notification {
   }
 }
 
-/** The promise that all sent notifications return. */
 const SENT: Promise<void> = Promise.resolve();
 
 /**

@@ -28,15 +28,12 @@ export interface CallOwner {
   onOver(error: RpcError | undefined): boolean;
 }
 
-/** The sender of the items of a call. */
 export interface SentItems extends ItemTarget {
-  /** Stops sending, because the call has ended. */
   stop(): void;
 }
 
 /** A call from its creation to its end. A session to send it on may only be available later. */
 export abstract class PendingCall {
-  /** The promise or stream that the application receives. */
   abstract readonly answer: AnyAnswer;
   owner: CallOwner | undefined = undefined;
   over = false;

@@ -45,7 +45,6 @@ interface Part {
   readonly source: string;
   /** Returns a short text that the part matches, using only characters in `chars`; undefined if there is none. */
   readonly word: (chars: readonly string[]) => string | undefined;
-  /** The characters that the part can match. */
   readonly chars: readonly string[];
   readonly loops: readonly Loop[];
   /** True for a repetition of any character. */
@@ -54,7 +53,6 @@ interface Part {
   readonly isAmbiguous?: boolean;
 }
 
-/** A repetition in a part of a pattern, with the parts before and after it. */
 interface Loop {
   readonly repeat: Repeat;
   readonly before: readonly Part[];

@@ -74,7 +74,6 @@ function sizeOf(value: unknown): number | undefined {
   return length ?? size;
 }
 
-/** Returns the length of an array, the size of a map or set, or the number of code points of a string. */
 function measure(value: unknown): number {
   return typeof value === "string" ? codePoints(value) : (sizeOf(value) ?? 0);
 }

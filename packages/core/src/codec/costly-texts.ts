@@ -32,10 +32,8 @@ const MAX_HOST = 300;
  */
 const AUTHORITY = /^[\s\p{Cc}]*(?:https?|wss?|ftp|file):[/\\]*([^/\\?#]*)/iu;
 
-/** Message of the issue for a URL whose host is too long. */
 const LONG_HOST = `invalid URL: its host has more than ${MAX_HOST} characters`;
 
-/** Returns true if `text` is a URL whose host is longer than any valid one. */
 export function hasLongHost(text: string): boolean {
   if (text.length <= MAX_HOST) return false;
   // URL parsers ignore these characters everywhere.
@@ -175,7 +173,6 @@ function sameValue(def: Definition): unknown[] {
   return [def["in"], def["out"], def["left"], def["right"], ...(def.options ?? [])];
 }
 
-/** Returns the schema for the item or property `key` of a value. */
 function partAt(def: Definition, key: unknown): unknown {
   const { shape, items } = def;
   if (shape !== undefined && Object.hasOwn(shape, key as string)) return shape[key as string];
@@ -209,7 +206,6 @@ function coerced(value: unknown): unknown {
 
 const hazardous = new WeakMap<Internals, boolean>();
 
-/** Returns true if some texts take long to parse with this schema or one inside it. */
 function hasHazards(internals: Internals): boolean {
   let answer = hazardous.get(internals);
   if (answer !== undefined) return answer;

@@ -100,9 +100,7 @@ export type Structure<T extends Inside> =
 
 /** Type parameters of a structure: the types of the schemas and checks inside it. */
 export interface Inside {
-  /** Type of a schema inside a schema. */
   readonly part: unknown;
-  /** Type of a check on a value of the right type. */
   readonly check: unknown;
 }
 
@@ -113,7 +111,6 @@ export interface Refused {
   readonly issues: readonly object[];
 }
 
-/** The keys that a record allows or requires. */
 export interface RecordKeys<Part> {
   /** The keys of the record; all are required. */
   readonly exactly?: readonly string[];

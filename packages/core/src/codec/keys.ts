@@ -61,7 +61,6 @@ export class Keys {
     return -1;
   }
 
-  /** Skips the value of an undeclared key. */
   #passOver(r: Reader, depth: number | undefined): void {
     if (this.#isStrict) misfit();
     skip(r, r.position, depth === undefined ? undefined : depth - 1);

@@ -62,7 +62,6 @@ function mentionUndeclared(payload: ShapePayload, key: string, input: object, na
   });
 }
 
-/** Maximum undeclared keys that an issue mentions. */
 const MAX_MENTIONED = 3;
 
 /** Value of `others` with which an object keeps undeclared keys unchanged. */

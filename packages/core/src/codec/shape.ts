@@ -42,7 +42,6 @@ export interface Mode {
 const isWire = true;
 const isGiven = true;
 
-/** Converts a 64-bit integer to a number if the conversion is exact; returns other values unchanged. */
 const number: Conversion = (value) => (typeof value === "bigint" ? safeNumber(value) : value);
 
 export const Mode: { readonly Given: Mode; readonly Sent: Mode; readonly Wire: Mode } = {
@@ -87,7 +86,6 @@ export interface ShapePayload {
   aborted?: boolean;
 }
 
-/** A reason why a value does not match its schema. */
 export interface ShapeIssue {
   readonly code: string;
   readonly path: PropertyKey[];
@@ -156,7 +154,6 @@ export function add(payload: ShapePayload, issue: ShapeIssue): void {
   if (issues.length >= MAX_ISSUES) payload.aborted = true;
 }
 
-/** Returns true if the payload has `MAX_ISSUES` issues, so that parsing stops. */
 export function isFull({ issues }: ShapePayload): boolean {
   return issues.length >= MAX_ISSUES;
 }

@@ -1,7 +1,6 @@
 import { sentAs } from "../msgpack/write-value.js";
 import { invalidType, type Shape } from "./shape.js";
 
-/** A class of typed arrays, such as `Float64Array`. */
 export interface TypedArrayClass {
   readonly name: string;
   readonly BYTES_PER_ELEMENT: number;

@@ -12,7 +12,6 @@ import { type ReadyOptions, whenReady } from "./ready.js";
 import { closedError, notReady, SessionCaller } from "./session-caller.js";
 import type { ConnectionState } from "./state.js";
 
-/** Options of `createConnection`. */
 export interface ConnectionOptions {
   /** Whether to open a new session when the current one is lost or is being drained. Default true. */
   readonly reconnect?: boolean;
@@ -32,7 +31,6 @@ export interface ConnectionOptions {
   readonly peer?: string | undefined;
 }
 
-/** Option of `createConnection` for replacing a working session by a better one. */
 export interface ImprovingOptions<S extends Session> {
   /**
    * Called when a session is ready. Searches for a better one, for example over another transport. New calls use the

@@ -17,7 +17,6 @@ const STABLE_MS = 10_000;
  */
 const MOST_WHERE_NOBODY_LISTENS_MS = 1000;
 
-/** Options of `SessionLink`. */
 export interface SessionLinkOptions<S extends Session> {
   /**
    * Opens a session, or rejects in bounded time, and at once when the signal aborts. `draining` is the session that is
@@ -30,7 +29,6 @@ export interface SessionLinkOptions<S extends Session> {
   readonly improve?: ((session: S, signal: AbortSignal) => Promise<S>) | undefined;
   /** Returns true if retrying is unlikely to help, as with an untrusted certificate; waiting calls then fail. */
   readonly isPermanent: (error: Error) => boolean;
-  /** Called after each change of state. */
   readonly onChange: () => void;
 }
 
@@ -60,14 +58,12 @@ export class SessionLink<S extends Session> {
   /** Number of notifications on ended sessions that were not acknowledged. */
   #unacknowledged = 0;
   #failures = 0;
-  /** Number of streams that wait to be resumed. */
   #resuming = 0;
   #stopped = false;
   #readyAt = 0;
   /** Time at which a session last started to drain, in milliseconds since the Unix epoch. */
   #leftAt: number = Number.NEGATIVE_INFINITY;
   #dialling: AbortController | undefined = undefined;
-  /** Aborts the search for a better session than `session`. */
   #improving: AbortController | undefined = undefined;
   #retry: ReturnType<typeof setTimeout> | undefined = undefined;
 
@@ -97,18 +93,15 @@ export class SessionLink<S extends Session> {
     return this.#options.reconnect && !this.#stopped;
   }
 
-  /** Sets the number of streams that wait to be resumed. */
   setResuming(count: number): void {
     this.#resuming = count;
     if (this.state.status !== "closed") this.#watched.set(withResuming(this.state, count));
   }
 
-  /** Starts the first attempt to connect if the state is `idle`; otherwise does nothing. */
   connect(): void {
     if (this.state.status === "idle") this.#attempt({ status: "connecting", failures: 0 });
   }
 
-  /** Starts the next attempt to connect now, if the link is waiting for it. */
   retryNow(): void {
     if (this.#retry === undefined) return;
     this.#stopWaiting();

@@ -8,7 +8,6 @@ import type { SessionOptions } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import { createMemoryPair } from "../transport/memory.js";
 
-/** Options of `createLocalCaller`. */
 interface LocalCallerOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "routers" | "peer" | "credentials" | "metadata"> {
   /** Interceptors of the served calls, as in `serve`; the first is the outermost. Default: none. */

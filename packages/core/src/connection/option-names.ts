@@ -30,7 +30,6 @@ export const ADVANCED_SESSION_OPTIONS: OptionNames<AdvancedSessionOptions> = {
   via: true,
 };
 
-/** Names of all session options, for checking options. */
 export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
   ...ADVANCED_SESSION_OPTIONS,
   credentials: true,
@@ -43,7 +42,6 @@ export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
   routers: true,
 };
 
-/** Names of all connection options, for checking options. */
 export const CONNECTION_OPTIONS: OptionNames<ConnectionOptions> = {
   backoff: DEFAULT_BACKOFF,
   isPermanent: true,

@@ -3,7 +3,6 @@ import { young } from "../young.js";
 /** Reason why an alternative did not win the race: it failed, or it had not succeeded when the next one was started. */
 export type FailedAttempt = { readonly late: false; readonly error: unknown } | { readonly late: true };
 
-/** Options of `race`. */
 export interface RaceOptions<T> {
   /**
    * Functions that make the same result in alternative ways, the preferred one first. The signal aborts when the result
@@ -14,7 +13,6 @@ export interface RaceOptions<T> {
    * Delay in milliseconds after which the next alternative is started in parallel if the current one has not succeeded.
    */
   readonly afterMs: number;
-  /** Aborts the race, which then rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /** Returns true if no further alternatives should be started after this error. Default: always false. */
   readonly isFinal?: (error: unknown) => boolean;
@@ -22,12 +20,9 @@ export interface RaceOptions<T> {
   readonly dispose?: (value: T) => void;
 }
 
-/** Result of `race`. */
 export interface RaceResult<T> {
   readonly value: T;
-  /** Index of the alternative that succeeded first. */
   readonly index: number;
-  /** Reasons why the alternatives before it did not win. */
   readonly failures: readonly FailedAttempt[];
 }
 
@@ -44,7 +39,6 @@ class Race<T> {
   readonly #options: RaceOptions<T>;
   readonly #resolve: (won: RaceResult<T>) => void;
   readonly #reject: (error: unknown) => void;
-  /** Abort controllers of the attempts in progress. */
   readonly #attempts: Set<AbortController> = new Set();
   readonly #losses: FailedAttempt[] = [];
   readonly #errors: unknown[] = [];
@@ -70,7 +64,6 @@ class Race<T> {
     else this.#begin();
   }
 
-  /** Starts the next alternative, if there is one. */
   #begin(): void {
     const { openers, afterMs, dispose } = this.#options;
     const index = this.#begun;

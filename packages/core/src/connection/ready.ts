@@ -5,7 +5,6 @@ import type { Session } from "../session/session.js";
 import { closedError } from "./session-caller.js";
 import type { ConnectionState } from "./state.js";
 
-/** Options of `Connection.ready`. */
 export interface ReadyOptions {
   /** Aborting this signal rejects with its reason; the connection continues. Default: none. */
   readonly signal?: AbortSignal | undefined;
@@ -16,15 +15,12 @@ export interface ReadyOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** The functions that `whenReady` calls to connect and to check the state. */
 interface Awaited<T> {
-  /** Starts to connect, unless an attempt is in progress. */
   readonly connect: () => void;
   /** Returns the session, or undefined until it is ready. */
   readonly ready: () => T | undefined;
   /** Returns the error that makes waiting pointless; otherwise undefined. */
   readonly refusal: () => Error | undefined;
-  /** Returns the error with which the connection was closed, if there is one. */
   readonly closeError: () => Error | undefined;
 }
 

@@ -74,7 +74,6 @@ const MOST_REFUSALS = 8;
  */
 export abstract class SessionCaller<C extends object> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
-  /** Created for the first stream that can be moved. */
   #moves: Moves<C> | undefined = undefined;
   /** Callbacks that end the streams that wait to be resumed. */
   #suspended: Set<(error: RpcError) => void> | undefined = undefined;
@@ -108,7 +107,6 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
   }
   /** Returns the reason why no session is available, if it is known. */
   protected abstract lastError(): Error | undefined;
-  /** Returns the `Session` of an object that `pick` has returned. */
   protected abstract sessionOf(session: C): Session;
   /** Whether a new session may become available after one was lost. */
   protected abstract readonly heals: boolean;
@@ -167,7 +165,6 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     this.#moves.made(session, host.draining, attempt);
   }
 
-  /** Fails a call that has no session. */
   #fail({ call }: PlacedCall<C>, error: unknown): void {
     call.end(callFailureOf(RpcError.from(error, "internal"), call.method, this.peer));
   }
@@ -316,7 +313,6 @@ function fullError(): RpcError {
   return new RpcError("resource_exhausted", "the server's limit of concurrent calls is reached (its limits.maxCalls)");
 }
 
-/** A call of a `SessionCaller`, with the attempts made so far. */
 class PlacedCall<C extends object> implements CallOwner {
   readonly call: PendingCall;
   readonly input: unknown;
@@ -354,7 +350,6 @@ export function notReady(cause: Error | undefined): RpcError {
   return new RpcError(code, `there is no session${because}`, { refused: true, cause, hint: hintOf(cause) });
 }
 
-/** Returns the error for a call on a closed connection. */
 export function closedError(cause: Error | undefined): RpcError {
   const because = cause === undefined ? "" : `: ${cause.message}`;
   return new RpcError("unavailable", `the connection makes no more calls${because}`, {

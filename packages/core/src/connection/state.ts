@@ -27,7 +27,6 @@ type ConnectionStatus =
   /** Closed permanently: `close` was called, or the session was lost and `reconnect` is false. */
   | { readonly status: "closed"; readonly error?: Error };
 
-/** Returns a copy of `state` in which `resuming` is the number of streams that wait to be resumed. */
 export function withResuming(state: ConnectionState, resuming: number): ConnectionState {
   const { status } = state;
   if (resuming === (state.resuming ?? 0)) return state;

@@ -24,7 +24,6 @@ export interface WaitingCall<C> {
 /** Number of bytes charged for a queued call in addition to its input. */
 const CALL_BYTES = 512;
 
-/** A queued call with functions that start or fail it and remove it from the queue. */
 interface Entry<C> {
   readonly pick: () => C | undefined;
   readonly start: (session: C) => void;
@@ -37,7 +36,6 @@ interface Entry<C> {
  */
 export class WaitingCalls<C> {
   readonly #limits: ClientLimits;
-  /** Created for the first call. */
   #calls: Set<Entry<C>> | undefined = undefined;
   #bytes = 0;
   /** Time at which a call that others wait for last ended, in milliseconds since the Unix epoch. */
@@ -157,7 +155,6 @@ function overfull(calls: number, maxQueuedBytes: number): RpcError {
   return new RpcError("resource_exhausted", text, { refused: true, hint });
 }
 
-/** Returns the beginning of the error message for a call that has waited too long. */
 function unmet(cause: Error | undefined): string {
   return isFull(cause) ? "the server did not take the call" : "no session";
 }

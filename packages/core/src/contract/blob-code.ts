@@ -5,7 +5,6 @@ import type { CallingCode } from "./descriptor.js";
  */
 export const BLOB: unique symbol = Symbol.for("quicrpc.blob") as typeof BLOB;
 
-/** Options of a blob schema. */
 export interface BlobRules {
   /** Maximum size of the blob in bytes; undefined for `limits.maxBlobBytes`. */
   readonly maxBytes?: number | undefined;
@@ -15,7 +14,6 @@ export interface BlobRules {
   readonly resumable?: boolean | undefined;
 }
 
-/** A field of a message whose value is a blob. */
 export interface BlobField extends BlobRules {
   readonly name: string;
 }
@@ -32,7 +30,6 @@ export interface BlobFields {
  */
 export interface BlobCode {
   readonly fields: BlobFields;
-  /** Code for the calls of the method on a session. */
   readonly calling: CallingCode;
   /**
    * Makes one call for a transport that has no session, such as HTTP. Calls `begin` with an input in which references
@@ -45,11 +42,9 @@ export interface BlobCode {
    * `RpcError` if a field is not a blob.
    */
   observed(input: unknown, onSent: (field: string, bytes: number) => void): object;
-  /** Wraps the handler of the method, for a session with these settings. */
   serve(settings: unknown, bound: BlobHandlers): BlobHandler;
 }
 
-/** A handler with arbitrary input and context types. */
 type BlobHandler = (input: never, context: never) => unknown;
 
 /** The handler of a method with blobs, and the permission check for callers whose blobs are refused. */

@@ -19,7 +19,6 @@ export interface Compression {
   decompress(bytes: Uint8Array, maxBytes: number): Uint8Array;
 }
 
-/** Compression settings of a session. */
 export interface CompressionOptions {
   /** Algorithms that this side supports. It compresses with the first one that the peer supports too. */
   readonly algorithms: readonly Compression[];

@@ -47,7 +47,6 @@ export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" 
  */
 export interface CallingCode<Kind extends MethodKind = MethodKind> {
   readonly kind: Kind;
-  /** Errors that this kind of call always declares. */
   readonly errors?: MethodErrors;
   /**
    * Makes a call that may take several attempts. `caller` is the outermost caller of the application, which starts each
@@ -235,7 +234,6 @@ export function describeMethod<
   };
 }
 
-/** Returns the name of a method as "service/method", for error messages. */
 export function fullName({ service, name }: AnyMethod): string {
   return `${service.name}/${name}`;
 }
@@ -244,12 +242,10 @@ export function fullName({ service, name }: AnyMethod): string {
 // oxlint-disable-next-line typescript/no-explicit-any -- it is what the schema says
 export type Any = any;
 
-/** Returns true if the caller of a method sends a stream. */
 export function streamsInput({ kind }: AnyMethod): boolean {
   return kind === "client_stream" || kind === "duplex";
 }
 
-/** Returns true if the callee of a method sends a stream. */
 export function streamsOutput({ kind }: AnyMethod): boolean {
   return kind === "server_stream" || kind === "duplex";
 }

@@ -11,7 +11,6 @@ export interface ErrorDescriptor<ItsCode extends Code = Code, Sent = undefined, 
 // oxlint-disable-next-line typescript/no-explicit-any -- unknown would not accept details of any types
 export type MethodErrors = Readonly<Record<string, ErrorDescriptor<Code, any, any>>>;
 
-/** Type of `errors` of a method that declares none. */
 export type NoErrors = Readonly<Record<never, never>>;
 
 /** A method descriptor, as `rpcError` uses it: an object with declared errors. */
@@ -40,7 +39,6 @@ export type ErrorArguments<Details> = undefined extends Details
   ? [details?: Details, options?: TypedErrorOptions]
   : [details: Details, options?: TypedErrorOptions];
 
-/** Options of `rpcError`. */
 interface TypedErrorOptions extends Pick<RpcErrorOptions, "metadata" | "cause"> {
   /** Error message. Default: the name of the error. */
   readonly message?: string;

@@ -47,10 +47,8 @@ export function isBytesSchema(payload: Payload | undefined): payload is BytesSch
 /** A declared error in the options of `rpc`: the schema of its details, or an object with code and details. */
 type ErrorSchema = Schema | { readonly code?: Code; readonly details?: Schema };
 
-/** Declared errors in the options of `rpc`, by name. */
 type ErrorSchemas = Readonly<Record<string, ErrorSchema>>;
 
-/** Code of declared errors that do not set one. */
 const DEFAULT_CODE = "failed_precondition";
 
 /** A declared error in a service schema. */
@@ -81,12 +79,10 @@ function normalErrors<Errors extends ErrorSchemas>(errors: Errors): DeclaredErro
   return Object.fromEntries(declared) as unknown as DeclaredErrors<Errors>;
 }
 
-/** Returns true if `error` is an object with code and details. Returns false if it is a schema. */
 function isPlain(error: ErrorSchema): error is Exclude<ErrorSchema, Schema> {
   return typeof error === "object" && error !== null && Object.getPrototypeOf(error) === Object.prototype;
 }
 
-/** Options of `rpc`. */
 export interface RpcOptions<
   Input extends Payload | undefined,
   Output extends Payload | undefined,
@@ -160,7 +156,6 @@ export interface RpcSchema<
   readonly meta?: MethodMeta;
 }
 
-/** Options of `notify`. */
 export interface NotifyOptions<Input extends Schema | undefined> {
   /** Schema of the message. Default: the method has no input. */
   readonly input?: Input;
@@ -223,7 +218,6 @@ export function topicOfMethod(schema: object): TopicOfMethod | undefined {
 /** The members of a service declaration: methods, and topics, each of which becomes two methods. */
 export type Members = Record<string, MethodSchema | TopicMethods>;
 
-/** The methods of a service whose declaration has the members `Declared`. */
 type MethodsOf<Declared extends Members> = {
   readonly [Name in keyof Declared as Declared[Name] extends TopicMethods
     ? never

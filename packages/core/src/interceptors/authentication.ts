@@ -39,7 +39,6 @@ export function bearerToken(token: string | (() => Awaitable<string>)): Intercep
   };
 }
 
-/** Options of `authentication`. */
 export interface AuthenticationOptions<Identity> {
   /**
    * Verifies a token and returns the caller's identity. If it returns undefined or throws, the call fails with

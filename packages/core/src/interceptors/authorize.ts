@@ -10,7 +10,6 @@ type Permission = "public" | readonly string[];
 /** A call that a server receives. `Context` is the type that `authenticate` returns. */
 type AuthorizedCall<Context> = InterceptedCall & { readonly context: CallContext<Context> };
 
-/** Options of `authorize`. */
 interface AuthorizeOptions<Context = unknown> {
   /** Returns the caller's scopes, or undefined if the caller is not authenticated. */
   readonly scopesOf: (call: AuthorizedCall<Context>) => Awaitable<Iterable<string> | undefined>;

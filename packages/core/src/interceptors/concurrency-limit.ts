@@ -4,7 +4,6 @@ import { RpcError } from "../errors.js";
 import { type InterceptedCall, type Interceptor, withoutPermissionCheck } from "./interceptor.js";
 import { observeResponse } from "./observed.js";
 
-/** Options of `concurrencyLimit`. */
 export interface ConcurrencyLimitOptions {
   /** Maximum number of calls in progress. A streaming call counts until its stream ends. */
   readonly maxCalls: number;
@@ -45,7 +44,6 @@ export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOp
   });
 }
 
-/** Waits until a call may start. Rejects with `RpcError` if its signal aborts or its deadline passes first. */
 function waitForTurn(queue: Set<() => void>, { signal, deadline }: InterceptedCall): Promise<void> {
   return new Promise((resolve, reject) => {
     const onTurn = (): void => {

@@ -48,12 +48,10 @@ export class WritableItems implements AsyncIterable<unknown> {
     });
   }
 
-  /** Resolves the pending write, because its item was passed on. */
   passedOn(): void {
     if (this.written?.taken === true) this.settle();
   }
 
-  /** Rejects the pending write, because its item could not be sent. */
   refuse(error: unknown): void {
     this.written?.passed.reject(error);
     this.written = undefined;
@@ -120,7 +118,6 @@ export class SourceItems implements AsyncIterable<unknown> {
     };
   }
 
-  /** Stops the producer of the items, because no more are needed. */
   stop(): void {
     try {
       void this.stopOnce(this.open());

@@ -11,7 +11,6 @@ interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** Fields of the log entry of a call. */
 interface CallLog {
   readonly side: "caller" | "callee";
   /** Name of the method as "service/method". */

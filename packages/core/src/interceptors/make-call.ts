@@ -60,7 +60,6 @@ class Heard implements InterceptedResponse {
   }
 }
 
-/** Returns the options of a call, with the metadata, deadline and signal that the interceptors have set. */
 function callOptions({ options, metadata, deadline, signal }: InterceptedCall): CallOptions {
   return { ...options, metadata, timeoutMs: undefined, deadline, signal };
 }

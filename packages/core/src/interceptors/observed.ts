@@ -1,7 +1,6 @@
 import { RpcError } from "../errors.js";
 import type { InterceptedResponse } from "./interceptor.js";
 
-/** Callbacks for the events of a response. */
 export interface AnswerObserver {
   readonly onItem?: (item: unknown) => void;
   /** Called once, when the response is complete (undefined), has failed, or its consumer has stopped (`cancelled`). */

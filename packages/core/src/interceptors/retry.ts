@@ -3,7 +3,6 @@ import { type Code, RpcError } from "../errors.js";
 import type { InterceptedResponse, InterceptedCall, Interceptor } from "./interceptor.js";
 import { withResponseMessages } from "./observed.js";
 
-/** Options of a retry budget. */
 interface RetryBudgetOptions {
   /** Initial and maximum number of tokens. Default 10. */
   readonly maxTokens?: number | undefined;
@@ -27,7 +26,6 @@ export class RetryBudget {
     this.tokens = maxTokens;
   }
 
-  /** Adds tokens for a successful call. */
   earn(): void {
     this.tokens = Math.min(this.maxTokens, this.tokens + this.tokenRatio);
   }
@@ -39,7 +37,6 @@ export class RetryBudget {
   }
 }
 
-/** Options of `retry`. */
 interface RetryOptions {
   /** Maximum number of attempts of a call, including the first. Default 4. */
   readonly maxAttempts?: number;

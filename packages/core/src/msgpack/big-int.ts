@@ -21,7 +21,6 @@ export function bigIntOf(bytes: Uint8Array): bigint {
   return BigInt.asIntN(bytes.length * 8, BigInt(hex));
 }
 
-/** Creates the error for a bigint with more than `MAX_BIGINT_DIGITS` digits. */
 export function tooManyDigits(): RangeError {
   return new RangeError(`a bigint has more than ${MAX_BIGINT_DIGITS} digits`);
 }

@@ -62,7 +62,6 @@ const VALUE_BYTES = 32;
 /** Bytes of a budget that permit one step of validation: with the default of 32 MiB, validation takes about 0.13 s at most. */
 const STEP_BYTES = 256;
 
-/** The members of a memory budget that `decodeWithin` uses. */
 export type DecodeBudget = Pick<MemoryBudget, "max" | "room" | "refusal"> & Partial<Pick<MemoryBudget, "decodedBytes">>;
 
 /**

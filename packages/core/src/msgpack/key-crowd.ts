@@ -13,7 +13,6 @@ const FEW = 256;
  */
 const MAX_IN_BUCKET = 64;
 
-/** Message of the issue about keys with too many hash collisions. */
 export const CROWDED = "too many numbers of one hash";
 
 type Keys = ReadonlySet<unknown> | ReadonlyMap<unknown, unknown>;

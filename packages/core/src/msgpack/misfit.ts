@@ -4,7 +4,6 @@
  */
 const MISFIT: Error = new Error("a value does not fit its schema");
 
-/** Returns true if `error` is the mismatch error, which `misfit` throws. */
 export function isMisfit(error: unknown): boolean {
   return error === MISFIT;
 }

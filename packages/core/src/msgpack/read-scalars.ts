@@ -2,7 +2,6 @@ import { misfit } from "./misfit.js";
 import { BYTES_VALUES, count, type Reader, readLength } from "./reader.js";
 import type { UnsharedBytes } from "../platform-types.js";
 
-/** Copies `bytes[start, stop)` into new memory. */
 // Not `bytes.slice`: the slice of a Buffer shares its memory.
 export let copyBytes = (bytes: Uint8Array, start: number, stop: number): UnsharedBytes =>
   Uint8Array.prototype.slice.call(bytes, start, stop);

@@ -105,10 +105,6 @@ const TABLE_VALUES = 4;
  */
 const ENTRY_VALUES = 2;
 
-/**
- * Returns the number of values that the hash table of a Map or Set with `size` entries counts as toward a message's
- * decode limit.
- */
 export function tableValues(size: number): number {
   return TABLE_VALUES + size * ENTRY_VALUES;
 }
@@ -235,7 +231,6 @@ function skipItems(r: Reader, count: number, depth: number): void {
   for (let remaining = count; remaining > 0; remaining--) skip(r, r.position, depth);
 }
 
-/** Returns the size in bytes of the scalar at `p`, whose first byte is `byte`. */
 function scalarSize(r: Reader, p: number, byte: number): number {
   if (byte < 0x80 || byte >= 0xe0) return 1;
   if (byte < 0xc0) return 1 + (byte & 31);
@@ -246,7 +241,6 @@ function scalarSize(r: Reader, p: number, byte: number): number {
   return r.position - p + length + (byte >= 0xc7 && byte < 0xca ? 1 : 0);
 }
 
-/** Returns true if `byte` is the first byte of a map. */
 export function isMap(byte: number): boolean {
   return (byte & 0xf0) === 0x80 || byte === 0xde || byte === 0xdf;
 }

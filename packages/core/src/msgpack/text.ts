@@ -1,6 +1,5 @@
 /** Methods that Node adds to byte arrays. If they are missing, the slower TextEncoder and TextDecoder are used. */
 interface NativeText {
-  /** Writes `text` as UTF-8 at position `at` and returns the number of bytes written. */
   utf8Write(this: Uint8Array, text: string, at: number): number;
   utf8Slice(this: Uint8Array, start: number, end: number): string;
 }

@@ -58,7 +58,6 @@ export function plain(value: unknown, bigints = false): unknown {
   return Array.isArray(value) ? value.map((each) => plain(each, bigints)) : value;
 }
 
-/** Converts `value` to a number if the conversion is exact; returns it unchanged otherwise. */
 export function safeNumber(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
@@ -69,7 +68,6 @@ export function classOf(value: object): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
-/** Creates the error for a value that is nested deeper than `MAX_DEPTH`. */
 export function nestingError(): RangeError {
   return new RangeError(`nested deeper than ${MAX_DEPTH} levels, or referring to itself`);
 }

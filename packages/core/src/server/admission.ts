@@ -48,16 +48,13 @@ export interface ClientShares {
   count(client: string | undefined, change: 1 | -1): void;
 }
 
-/** Settings of `Admission`. */
 export interface AdmissionSettings {
   readonly limits: Limits;
   readonly loadShedder: LoadShedder | undefined;
   readonly load: ServerLoad;
   readonly onError: ErrorHook;
   readonly shares?: ClientShares;
-  /** Returns true if the session is draining and refuses new calls. */
   isRefusing(): boolean;
-  /** Called when the last call in progress has ended. */
   onIdle(): void;
 }
 
@@ -120,12 +117,10 @@ export class Admission {
     return new Admission({ limits: own, loadShedder, load, onError, isRefusing: () => false, onIdle() {} });
   }
 
-  /** Number of calls and notifications in progress or waiting. */
   get calls(): number {
     return this.#inProgress + (this.#waiting?.size ?? 0);
   }
 
-  /** Whether a newly accepted call has to wait before its handler runs. */
   get mustWait(): boolean {
     return this.#isTurnOver || this.#isFull;
   }
@@ -179,7 +174,6 @@ export class Admission {
     if (this.#isFull) throw refusal("resource_exhausted", this.#crowd(this.#inProgress));
   }
 
-  /** Counts an asynchronous call as in progress. */
   begin(client?: string): void {
     this.#settings.shares?.count(client, 1);
     this.#start();

@@ -22,21 +22,18 @@ export interface UnauthenticatedPeer<Who> {
    */
   readonly timeoutMessage: () => string;
   readonly pending: {
-    /** Time left for authentication, in milliseconds. */
     readonly remainingMs: number;
     /** Calls `listener` once when the peer disconnects, so that the result is no longer needed. */
     onGone(listener: () => void): void;
   };
 }
 
-/** Settings of `Authentications`. */
 export interface AuthenticationSettings<Who, Context> {
   readonly authenticate: (peer: Who, signal: AbortSignal) => Awaitable<Context>;
   readonly limits: Limits;
   readonly onError: ErrorHook;
 }
 
-/** A peer that waits until its `authenticate` call may start. */
 interface Waiting {
   readonly start: () => void;
   readonly fail: (error: RpcError) => void;
@@ -53,7 +50,6 @@ export class Authentications<Who, Context> {
   running = 0;
   /** Number of running `authenticate` calls whose result is no longer needed. */
   private outliving = 0;
-  /** Number of running `authenticate` calls, by source. */
   private readonly bySource: Map<string, number> = new Map();
   private readonly waiting: FairQueue<Waiting> = new FairQueue();
   private readonly settings: AuthenticationSettings<Who, Context>;

@@ -8,7 +8,6 @@ import type { Awaitable, Router } from "./router.js";
 import type { OnceSettings } from "./once-options.js";
 import type { HeadFields } from "../wire/head.js";
 
-/** Metadata and trailers that a handler sends with its response. */
 export class AnswerHeads {
   readonly metadata: Metadata = new Metadata();
   readonly trailers: Metadata = new Metadata();
@@ -106,11 +105,9 @@ export interface CallContext<Context = unknown> {
   readonly once: OnceIdentity | undefined;
 }
 
-/** Identifies a call of a `once` method. */
 export interface OnceIdentity {
   /** Unique for each principal, method and key. Store it in the same database transaction as the effect of the call. */
   readonly id: string;
-  /** Key that the caller has chosen for the call. */
   readonly key: string;
   readonly principal: string;
 }
@@ -126,14 +123,12 @@ export interface ContextSettings<Context> {
   readonly identity?: Identity<Context> | undefined;
   readonly limits: Limits;
   readonly once?: OnceSettings | undefined;
-  /** Returns the principal (user or client) of a call. */
   readonly principal?: PrincipalOf<never> | undefined;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
   /** The methods of the server, with its interceptors. Undefined for requests that are not calls. */
   readonly table?: Router<never> | undefined;
 }
 
-/** Metadata of a request: encoded, decoded, or a function that returns it. */
 export type ReceivedMetadata = RawMetadata | Metadata | (() => Metadata) | undefined;
 
 /**
@@ -264,12 +259,10 @@ export class IncomingContext<Context> implements CallContext<Context> {
     return this.#settings.once;
   }
 
-  /** True if the caller has cancelled or disconnected, or the deadline has passed. */
   get hasEnded(): boolean {
     return this.#reason !== undefined;
   }
 
-  /** Throws the reason if the call was cancelled or its deadline has passed. */
   throwIfAborted(): void {
     if (this.#reason !== undefined) throw this.#reason;
   }

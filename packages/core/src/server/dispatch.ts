@@ -17,7 +17,6 @@ import { Reply, type ReplySettings } from "./reply.js";
 import type { BoundMethod, MethodTable, ReservedMethods } from "./router.js";
 import { sanitizeForLog } from "./log-error.js";
 
-/** Describes where a failure occurred. */
 export interface FailureSite {
   /**
    * Name of the method as "service/method", or its ids if the method is unknown. For a hook that threw: the hook's
@@ -34,7 +33,6 @@ export interface FailureSite {
  */
 export type ErrorHook = (error: unknown, site: FailureSite) => void;
 
-/** Settings of a `Dispatcher`. */
 export interface DispatchSettings<Context> extends ContextSettings<Context>, ReplySettings {
   /** The session. It serves the methods that the protocol reserves. */
   readonly host: { readonly reserved: ReservedMethods | undefined };
@@ -43,7 +41,6 @@ export interface DispatchSettings<Context> extends ContextSettings<Context>, Rep
   /** Address or URL of the peer; undefined if it is not known. */
   readonly peer: string | undefined;
   readonly compression: SessionCompression | undefined;
-  /** The codecs that the peer may choose. */
   readonly formats: FormatTable;
 }
 
@@ -242,7 +239,6 @@ function wrongKind(method: AnyMethod, called: string): RpcError {
   return new RpcError("unimplemented", `${fullName(method)} is ${method.kind} here, and was called by ${called}`);
 }
 
-/** Maximum number of names listed in an error message. */
 const MAX_LISTED = 20;
 
 /**

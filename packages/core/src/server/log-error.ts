@@ -3,7 +3,6 @@ import { guarded } from "../guarded.js";
 
 /** Maximum number of characters in one log entry. Limited because it contains data of the peer. */
 const MAX_LENGTH = 2048;
-/** Maximum number of nested `cause` errors in a log entry. */
 const MAX_CAUSES = 3;
 /**
  * Number of log entries that may be written in a burst. After it, one entry is allowed every `INTERVAL_MS`

@@ -43,7 +43,6 @@ export type OnceState =
 export interface OnceStore {
   /** Creates an entry for `id` with this claim if none exists. Otherwise returns the state of the existing entry. */
   claim(id: string, claim: OnceClaim): Promise<OnceState>;
-  /** Returns the state of the call with this id. */
   find(id: string): Promise<OnceState>;
   /**
    * Extends the claim of `owner` to `leaseMs` milliseconds from now. Returns false if another owner has the claim or
@@ -59,7 +58,6 @@ export interface OnceStore {
   release(id: string, owner: string): Promise<void>;
 }
 
-/** Server options for calls of `once` methods. */
 export interface OnceOptions<Context = unknown> {
   /** Store for the states and results of calls. Default: `MemoryOnceStore`, which uses this process's memory. */
   readonly store?: OnceStore;
@@ -81,7 +79,6 @@ export interface OnceOptions<Context = unknown> {
   readonly maxRecordBytes?: number;
 }
 
-/** Names of all `OnceOptions`, for checking options. */
 export const ONCE_OPTIONS: OptionNames<OnceOptions> = {
   leaseMs: true,
   maxRecordBytes: true,

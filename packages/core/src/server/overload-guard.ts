@@ -11,7 +11,6 @@ export interface LoadSheddingOptions {
   readonly maxCalls?: number;
 }
 
-/** Interval of the measurements of the event loop, in milliseconds. */
 const INTERVAL_MS = 50;
 /** Weight of one measurement in the moving average, which so covers about half a second. */
 const WEIGHT = 0.1;

@@ -6,14 +6,12 @@ import type { ErrorHook } from "./dispatch.js";
  */
 export type AllowedOrigins = readonly string[] | ((origin: string) => boolean);
 
-/** Options of `PageGuard`. */
 export interface PageGuardOptions {
   readonly allowedOrigins: AllowedOrigins | undefined;
   readonly allowedHosts: readonly string[] | undefined;
   readonly onError: ErrorHook;
   /** Name of the function that accepts these options, such as "serve", for warnings. */
   readonly optionsOf: string;
-  /** Logs a warning about a refused page. */
   warn(text: string): void;
 }
 

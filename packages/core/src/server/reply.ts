@@ -17,7 +17,6 @@ import { pack } from "../msgpack/pack.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { declaredError } from "../contract/method-errors.js";
 
-/** Settings of a `Reply`. */
 export interface ReplySettings extends ServedCallSettings {
   readonly schemas: SchemaHandshake;
 }

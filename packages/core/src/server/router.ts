@@ -10,7 +10,6 @@ import type { DispatchSettings } from "./dispatch.js";
 /** A value, or a promise that resolves with the value. */
 export type Awaitable<T> = T | PromiseLike<T>;
 
-/** Type of the function that serves a method. */
 type Handler<Method extends AnyMethod, Context> =
   Method extends MethodDescriptor<infer Kind, infer _Sent, infer Received, infer Returned, infer _Result>
     ? (input: HandlerInput<Kind, Received>, context: CallContext<Context>) => HandlerResult<Kind, Returned>
@@ -66,12 +65,10 @@ export interface ServedExtension {
   readonly serveAttempt?: ((attempt: AttemptRequest) => void) | undefined;
 }
 
-/** A method with its handler. */
 export interface BoundMethod<Context = unknown> {
   readonly method: AnyMethod;
   // oxlint-disable-next-line typescript/no-explicit-any -- the table holds handlers of all types; the codecs vouch for them
   readonly handler: (input: any, context: CallContext<Context>) => unknown;
-  /** Server-side code of the method's extension. */
   readonly extension?: ServedExtension | undefined;
   /**
    * Runs only the interceptors that check permission, not the handler. Used for a request that is not a call, or whose

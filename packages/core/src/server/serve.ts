@@ -7,7 +7,6 @@ import { type ContextSettings, IncomingContext, type ReceivedMetadata } from "./
 import { type BoundMethod, type MessageBytes, refusing } from "./router.js";
 import { type ServedCall, type ServedCallSettings, isPromiseLike } from "./served-call.js";
 
-/** The fields of a request that precede its message. */
 export interface RequestHead {
   /** Time until the caller's deadline, in milliseconds; undefined if there is none. */
   readonly timeoutMs: number | undefined;

@@ -27,7 +27,6 @@ let waiting: Map<unknown, number> = new Map();
 /** Promise that resolves in the next turn of the event loop with the value of `waiting`; undefined if no call waits. */
 let nextTurn: Promise<ReadonlyMap<unknown, number>> | undefined;
 
-/** Settings shared by all calls that a session or an HTTP server serves. */
 export interface ServedCallSettings {
   readonly limits: Limits;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
@@ -47,7 +46,6 @@ export interface ServedCallSettings {
 export abstract class ServedCall implements ItemTarget {
   /** Whether the response is complete, or the caller has disconnected. */
   over = false;
-  /** Called once if the call is cancelled before all items were sent. */
   onGivenUp: (() => void) | undefined = undefined;
   /** Context for the handler; undefined if the handler does not run. */
   protected readonly context: IncomingContext<unknown> | undefined;
@@ -80,10 +78,8 @@ export abstract class ServedCall implements ItemTarget {
     if (context !== undefined) context.reply = this;
   }
 
-  /** Flow control for the handler's items. */
   abstract readonly flow: ItemFlow;
 
-  /** Sends one item. Throws if it does not match its schema or is too large. */
   abstract item(item: unknown): void;
 
   turn(): Promise<void> | undefined {
@@ -113,7 +109,6 @@ export abstract class ServedCall implements ItemTarget {
     });
   }
 
-  /** Ends the stream of items after the last one was sent. */
   abstract end(): void;
 
   /** Sends the response metadata, unless it has been sent. */
@@ -122,7 +117,6 @@ export abstract class ServedCall implements ItemTarget {
   /** Sends the response of a call that does not stream. Throws if the response cannot be encoded. */
   protected abstract sendResult(value: unknown): void;
 
-  /** Sends an error as the last frame of the response. */
   protected abstract sendError(error: RpcError): void;
 
   /** Called when the call is still in progress after its request, so that the caller can cancel it. */
@@ -131,10 +125,8 @@ export abstract class ServedCall implements ItemTarget {
   /** Called when the call has ended, so that no more frames of the caller belong to it. */
   protected abstract onLeft(): void;
 
-  /** Starts to deliver the caller's items to `input`. */
   protected abstract startItems(input: ItemReceiver): void;
 
-  /** Stops receiving the caller's items. */
   protected abstract stopItems(): void;
 
   /** Runs the handler when the call may run. If the caller streams, the handler gets the stream, not `message`. */
@@ -178,7 +170,6 @@ export abstract class ServedCall implements ItemTarget {
     this.enter();
   }
 
-  /** Puts the call in the queue; `start` runs when the call may run. */
   private wait(start: () => void): void {
     this.entered = true;
     this.unwait = this.settings.admission.wait(() => {
@@ -206,7 +197,6 @@ export abstract class ServedCall implements ItemTarget {
     );
   }
 
-  /** Called when the handler has returned the result of a unary call. */
   protected returned(result: unknown): void {
     this.onSettled();
     if (this.over) return;
@@ -219,7 +209,6 @@ export abstract class ServedCall implements ItemTarget {
     this.finish();
   }
 
-  /** Called with the exception or rejection of the handler. */
   private threw(error: unknown): void {
     this.onSettled();
     this.fail(error);
@@ -234,7 +223,6 @@ export abstract class ServedCall implements ItemTarget {
     this.leave();
   }
 
-  /** Sends all items of the stream that the handler has returned. */
   protected stream(result: unknown): void {
     this.goesOn();
     const cursor = this.context?.method.cursor;
@@ -247,7 +235,6 @@ export abstract class ServedCall implements ItemTarget {
     return bytePieceOf(this.context?.method.output, this.settings.limits);
   }
 
-  /** Starts receiving the caller's items, and returns their stream for the handler. */
   private receiveItems({ authorize }: BoundMethod): ItemStream<unknown> {
     this.authorize = authorize;
     this.input = new ItemReceiver(() => this.stopItems());
@@ -393,7 +380,6 @@ export abstract class ServedCall implements ItemTarget {
   }
 }
 
-/** Returns true if `value` has a `then` method, as promises have. */
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -28,20 +28,16 @@ import { LaneReceiveFlow } from "../call/lanes/lane-flow.js";
 import { oversized } from "../call/messages/payload.js";
 import * as FrameType from "../wire/frame-type.js";
 
-/** The parts of a session that its serving side uses. */
 export interface ServingHost extends TypedCaller {
   readonly budget: MemoryBudget;
   readonly schemas: SchemaHandshake;
-  /** Methods that the protocol itself serves, without a router. */
   readonly reserved: ReservedMethods | undefined;
   readonly direct: Pick<DirectSession, "close">;
   /** State of a graceful shutdown; undefined until either side starts one. */
   readonly drainage: Pick<Drain, "refusing"> | undefined;
-  /** Called when the last call in progress has ended. */
   onIdle(): void;
 }
 
-/** Options of a session that serves calls. */
 export interface ServingOptions<Context> {
   readonly routers?: readonly Router<Context>[] | undefined;
   readonly connection?: Context | undefined;
@@ -56,7 +52,6 @@ export interface ServingOptions<Context> {
   readonly onForeignDatagram?: ((bytes: Uint8Array) => void) | undefined;
 }
 
-/** Limits and encodings of the calls that a session serves. */
 export interface ServingSettings {
   readonly limits: Limits;
   readonly formats: FormatTable;
@@ -76,7 +71,6 @@ export class Serving<Context> implements Callee, AdmissionSettings, LoadMember {
   readonly #onForeignDatagram: ((bytes: Uint8Array) => void) | undefined;
   readonly #dispatcher: Dispatcher<Context>;
   readonly #admission: Admission;
-  /** Created when the first datagram arrives. */
   #datagrams: DatagramReceiver | undefined = undefined;
   readonly onDatagram: (bytes: Uint8Array) => void = (bytes) => {
     this.#datagrams ??= new DatagramReceiver(this.#dispatcher, this.#prefix, this.limits, this.#onForeignDatagram);
@@ -249,7 +243,6 @@ class ServedLane implements LaneCallee, AnswerCarrier {
     for (const call of this.calls.splice(0)) call?.onCancel("cancelled", true, true);
   }
 
-  /** Handles a frame that exceeds the size limit: fails only the call to which the frame belongs. */
   private onOversized(frame: Frame): void {
     const { type, callId } = frame;
     const error = oversized(frame, this.limits);

@@ -10,7 +10,6 @@ import type { Prover } from "../transport/prover.js";
 import { SessionCompression } from "../transport/compression.js";
 import type { Awaitable } from "../server/router.js";
 
-/** Options for the encoding of calls and for the credentials of a session. */
 export interface CarrierOptions {
   /**
    * Encoding of the messages of this side's calls and of their responses. The callee must support it: `json` and `raw`

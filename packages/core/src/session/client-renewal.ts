@@ -56,7 +56,6 @@ export class ClientRenewal {
     else this.#wait(leftMs - Math.min(EARLY_MS, leftMs * EARLY) * (1 + Math.random()));
   }
 
-  /** Called when a call has failed with `unauthenticated`. */
   onUnauthenticated(): void {
     if (this.#possible && performance.now() >= this.#nextAt) void this.#renew();
   }

@@ -47,7 +47,6 @@ class Pings {
     ping.answer?.resolve(this.rttMs);
   }
 
-  /** Rejects pending pings with `error`, because no pong will arrive. */
   fail(error: RpcError): void {
     this.#waiting?.forEach(({ answer }) => answer?.reject(error));
     this.#waiting = undefined;
@@ -63,7 +62,6 @@ export const ASSUMED_CALLS = 4096;
  */
 const BULK_BYTES = 64 * 1024;
 
-/** Shared value of `lanes` for sessions without a lane. */
 const NO_LANES: readonly Lane[] = [];
 
 /** A session whose calls share streams (lanes) or have streams of their own. */

@@ -76,7 +76,6 @@ export type AdvancedSessionOptions<Context = unknown> = Omit<
   "credentials" | "limits" | "load" | "onError" | "peer" | "renewal" | "renewCredentials" | "routers"
 >;
 
-/** Describes how a session ended. */
 export interface SessionEnd {
   /** Error code with which a side closed the session; 0 for a normal close. */
   readonly closeCode: number;
@@ -94,7 +93,6 @@ export interface Unacknowledged {
   readonly unacknowledged: number;
 }
 
-/** Resolves with the sum of `unacknowledged` of several sessions. */
 export async function totalOf(ends: readonly Promise<Unacknowledged>[]): Promise<Unacknowledged> {
   const all = await Promise.all(ends);
   return { unacknowledged: all.reduce((sum, { unacknowledged }) => sum + unacknowledged, 0) };
@@ -103,7 +101,6 @@ export async function totalOf(ends: readonly Promise<Unacknowledged>[]): Promise
 /** Describes how a session ended that this side has closed or drained. */
 export interface ClosedSession extends SessionEnd, Unacknowledged {}
 
-/** Options of `Session.close`. */
 export interface CloseOptions extends CloseInfo {
   /**
    * Maximum time in milliseconds to wait for the acknowledgement of notifications. Only a close with code 0 waits.
@@ -118,7 +115,6 @@ export interface DrainOptions {
   readonly timeoutMs?: number;
 }
 
-/** Options of `Session.drain`. */
 export interface SessionDrainOptions extends DrainOptions {
   /**
    * URL of another server for further calls, at most 1,024 bytes. Clients use it if their `allowedRedirects` permits

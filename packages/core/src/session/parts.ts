@@ -15,21 +15,16 @@ import type { StreamSession } from "./stream-session.js";
 export interface SessionParts {
   readonly settings: CarrierSettings;
   readonly via?: Via | undefined;
-  /** Name of the peer for error messages, such as its URL. */
   readonly peer?: string | undefined;
   /** Creates the object that serves the peer's calls. If absent, the session serves nothing. */
   readonly callee?: (host: ServingHost) => Callee;
   /** Creates the object that handles the server's requests for new credentials or for a proof of the client's key. */
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
-  /** Creates the object that receives new credentials of the client. */
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
-  /** Tells the peer the address for further calls when this side starts to drain. */
   readonly sayDeparture?: typeof sayDeparture | undefined;
   /** Returns the function that accepts the streams that the peer opens. */
   readonly peerStreams: (session: StreamSession<TransportSession>) => (stream: DirectStream) => void;
-  /** Adds details to errors of the peer. */
   readonly explain: ExplainFault;
-  /** Handles the peer's streams that belong to other protocols. */
   readonly onForeign?: ForeignStreams | undefined;
   /**
    * Creates the second lane, for large messages over short round-trip times. If absent, each call with large messages

@@ -16,7 +16,6 @@ interface Opening {
   readonly greeting?: RawGreeting | undefined;
 }
 
-/** Shared empty prefix of all sessions without the option `prefix`. */
 const NO_PREFIX = /* @__PURE__ */ new Uint8Array(0);
 
 /** Returns the settings of a session that uses standard MessagePack without compression. */
@@ -42,7 +41,6 @@ export function plainSettings(
  */
 const GREETING_OVERHEAD = 512;
 
-/** The options that determine the greeting of a client. */
 interface SaidOptions {
   readonly credentials?: string | undefined;
   readonly metadata?: MetadataInit | undefined;

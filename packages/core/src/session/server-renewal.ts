@@ -27,7 +27,6 @@ const DEFAULT_WITHIN_MS = 10_000;
  */
 const PACE_MS = 250;
 
-/** Result of `RenewalOptions.renew`: the connection value of a client with new credentials. */
 export interface RenewedConnection<Context> {
   /** Value of `context.connection` in the handlers of later calls. */
   readonly connection: Context;
@@ -35,7 +34,6 @@ export interface RenewedConnection<Context> {
   readonly expiresAt?: number | undefined;
 }
 
-/** New credentials and metadata of a client. */
 export interface RenewedGreeting extends Greeting {
   /**
    * The client's unverified proof that it has its key; pass it to `verifyProof` of `@quicrpc/core/proof`. Absent if the
@@ -44,7 +42,6 @@ export interface RenewedGreeting extends Greeting {
   readonly claim?: ProofClaim;
 }
 
-/** Options for accepting new credentials of a client during its session. */
 export interface RenewalOptions<Context> {
   /**
    * Expiry of the first credentials of the session, in milliseconds since the Unix epoch. Default: they do not expire.
@@ -57,7 +54,6 @@ export interface RenewalOptions<Context> {
   readonly renew: (greeting: RenewedGreeting) => Promise<RenewedConnection<Context>>;
 }
 
-/** Options of `Session.demandCredentials`. */
 export interface DemandOptions {
   /**
    * Time that the client has to send new credentials, in milliseconds. Clients choose a random moment in the first half
@@ -67,7 +63,6 @@ export interface DemandOptions {
   readonly withinMs?: number;
 }
 
-/** The parts of a session that `ServerRenewal` uses. */
 export interface ServerRenewalHost extends Pick<ProvingHost, "openLane"> {
   identify(connection: unknown): void;
   drain(options?: DrainOptions): unknown;

@@ -76,7 +76,6 @@ const OF_WEB: Readonly<Record<string, keyof ConnectionStats>> = {
   bytesReceived: "receivedBytes",
 };
 
-/** The parts of a session that `sessionStats` uses. */
 export interface MeasuredSession {
   readonly transport: TransportSession;
   readonly rttMs?: number | undefined;

@@ -137,7 +137,6 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
   }
 }
 
-/** Creates the only lane of a session over a single byte stream. */
 function soleLane(stream: SoleStream, host: LaneHost, onOver: (lane: unknown, error: RpcError) => void): Lane {
   const { settings } = host;
   if (stream.opener) return new Lane(0, Lane.on(stream, { ...settings, prefix: NO_PREFIX }), host, onOver);

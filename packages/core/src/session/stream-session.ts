@@ -24,7 +24,6 @@ import type { SessionParts } from "./parts.js";
 import type { ClientSession } from "./session.js";
 import { OutgoingCallStream, type StreamOpener } from "../call/outgoing-stream.js";
 
-/** Serving side of a session that serves nothing. */
 const UNSERVED: Callee = { calls: 0 };
 
 /** A session that makes each call on its own stream. The subclass `LaneSession` adds lanes, which calls share. */
@@ -169,7 +168,6 @@ export class StreamSession<Transport extends TransportSession>
     this.#leavingOn = lane;
   }
 
-  /** Returns the number of this side's calls in progress. */
   callsMade(): number {
     return this.ownStreams.made;
   }
@@ -182,7 +180,6 @@ export class StreamSession<Transport extends TransportSession>
     onFinished();
   }
 
-  /** Returns the number of notifications on lanes that the peer has not acknowledged. */
   protected unacknowledgedOnLanes(): number {
     return 0;
   }
@@ -290,12 +287,10 @@ export class OwnStreams implements StreamOpener {
     this.#session = session;
   }
 
-  /** Whether all streams of notifications have ended. */
   get confirmed(): boolean {
     return this.#unconfirmed === 0;
   }
 
-  /** Number of notifications on their own streams that the peer has not acknowledged. */
   get unacknowledged(): number {
     return this.#unconfirmed + this.#lost;
   }
@@ -305,7 +300,6 @@ export class OwnStreams implements StreamOpener {
     return this.#carry(false);
   }
 
-  /** Opens a stream for one notification, which has no response. */
   openForNotify(): OutgoingCallStream {
     const carrier = this.#carry(true);
     this.#unconfirmed++;

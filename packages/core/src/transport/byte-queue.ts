@@ -8,7 +8,6 @@ const PIECE = 16 * 1024;
  * bytes, a queue of chunks would use a hundred times as much memory and keep the received packets alive.
  */
 export class ByteQueue {
-  /** Number of bytes in the queue. */
   bytes = 0;
   private readonly pieces: Fifo<Uint8Array> = new Fifo();
   /** The newest piece, if it is not full. */
@@ -21,7 +20,6 @@ export class ByteQueue {
     this.most = most;
   }
 
-  /** Appends a copy of `chunk`. Throws if the queue would exceed its limit. */
   push(chunk: Uint8Array): void {
     if (this.bytes + chunk.length > this.most) {
       throw new Error(`the peer sent more than ${this.most} unread bytes (maxHeldBytes)`);

@@ -168,7 +168,6 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     this.bytes.pause();
   }
 
-  /** Delivers the buffered data to the handler that was attached; later data is delivered directly. */
   private deliverHeld(): void {
     // `resume` comes first, because the handler may pause the stream again. Data that it delivers at once is appended
     // to the buffer.

@@ -29,7 +29,6 @@ export interface FrameHandler extends FrameReceiver {
   onStopSending(code: number): void;
   /** Called after this side has aborted the stream because the peer violated the protocol. */
   onFailed(error: ProtocolError): void;
-  /** Called when the session has ended. */
   onClosed(error: Error | undefined): void;
 }
 
@@ -39,7 +38,6 @@ export interface Traffic {
   extraCredit: number;
 }
 
-/** Settings and state that the channels of a session share. */
 export interface ChannelSettings {
   readonly limits: ClientLimits;
   /** Bytes at the beginning of every stream, before the number of its kind. */
@@ -123,7 +121,6 @@ export class Channel implements DirectStreamHandler, Measured {
     return this.gathering !== undefined;
   }
 
-  /** Collects frames in `gathering` from now on, instead of sending each at once. */
   gather(gathering: Gathering): void {
     this.gathering = gathering;
     this.writer = gathering.writer;
@@ -136,13 +133,11 @@ export class Channel implements DirectStreamHandler, Measured {
     if (this.unsentBytes > 0 && this.budget.room < 0) throw this.budget.refusal("what the peer does not read");
   }
 
-  /** Asks the transport how many written bytes are still unsent, and charges them to the memory budget. */
   measure(): boolean {
     this.unmeasured = 0;
     return this.chargeUnsent(this.stream.pendingBytes());
   }
 
-  /** The writer to which frames are appended. */
   get out(): FrameWriter {
     return this.writer;
   }
@@ -204,12 +199,10 @@ export class Channel implements DirectStreamHandler, Measured {
     this.flush(true);
   }
 
-  /** Sends the frames that were to be sent at the end of the event loop turn. */
   flushNow(): void {
     this.flush(false);
   }
 
-  /** Resets the sending side with an application error code, unless it has ended. */
   stopSending(code: number): void {
     if (this.sendingOver) return;
     this.sendingOver = true;
@@ -226,7 +219,6 @@ export class Channel implements DirectStreamHandler, Measured {
     this.stream.stopSending(code);
   }
 
-  /** Aborts both directions of the stream with an application error code. */
   reset(code: number): void {
     this.stopReading();
     this.sendingOver = true;
@@ -250,7 +242,6 @@ export class Channel implements DirectStreamHandler, Measured {
     this.waiting.push(resume);
   }
 
-  /** Aborts the stream because the peer violated the protocol or does not read. */
   fail(error: ProtocolError, code: number = ResetCode.ProtocolViolation): void {
     const { handler } = this;
     if (handler === undefined) return;
@@ -360,7 +351,6 @@ export class Channel implements DirectStreamHandler, Measured {
     this.resume();
   }
 
-  /** Stops reading requests from a peer that does not read its responses. */
   private holdBack(): void {
     if (!this.accepted || this.heldBack) return;
     this.heldBack = true;

@@ -37,7 +37,6 @@ export function isEndOfSession(error: RpcError): boolean {
   return endsOfSessions.has(error);
 }
 
-/** Marks `error` as caused by the end of the session (see `isEndOfSession`) and returns it. */
 export function noteEndOfSession(error: RpcError): RpcError {
   endsOfSessions.add(error);
   return error;
@@ -115,9 +114,7 @@ function describeLoss(error: Error | undefined): RpcError {
 
 /** The peer violated the protocol on this stream. */
 export const ProtocolViolation = 0x20;
-/** This side does not know the stream's kind. */
 export const UnknownKind = 0x21;
-/** The peer has opened more streams for calls than this side allows. */
 export const TooManyStreams = 0x22;
 
 /**

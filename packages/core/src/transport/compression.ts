@@ -84,14 +84,12 @@ export class SessionCompression {
   }
 }
 
-/** Returns the maximum decompressed size, in bytes, of a message of `length` compressed bytes. */
 function mostOf(length: number): number {
   return FREE_BYTES + length * MAX_RATIO;
 }
 
 /** A stream that its frame reader may pause. Channels implement this interface. */
 export interface PausedStream {
-  /** True if the peer opened the stream. */
   readonly accepted: boolean;
   /** Compression of the session, the same object for all of its streams. */
   readonly compression: SessionCompression | undefined;

@@ -10,7 +10,6 @@ import type { WebTransportStream } from "./session.js";
 const WINDOW = 1024 * 1024;
 /** Number of bytes that this side reads before it acknowledges them. */
 const ACK_STEP = WINDOW / 4;
-/** Maximum bytes of a chunk that this side sends. */
 const MAX_CHUNK = 32 * 1024;
 
 /**
@@ -108,7 +107,6 @@ export class CreditedStream implements ByteStream {
     this.deliver();
   }
 
-  /** Called when the stream, or the session that owns it, has ended. */
   lost(error: unknown): void {
     if (this.over !== undefined) return;
     const reason = asError(error);

@@ -12,16 +12,11 @@ export function expand(compression: Expander | undefined, bytes: Uint8Array, sta
   return compression.expand(bytes, start, end);
 }
 
-/** Decompresses the unread rest of a frame, and returns a cursor over the result. */
 export function expanded(compression: Expander | undefined, { bytes, position, end }: Cursor): Cursor {
   const message = expand(compression, bytes, position, end);
   return new Cursor(message, 0, message.length);
 }
 
-/**
- * Returns the error for a message compressed by an algorithm that this side does not support. Throws `ProtocolError` if
- * the message is empty.
- */
 export function unknownCompression(bytes: Uint8Array, start: number, end: number): RpcError {
   if (start >= end) throw new ProtocolError("a compressed message of no bytes");
   const number = bytes[start] as number;

@@ -23,7 +23,6 @@ export interface TappedFrame {
   readonly frame: Frame;
 }
 
-/** Options of `tapFrames`. */
 export interface TapOptions {
   /** Value of the session's option `prefix`: bytes at the beginning of each stream. Default: none. */
   readonly prefix?: Uint8Array;

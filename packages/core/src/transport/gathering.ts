@@ -29,7 +29,6 @@ export class Gathering {
     this.channel = channel;
   }
 
-  /** Sends the written frames at the end of the current turn of the event loop. */
   schedule(): void {
     this.scheduled = true;
     this.heldBytes = 0;
@@ -48,7 +47,6 @@ export class Gathering {
   }
 }
 
-/** Makes `channel` send the frames of each turn of the event loop in one write. */
 export function gatherFrames(channel: Channel): void {
   if (!channel.gathers) channel.gather(new Gathering(channel));
 }

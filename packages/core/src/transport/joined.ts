@@ -1,4 +1,3 @@
-/** Returns a new array with the bytes of `first` followed by those of `second`. */
 export function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(first.length + second.length);
   whole.set(first);

@@ -125,7 +125,6 @@ class MemorySession implements DirectSession {
   }
 }
 
-/** An event to be delivered to a stream: received bytes, the end of the peer's data, or a reset with its code. */
 type Event = Uint8Array | "end" | { readonly reset: number };
 
 class MemoryStream implements DirectStream {
@@ -159,7 +158,6 @@ class MemoryStream implements DirectStream {
     this.showArrived();
   }
 
-  /** Delivers the events that happened before the handler was attached. */
   private showArrived(): void {
     const events: Event[] = [];
     for (let event = this.arrived.shift(); event !== undefined; event = this.arrived.shift()) events.push(event);
@@ -169,7 +167,6 @@ class MemoryStream implements DirectStream {
     }
   }
 
-  /** Passes received bytes to the callback of `peek`, before a handler is attached. */
   private show(event: Event): void {
     const { peeking } = this;
     if (peeking === undefined) return;

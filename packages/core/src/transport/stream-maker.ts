@@ -13,13 +13,11 @@ const MAX_CREATING = 32;
 const RETRY_MS = 4;
 const MAX_RETRY_MS = 100;
 
-/** A requested stream, as a promise of the created stream. */
 export interface WantedStream extends Deferred<WebTransportStream> {
   /** True if the stream is no longer needed. If it is not being created yet, its promise never settles. */
   dropped: boolean;
 }
 
-/** Creates the streams that this side opens in a W3C session. */
 export interface StreamMaker {
   make(): WantedStream;
   /** Called when the session has ended. Waiting streams are not created, and their promises never settle. */

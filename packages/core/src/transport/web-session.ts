@@ -46,7 +46,6 @@ export function directDatagrams(given: Datagrams | WebTransportDatagrams | undef
   return made.get(given);
 }
 
-/** Passes received datagrams to the handler until the session ends. */
 async function readDatagrams(
   { readable }: WebTransportDatagrams,
   onDatagram: (bytes: Uint8Array) => void,
@@ -159,7 +158,6 @@ function webStream(
   onDone: () => void,
 ): WebStream {
   let opened: Opened | undefined;
-  /** Actions that run when the stream has been opened, in the order of requests. */
   let waiting: ((opened: Opened) => void)[] = [];
   let handler: DirectStreamHandler | undefined;
   let sending = true;
@@ -207,7 +205,6 @@ function webStream(
       to.onData(next.value);
     }
   };
-  /** Ends the receiving side. Calls `tell`, which reports the end to the handler, unless the stream has ended. */
   const end = (tell: () => void): void => {
     if (!receiving || over) return;
     receiving = false;

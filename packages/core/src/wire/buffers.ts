@@ -33,7 +33,6 @@ export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
   return undefined;
 }
 
-/** Adds a buffer that is no longer used to the spare buffers. */
 export function giveBuffer(buffer: Uint8Array): void {
   const { length } = buffer;
   if (length < SMALLEST_SPARE || length > LARGEST_SPARE || length !== sizeFor(length)) return;

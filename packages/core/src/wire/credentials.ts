@@ -12,12 +12,10 @@ import * as CredentialsKind from "./credentials-kind.js";
  */
 export const MIN_RENEWAL_INTERVAL_MS = 5000;
 
-/** Returns true if a credentials frame is a challenge, or a proof that answers one. */
 export function isOfProof({ bytes, start, end }: Frame): boolean {
   return start < end && bytes[start] === CredentialsKind.OfProof;
 }
 
-/** Appends the body of a credentials frame with a challenge or a proof. */
 export function writeOfProof(out: FrameWriter, challengeOrProof: Uint8Array): void {
   out.varint(CredentialsKind.OfProof);
   out.bytes(challengeOrProof);
@@ -33,7 +31,6 @@ export type CredentialsNotice =
   | { readonly kind: "valid"; readonly leftMs?: number | undefined }
   | { readonly kind: "wanted"; readonly withinMs: number };
 
-/** Appends the body of a credentials frame that a server sends. */
 export function writeNotice(out: FrameWriter, notice: CredentialsNotice): void {
   if (notice.kind === "wanted") {
     out.varint(CredentialsKind.Wanted);
@@ -53,7 +50,6 @@ export function readNotice({ bytes, start, end }: Frame): CredentialsNotice | un
   return cursor.position < end ? { kind: "valid", leftMs: cursor.varint() } : { kind: "valid" };
 }
 
-/** Appends the body of a credentials frame with which a client sends new credentials. */
 export function writeRenewal(out: FrameWriter, greeting: RawGreeting): void {
   out.varint(CredentialsKind.Given);
   writeGreeting(out, greeting);

@@ -2,7 +2,6 @@ import { ProtocolError } from "../errors.js";
 import { readUtf8 } from "../msgpack/text.js";
 import type { Frame } from "./frame.js";
 
-/** Returns the length in bytes of the integer whose first byte is `first`. */
 export function varintLengthFromFirstByte(first: number): number {
   return 1 << (first >>> 6);
 }
@@ -56,12 +55,10 @@ export class Cursor {
     return new Cursor(this.bytes, start, start + length);
   }
 
-  /** Returns the remaining bytes, decoded as UTF-8. */
   text(): string {
     return readUtf8(this.bytes, this.position, this.end);
   }
 
-  /** Returns a copy of the remaining bytes. */
   rest(): Uint8Array {
     return this.bytes.slice(this.position, this.end);
   }

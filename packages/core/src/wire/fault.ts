@@ -4,7 +4,6 @@ import { Cursor, cursorOf } from "./cursor.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import { type Head, readHead } from "./head.js";
 
-/** An error that the peer sent. */
 export interface ReceivedFault {
   readonly code: Code;
   readonly message: string;
@@ -45,7 +44,6 @@ function readFaultHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): 
   }
 }
 
-/** Reads the code, the message and the details of an error. */
 function readFaultBody(cursor: Cursor, head: Head | undefined): ReceivedFault {
   const code = codeFromNumber(cursor.byte());
   const message = cursor.nested().text();

@@ -29,7 +29,6 @@ export interface Frame {
   bytes: Uint8Array;
   /** Position of the first byte of the body. */
   start: number;
-  /** Position after the last byte of the frame. */
   end: number;
   /** Size of the whole frame in bytes, including its length field. */
   size: number;

@@ -6,7 +6,6 @@ import * as Field from "./hello-field.js";
 import { helloFieldsOf, type RawGreeting } from "./hello.js";
 import { writeField } from "./head.js";
 
-/** A client's greeting, as the server has read it. */
 export interface ReadGreeting extends Omit<RawGreeting, "fields" | "renews"> {
   /** True if the client can prove possession of its key when the server challenges it. */
   readonly proves?: true | undefined;
@@ -14,12 +13,10 @@ export interface ReadGreeting extends Omit<RawGreeting, "fields" | "renews"> {
   readonly proof?: Uint8Array | undefined;
 }
 
-/** Returns the encoded hello field with which a client announces that it can prove possession of a key. */
 export function provesField(): Uint8Array {
   return fieldBytes(Field.PROVES, new Uint8Array(0));
 }
 
-/** Returns the encoded field with a proof, which a client sends with renewed credentials. */
 export function proofField(proof: Uint8Array): Uint8Array {
   return fieldBytes(Field.PROOF, proof);
 }

@@ -39,7 +39,6 @@ export interface Head {
   reason: string | undefined;
 }
 
-/** Fields of a head to write. */
 export type HeadFields = Partial<Head>;
 
 /** Key of `timeoutMs`. Value: milliseconds (varint). */
@@ -63,7 +62,6 @@ const REASON = 0xb;
 
 /** Maximum bytes of the name of a declared error. */
 const MAX_REASON_BYTES = 256;
-/** Maximum bytes of the name of a codec. */
 const MAX_CODEC_BYTES = 64;
 /** Maximum UTF-8 bytes of a cursor: three for each UTF-16 code unit. */
 const MAX_CURSOR_BYTES = 3 * MAX_CURSOR_LENGTH;
@@ -71,7 +69,6 @@ const NOTHING = new Uint8Array(0);
 /** Value of the field `REFUSED` if the session accepts no more calls. */
 const LEAVING = 1;
 
-/** Writes a head with the fields of `head` that are set. */
 export function writeHead(out: ByteWriter, head: HeadFields): void {
   const { timeoutMs, metadata, from, resume, fingerprint, codec, trailers, refused, leaving, reason } = head;
   const start = out.position;

@@ -18,26 +18,21 @@ export interface HelloFrame {
    * session is created.
    */
   readonly greeting?: RawGreeting | undefined;
-  /** True if the sender can renew its credentials. */
   readonly renews?: boolean;
-  /** True if the sender can prove possession of its key when the receiver challenges it. */
   readonly proves?: boolean;
   /** Number of the receiver's calls that the sender serves at the same time; undefined if it does not say. */
   readonly calls?: number | undefined;
 }
 
-/** A client's greeting, as it is sent. */
 export interface RawGreeting {
   readonly credentials?: string | undefined;
   /** Session metadata, encoded like the metadata of a call. */
   readonly metadata?: RawMetadata | undefined;
-  /** True if the client can renew its credentials. */
   readonly renews?: true | undefined;
   /** Encoded fields of a client that proves possession of its key (`provesField`, `proofField`). */
   readonly fields?: Uint8Array | undefined;
 }
 
-/** Appends the body of a hello frame. */
 export function writeHello(out: FrameWriter, { codec, compressions, greeting, calls }: HelloFrame): void {
   out.varint(PROTOCOL_VERSION);
   if (compressions.length > 0) writeField(out, Field.COMPRESSIONS, compressions);
@@ -52,7 +47,6 @@ export function writeHello(out: FrameWriter, { codec, compressions, greeting, ca
   if (greeting.renews === true) writeField(out, Field.RENEWS, new Uint8Array(0));
 }
 
-/** Appends the fields of a client's credentials and session metadata. */
 export function writeGreeting(out: FrameWriter, { credentials, metadata, fields }: RawGreeting): void {
   if (credentials !== undefined) writeField(out, Field.CREDENTIALS, new TextEncoder().encode(credentials));
   if (metadata !== undefined) writeField(out, Field.METADATA, metadata);

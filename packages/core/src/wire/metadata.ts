@@ -41,7 +41,6 @@ export function checkMetadata(fields: Cursor, maxBytes: number): RawMetadata {
   return entries;
 }
 
-/** Returns a metadata object over validated entries. It decodes them on first use. */
 export function decodeMetadata(raw: RawMetadata | undefined): Metadata {
   return raw === undefined ? new Metadata() : Metadata.reading(() => entriesOf(raw));
 }

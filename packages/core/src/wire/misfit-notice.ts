@@ -3,7 +3,6 @@ import { encodeText, type FrameWriter } from "./writer.js";
 /** Method id of a schema mismatch notice. No method has this id. */
 export const MISFIT_NOTICE = 0;
 
-/** Maximum UTF-8 bytes of the reason in a notice. */
 export const MAX_REASON_BYTES = 512;
 
 /** A caller's report that it could not decode a response. */

@@ -8,7 +8,6 @@ export const NONCE_BYTES = 32;
 export const CHANNEL_BYTES = 32;
 /** Number of bytes of a signature: r and s of ECDSA on P-256 (IEEE P1363), or Ed25519 (RFC 8032). */
 const SIGNATURE_BYTES = 64;
-/** Maximum UTF-8 bytes of an audience. */
 const MAX_AUDIENCE_BYTES = 1024;
 
 /**
@@ -32,7 +31,6 @@ export interface ProofClaim {
 /** The statement that a client signs to prove possession of its key. */
 export interface ProofStatement {
   readonly algorithm: ProofAlgorithm;
-  /** The public key. */
   readonly key: UnsharedBytes;
   /** Keying material of the client's TLS connection; empty if there is none. */
   readonly channel: UnsharedBytes;

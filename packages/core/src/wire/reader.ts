@@ -18,7 +18,6 @@ const MAX_PRELUDE = 17;
 /** Maximum length of a frame in bytes; a larger one violates the protocol. */
 const MAX_LENGTH = 2 ** 31 - 1;
 
-/** Receives the frames of a stream. */
 export interface FrameReceiver {
   /** Called with each frame, which is valid only during the call. */
   onFrame(frame: Frame): void;
@@ -56,7 +55,6 @@ export class FrameReader {
     this.budget = budget;
   }
 
-  /** True if the bytes received so far end inside a frame. */
   get midFrame(): boolean {
     return this.partialLength > 0 || this.toSkip > 0;
   }
@@ -186,23 +184,19 @@ export class FrameReader {
   }
 }
 
-/** Returns the position of a frame's body, given the position of its call id. */
 function bodyAt(bytes: Uint8Array, idAt: number): number {
   return idAt + varintLengthFromFirstByte(bytes[idAt] as number);
 }
 
-/** Types of frames that may be compressed, as a bit set. */
 const COMPRESSIBLE =
   (1 << FrameType.Request) |
   (1 << FrameType.Notify) |
   (1 << FrameType.Response) |
   (1 << FrameType.Error) |
   (1 << FrameType.Item);
-/** Types of frames that may have a head, as a bit set. */
 const WITH_HEAD = COMPRESSIBLE | (1 << FrameType.End) | (1 << FrameType.Headers);
 const KNOWN_FLAGS = FLAG_HEAD | FLAG_COMPRESSED;
 
-/** Returns true if a frame of type `type` may have these `flags`. */
 function flagsAllowed(type: number, flags: number): boolean {
   const head = (flags & FLAG_HEAD) === 0 || ((WITH_HEAD >> type) & 1) === 1;
   const compressed = (flags & FLAG_COMPRESSED) === 0 || ((COMPRESSIBLE >> type) & 1) === 1;

@@ -6,13 +6,11 @@ import { type HeadFields, writeHead } from "./head.js";
 /** Maximum bytes of an error frame's fields other than metadata, message and details. */
 const MAX_FRAMING = 512;
 
-/** Limits on the size of an error that is sent. */
 export interface FaultLimits {
   readonly maxErrorMessageBytes: number;
   readonly maxFrameBytes: number;
 }
 
-/** An error to send to the peer. */
 export interface SentFault {
   readonly code: Code;
   readonly message: string;

@@ -10,12 +10,9 @@ const NOTHING = new Uint8Array(0);
  * 1, 2, 4 or 8 bytes, big-endian. An encoding may be longer than necessary. Values are at most 2^53-1.
  */
 
-/** Largest value that fits into 2 bytes. */
 const VARINT2_MAX = 0x3fff;
-/** Largest value that fits into 4 bytes. */
 const VARINT4_MAX = 0x3fff_ffff;
 
-/** Returns the minimum number of bytes that `value` takes. */
 export function varintLength(value: number): number {
   if (value <= 0x3f) return 1;
   if (value <= VARINT2_MAX) return 2;
@@ -56,7 +53,6 @@ function writeVarint4(bytes: Uint8Array, position: number, value: number): numbe
   return fill(bytes, position, value, 4, 0x80);
 }
 
-/** Appends bytes to one growing buffer. */
 export class ByteWriter {
   buffer: Uint8Array;
   position = 0;
@@ -65,7 +61,6 @@ export class ByteWriter {
     this.buffer = buffer;
   }
 
-  /** Ensures that the buffer has room for `length` more bytes. */
   reserve(length: number): void {
     const needed = this.position + length;
     if (needed <= this.buffer.length) return;
@@ -121,7 +116,6 @@ function borrowBuffer(bytes: number): Uint8Array {
   return takeBuffer(bytes);
 }
 
-/** Returns a borrowed buffer that is no longer used. */
 function returnBuffer(buffer: Uint8Array): void {
   if (buffer.length > MAX_SIZE || heldBytes + buffer.length > MAX_HELD_BYTES) {
     giveBuffer(buffer);
@@ -215,7 +209,6 @@ export class FrameWriter extends ByteWriter {
     this.position = writeVarint(buffer, position + 2, methodId);
   }
 
-  /** True if no frame is being written. */
   get idle(): boolean {
     return !this.open;
   }
@@ -258,7 +251,6 @@ export class FrameWriter extends ByteWriter {
     return this.position - mark + 4 - this.lengthSize;
   }
 
-  /** Sets a flag of the frame that began at `mark`. */
   flag(mark: number, flag: number): void {
     (this.buffer[mark + this.lengthSize] as number) |= flag;
   }

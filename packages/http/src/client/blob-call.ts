@@ -38,7 +38,6 @@ class CallHost {
     this.#answerNames = { ids: [], urlOf: (_, id) => id };
   }
 
-  /** Uploads the blobs of the input, and then sends the call. */
   async begin(sent: unknown): Promise<unknown> {
     const call = this.#call;
     const { input = [], output = [] } = call.method.blobs?.fields ?? {};
@@ -73,7 +72,6 @@ class CallHost {
     }
   }
 
-  /** Starts reading a blob of the response. */
   start(_method: AnyMethod, request: ReadBlob, { signal }: { readonly signal?: AbortSignal } = {}): unknown {
     const { ref } = request;
     const path = `/${this.#fields[ref]}/${this.#answerNames.ids[ref]}`;

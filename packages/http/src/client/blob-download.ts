@@ -10,7 +10,6 @@ import {
 import { BEGINS_WITH, readDigest, REPR_DIGEST, WANT_REPR_DIGEST } from "../protocol/blob-headers.js";
 import { HttpClientCall, failureLater } from "./http-call.js";
 
-/** The bytes of a blob, yielded as they arrive. */
 type Downloaded = AsyncGenerator<Uint8Array, void> & { readonly trailers: Metadata };
 
 /**
@@ -60,7 +59,6 @@ function lost(cause: unknown): never {
   throw new RpcError("unavailable", "the connection was lost before the end of the blob", { cause });
 }
 
-/** The download of one blob. */
 class Download {
   readonly #call: HttpClientCall;
   readonly #path: string;

@@ -39,7 +39,6 @@ const SOON_MS = 250;
 interface Piece {
   readonly at: number;
   readonly bytes: Uint8Array;
-  /** True for the last piece of the blob. */
   readonly isLast: boolean;
   /** True if a request with this piece got no response. */
   wasLost: boolean;

@@ -26,7 +26,6 @@ export async function failureOf(call: HttpClientCall, response: Response, stream
   return notOurs(call, response, type?.stream === stream && CODECS.test(type.codec) ? "internal" : "unknown");
 }
 
-/** Returns the error of a response with an error status: the error in its body, or one that describes the response. */
 async function failed(call: HttpClientCall, response: Response): Promise<RpcError> {
   const { status, headers, body } = response;
   const fallback = codeOfStatus(status);
@@ -48,7 +47,6 @@ async function failed(call: HttpClientCall, response: Response): Promise<RpcErro
 
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-/** Converts an error from a response to the error with which the call fails. */
 export function httpErrorOf(
   { client, method }: HttpClientCall,
   { code, message = "", details }: ReceivedError,
@@ -77,7 +75,6 @@ export function httpErrorOf(
   return named === undefined && details.length > 0 ? withConnectDetails(error, details.map(connectDetail)) : error;
 }
 
-/** Converts a detail from JSON to the protobuf form that `connectDetails` returns. */
 function connectDetail({ type, value, debug }: ErrorDetail): ConnectDetail {
   return { type, value: readBase64(value) ?? new Uint8Array(0), debug };
 }

@@ -36,7 +36,6 @@ export class HttpClientCall {
   over = false;
   /** True if the deadline has passed and the client waits for the server's response for up to `LINGER_MS`. */
   lingers = false;
-  /** Called once when the call has ended, successfully or not. */
   onSettled: (() => void) | undefined = undefined;
   /** Header fields of each request of the call. */
   readonly headers: Headers;
@@ -44,7 +43,6 @@ export class HttpClientCall {
   readonly controller: AbortController = new AbortController();
   readonly #onFailed: (error: RpcError) => void;
   readonly #unwatch: (() => void) | undefined;
-  /** Timer that ends the request of a call whose deadline has passed. */
   #lingering: ReturnType<typeof setTimeout> | undefined = undefined;
 
   /**
@@ -139,7 +137,6 @@ export class HttpClientCall {
     if (this.#lingering !== undefined) timers.remove(this.#lingering);
   }
 
-  /** Called when the response's metadata or trailers have arrived. */
   heard(metadata: Metadata | undefined, trailers: Metadata | undefined): void {
     const { onResponseMetadata, onTrailers } = this.options ?? {};
     if (metadata !== undefined && onResponseMetadata !== undefined) guarded(onResponseMetadata)(metadata);

@@ -43,7 +43,6 @@ export class HttpClient implements ForeignClient {
   readonly #budget: DecodeBudget;
   #isClosed = false;
   #onClosed!: (end: End) => void;
-  /** Notifications that the server has not answered yet. */
   readonly #notifications: Members<unknown> = new Members();
 
   constructor(url: URL, options: HttpOptions) {

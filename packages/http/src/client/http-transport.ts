@@ -58,7 +58,6 @@ export function httpTransport(options: HttpOptions = {}): HttpTransport {
   return transportOf(options, PingClient);
 }
 
-/** Returns a transport whose clients are of this class. */
 export function transportOf<Options extends HttpOptions>(
   options: Options,
   Client: new (url: URL, options: Options) => ForeignClient,

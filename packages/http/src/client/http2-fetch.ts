@@ -28,7 +28,6 @@ interface Http2Session {
   on(event: string, listener: (...args: any[]) => void): unknown;
 }
 
-/** Options of `connect` of `node:http2`, such as `ca`. */
 type ConnectOptions = Readonly<Record<string, unknown>>;
 
 /** Header fields of a response, and its ":status". */
@@ -115,7 +114,6 @@ export function http2Fetch(
 
 const nothing = (): void => {};
 
-/** A request and its response. */
 class Exchange {
   private readonly request: Http2Fetch["request"];
   private readonly url: URL;

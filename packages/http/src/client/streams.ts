@@ -127,7 +127,6 @@ interface Runtimes {
   readonly Deno?: unknown;
 }
 
-/** Returns which request bodies the platform's `fetch` can stream. */
 function platformUploads(): Uploads {
   const { process, Deno } = globalThis as Runtimes;
   if (process?.versions?.["bun"] !== undefined) return "half";

@@ -69,7 +69,6 @@ export class UploadedItems implements ItemTarget {
     this.call.fail(RpcError.from(error, "unknown"));
   }
 
-  /** Stops sending items. */
   stop(): void {
     if (this.over) return;
     this.over = true;

@@ -26,7 +26,6 @@ function toBigint(value: unknown): unknown {
   return Number.isSafeInteger(value) ? BigInt(value as number) : ofText(bigintOf)(value);
 }
 
-/** Returns a function that checks a value with `checks` before it converts it with `convert`. */
 export function checking<Out>(convert: (value: unknown) => Out, checks: readonly Check[]): (value: unknown) => Out {
   if (checks.length === 0) return convert;
   return (value) => {
@@ -36,7 +35,6 @@ export function checking<Out>(convert: (value: unknown) => Out, checks: readonly
   };
 }
 
-/** Throws the mismatch error if `value` does not pass `checks`. */
 export function requireAll(checks: readonly Check[], value: unknown): void {
   for (const check of checks) if (check.test(value) !== undefined) misfit();
 }

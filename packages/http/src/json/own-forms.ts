@@ -31,7 +31,6 @@ const OWN_FORMS: ReadonlySet<string> = new Set(["date", "bytes", "bigint", "set"
 
 /** What an object consists of that matches several schemas. */
 export interface ObjectParts<Part> {
-  /** The schemas of each field. */
   readonly fields: Readonly<Record<string, readonly Part[]>>;
   readonly others: "strip" | "strict" | Part;
 }

@@ -8,7 +8,6 @@ import { isObject } from "@quicrpc/core/internal";
 // oxlint-disable-next-line no-control-regex -- JSON escapes them
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 
-/** Returns the JSON of a text. */
 export function quote(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }

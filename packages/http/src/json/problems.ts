@@ -95,7 +95,6 @@ class Search<Part> {
 /** Most levels of objects that match several schemas: these may be recursive. */
 const MAX_LEVELS = 20;
 
-/** Returns true if values that match all of `parts` can be written in JSON. */
 function isWritable<Part>(parts: readonly Part[], describe: Describe<Part>, levels = MAX_LEVELS): boolean {
   if (isSingle(parts, describe) || !parts.some((part) => hasOwnForms(part, describe))) return true;
   const object = levels === 0 ? undefined : objectOf(parts, describe);

@@ -168,7 +168,6 @@ function setAbsent(json: Record<string, unknown>, name: string, shape: Shape): v
   } else if (value !== undefined || (optin === "defaulted" && optout !== "optional")) json[name] = value;
 }
 
-/** Returns a copy of `json` with only the fields in `names`. */
 function pick(json: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const name of names) {

@@ -21,7 +21,6 @@ export type WriteJson = (value: unknown) => string;
 /** Creates functions that write JSON, one for each shape, when they are first needed. */
 export class JsonWriters {
   readonly #made = new Map<Shape, WriteJson>();
-  /** Current nesting depth of recursive shapes. */
   #depth = 0;
 
   of(shape: Shape): WriteJson {
@@ -310,7 +309,6 @@ function declared(value: unknown, own: readonly Shape[], all: readonly Shape[]):
   return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => copy(item, key).map((each) => [key, each])));
 }
 
-/** Returns true if `key` is an index, or a key that an object names. */
 function isNamed(form: Form<Shape, unknown>, key: string | number): boolean {
   return form.kind === "object" ? Object.hasOwn(form.fields, key) : form.kind !== "record";
 }
@@ -329,7 +327,6 @@ function requireAbsence(shape: Shape): void {
   if (issues.length > 0 || value !== undefined) misfit();
 }
 
-/** Returns a function that checks that a value matches `shape` before it calls `write`. */
 function fitting(shape: Shape, write: WriteJson): WriteJson {
   return (value) => (fits(shape, value) ? write(value) : misfit());
 }

@@ -101,7 +101,6 @@ function unescaped(key: string): string {
   return key.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** Returns a reference to the schema with this name. */
 export function referenceTo(name: string): { readonly $ref: string } {
   return { $ref: PREFIX + name };
 }

@@ -36,7 +36,6 @@ export interface DescribedMethod {
   readonly errors: readonly DescribedError[];
 }
 
-/** A field of a message whose value is a blob. */
 export interface OpenApiBlob {
   readonly name: string;
   /** Maximum bytes of the blob; undefined if the schema sets no limit. */

@@ -1,18 +1,14 @@
 import { RpcError } from "@quicrpc/core";
 import { Gathered } from "./gathered.js";
 
-/** A stream of bytes, as in requests and responses of `fetch`. */
 export type ByteBody = ReadableStream<Uint8Array>;
 
-/** Returns the error for a message of more than `maxBytes` bytes. `limit` is the name of the exceeded limit. */
 export function messageTooLarge(maxBytes: number, limit: SizeLimit = "maxFrameBytes"): RpcError {
   return new RpcError("resource_exhausted", `a message is larger than ${maxBytes} bytes (limits.${limit})`);
 }
 
-/** Names of the limits on the bytes of one message. */
 export type SizeLimit = "maxFrameBytes" | "maxDecompressedBytes";
 
-/** Options of `readBody`. */
 interface Reading {
   /** Called with the size of each piece. If it throws, reading ends. */
   readonly hold?: ((bytes: number) => void) | undefined;

@@ -21,7 +21,6 @@ const STATUSES: Readonly<Record<Code, number>> = {
   unauthenticated: 401,
 };
 
-/** Names of all codes, as the Connect protocol writes them in JSON. */
 export const CODE_NAMES: readonly string[] = (Object.keys(STATUSES) as Code[]).map(codeName);
 
 /** Codes that the Connect protocol assigns to the status of a response without an explicit code. */
@@ -36,9 +35,6 @@ const INFERRED: ReadonlyMap<number, Code> = new Map([
   [504, "unavailable"],
 ]);
 
-/**
- * Returns the HTTP status of a failed unary call with this code. A code that is not known has the status of `unknown`.
- */
 export function statusOf(code: Code): number {
   return STATUSES[isCode(code) ? code : "unknown"];
 }

@@ -5,7 +5,6 @@ export interface ContentType {
   readonly stream: boolean;
 }
 
-/** First part of every content type of the protocol. */
 export const CONTENT_TYPE_PREFIX = "application/";
 /** Second part of content types of streams, before the name of the codec. */
 export const STREAM_PREFIX = "connect+";

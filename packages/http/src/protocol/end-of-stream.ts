@@ -26,12 +26,10 @@ export function metadataFromJson(json: unknown): Metadata {
   return metadata;
 }
 
-/** The last message of a response stream, to be sent. */
 export interface EndOfStream {
   /** The error with which the call ends; undefined if it succeeded. */
   readonly error: ErrorJson | undefined;
   readonly trailers: Metadata;
-  /** True if no handler has seen the call. */
   readonly refused?: boolean;
 }
 
@@ -44,7 +42,6 @@ export function writeEndOfStream({ error, trailers, refused = false }: EndOfStre
   return jsonBytes({ ...(error !== undefined && { error }), ...(Object.keys(metadata).length > 0 && { metadata }) });
 }
 
-/** The last message of a response stream, as received. */
 export interface ReceivedEnd {
   readonly error: ReceivedError | undefined;
   readonly trailers: Metadata;

@@ -3,7 +3,6 @@ import type { UnsharedBytes } from "@quicrpc/core/internal";
 import { messageTooLarge } from "./body.js";
 import { Gathered } from "./gathered.js";
 
-/** Flag of an envelope whose message is compressed. */
 export const ENVELOPE_COMPRESSED = 1;
 /** Flag of the envelope with the last message of a response stream. */
 export const FLAG_END = 2;
@@ -11,13 +10,11 @@ export const FLAG_END = 2;
 /** Bytes of an envelope's header: flags (1) and length of the message (4, big-endian). */
 const HEAD_BYTES = 5;
 
-/** An encoded message of a stream, with its flags. */
 export interface Envelope {
   readonly flags: number;
   readonly bytes: Uint8Array;
 }
 
-/** Returns an envelope's bytes: the header and the message. */
 export function writeEnvelope({ flags, bytes }: Envelope): UnsharedBytes {
   const envelope = new Uint8Array(HEAD_BYTES + bytes.length);
   envelope[0] = flags;

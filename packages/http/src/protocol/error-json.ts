@@ -13,7 +13,6 @@ export interface ErrorDetail {
   readonly reason?: string | undefined;
 }
 
-/** An error in the JSON of the Connect protocol. */
 export interface ErrorJson {
   readonly code: string;
   readonly message?: string;
@@ -70,7 +69,6 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Returns the JSON text of a value as UTF-8. */
 export function jsonBytes(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }

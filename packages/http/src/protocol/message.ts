@@ -6,7 +6,6 @@ const FIRST_ROOM = 4096;
 /** Buffer in which messages are encoded before they are copied; undefined while a message is being encoded. */
 let shared: Uint8Array | undefined = new Uint8Array(FIRST_ROOM);
 
-/** A growing buffer for encoding one message. */
 class Payload implements PayloadWriter {
   buffer: Uint8Array;
   position = 0;

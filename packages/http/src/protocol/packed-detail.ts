@@ -11,7 +11,6 @@ import { encodeMessage } from "./message.js";
  */
 const PACKED_TYPE = "quicrpc.Details";
 
-/** Name and details of a declared error. */
 export interface NamedDetails {
   readonly reason: string | undefined;
   readonly details: unknown;

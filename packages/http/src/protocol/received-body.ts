@@ -4,9 +4,7 @@ import { Gathered } from "./gathered.js";
 /** Number of unread bytes of a body above which its sender is paused. */
 const MAX_WAITING = 64 * 1024;
 
-/** Controls the source of a body's bytes. */
 export interface BodySource {
-  /** Pauses the sender. */
   pause(): unknown;
   resume(): unknown;
   /** Tells the source that no further bytes are needed. */
@@ -23,7 +21,6 @@ export class ReceivedBody {
   private readonly source: BodySource;
   private readonly hold: (change: number) => void;
   private readonly waiting: Gathered = new Gathered();
-  /** True while a read is waiting for bytes. */
   private wanted = false;
   private hasEnded = false;
   private over = false;
@@ -61,7 +58,6 @@ export class ReceivedBody {
     if (this.waiting.length >= MAX_WAITING) this.source.pause();
   }
 
-  /** Called when all of the body has arrived. */
   end(): void {
     this.hasEnded = true;
     if (!this.over && this.waiting.length === 0) this.close();
@@ -90,7 +86,6 @@ export class ReceivedBody {
     this.controller.close();
   }
 
-  /** Releases the unread bytes. */
   private finish(): void {
     this.over = true;
     const { length } = this.waiting;

@@ -1,6 +1,5 @@
 import { RpcError } from "@quicrpc/core";
 
-/** Name of the request header with the version of the Connect protocol. */
 export const VERSION_HEADER = "connect-protocol-version";
 /** The only version of the Connect protocol. */
 export const VERSION = "1";
@@ -14,13 +13,11 @@ export function requireVersion(value: string | undefined): void {
   throw new RpcError("invalid_argument", `${VERSION_HEADER} is not "${VERSION}"`);
 }
 
-/** Name of the request header with the caller's timeout in milliseconds. */
 export const TIMEOUT_HEADER = "connect-timeout-ms";
 
 /** Maximum timeout that the header can contain, in milliseconds: ten digits. */
 const MAX_TIMEOUT_MS = 9_999_999_999;
 
-/** Returns the value of the header `TIMEOUT_HEADER`. Reduces longer timeouts to `MAX_TIMEOUT_MS`. */
 export function writeTimeout(timeoutMs: number): string {
   return String(Math.min(Math.ceil(timeoutMs), MAX_TIMEOUT_MS));
 }

@@ -1,9 +1,7 @@
 import { count, placesWith } from "@quicrpc/core/codec";
 
-/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
-/** A JSON object. */
 export interface JsonObject {
   readonly [key: string]: Json;
 }

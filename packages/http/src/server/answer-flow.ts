@@ -55,7 +55,6 @@ export class AnswerFlow implements ItemFlow {
     this.tail = mine;
   }
 
-  /** Ends the body after all pieces have been written. */
   finish(trailers?: Headers): void {
     if (this.tail === undefined) this.body?.end(trailers);
     else void this.tail.then(() => this.body?.end(trailers));

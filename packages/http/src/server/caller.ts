@@ -18,7 +18,6 @@ export const nobody: TypedCaller = createCaller(() => {
   throw new RpcError("unimplemented", "the caller came over HTTP and cannot be called back");
 });
 
-/** Settings that identify the callers of a service. */
 export interface CallerSettings {
   readonly options: Pick<HttpServiceOptions<never>, "principal" | "once" | "host">;
   readonly limits: Limits;
@@ -34,7 +33,6 @@ export function requestAddressOf(
   return host?.addressOf(request) ?? peer;
 }
 
-/** Identity of the client that has sent a request. */
 export interface RequestCaller {
   /**
    * Key under which the client's calls are counted: its principal, otherwise its network; undefined if neither is

@@ -4,7 +4,6 @@ import type { HttpServiceOptions } from "./http-options.js";
 import { HttpService } from "./http-service.js";
 import { DEFAULT_LIMITS } from "@quicrpc/core";
 
-/** Names of the options of `createFetchHandler`. */
 const HTTP_SERVICE_OPTIONS: OptionNames<HttpServiceOptions> = {
   allowedHosts: true,
   allowedOrigins: true,
@@ -48,7 +47,6 @@ export interface FetchHandler {
   readonly drain: (options?: { readonly timeoutMs?: number }) => Promise<void>;
 }
 
-/** The service that a handler passes requests to. */
 type Service = Pick<HttpService<unknown>, "handle" | "owns">;
 
 const services = new WeakMap<FetchHandler, Service>();

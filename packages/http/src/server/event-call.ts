@@ -4,7 +4,6 @@ import { HttpStreamedCall } from "./streamed-call.js";
 
 /** Content type of server-sent events (HTML §9.2). */
 export const EVENT_STREAM = "text/event-stream";
-/** Header fields of every response with server-sent events. */
 export const EVENTS_FIELDS: Readonly<Record<string, string>> = {
   "content-type": EVENT_STREAM,
   "cache-control": "no-store",

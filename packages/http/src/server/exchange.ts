@@ -2,7 +2,6 @@ import type { RpcError } from "@quicrpc/core";
 import type { ByteBody } from "../protocol/body.js";
 import type { RequestBytes } from "./request-bytes.js";
 
-/** The status and header fields of a response. */
 export interface AnswerHead {
   readonly status: number;
   /** Header fields of the protocol, by lower-case name. */
@@ -13,7 +12,6 @@ export interface AnswerHead {
   readonly trailers?: boolean;
 }
 
-/** Sends the body of a response in pieces. */
 export interface AnswerBody {
   /** False while the client has not read enough of the data already sent. */
   readonly ready: boolean;
@@ -37,9 +35,7 @@ export interface HttpExchange {
   readonly target: string;
   /** Host and port that the client addressed; undefined if unknown. */
   readonly authority: string | undefined;
-  /** True if the response can have trailers. Default: false. */
   readonly supportsTrailers?: boolean;
-  /** True if the request arrived over TLS. */
   readonly isSecure: boolean;
   /** True if the request is known to have arrived at a loopback address, as in a development server. */
   readonly isLoopback: boolean;
@@ -49,7 +45,6 @@ export interface HttpExchange {
   readonly peer: string | undefined;
   /** Returns the value of the header field with this lower-case name. */
   header(name: string): string | undefined;
-  /** All header fields of the request. */
   readonly headers: Headers;
   readonly body: ByteBody | null;
   /** Memory budget charged for unread bytes of the request's body, if this object buffers them. */
@@ -72,13 +67,11 @@ export interface HttpExchange {
   inform?(status: number, fields: Readonly<Record<string, string>>): void;
   /** Sends a response with a complete body and trailers. Undefined if that is not faster than `open`. */
   respondWhole?(head: AnswerHead, body: Uint8Array, trailers: Headers): void;
-  /** Sends a response with a complete body. */
   respond(head: AnswerHead, body?: Uint8Array | string): void;
   /** Begins a response whose body is sent in pieces. Not for HEAD requests, whose responses have no body. */
   open(head: AnswerHead): AnswerBody;
   /** Header fields that are added to every response to this request; undefined for none. */
   added: Readonly<Record<string, string>> | undefined;
-  /** True if the client has disconnected. */
   readonly isGone: boolean;
   /** Called once if the client disconnects before the response is complete. */
   onGone: (() => void) | undefined;
@@ -93,7 +86,6 @@ export function isGet({ method }: Pick<HttpExchange, "method">): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** Returns the header fields of a response, including those in `added`. */
 export function fieldsWith(
   fields: Readonly<Record<string, string>>,
   added: Readonly<Record<string, string>> | undefined,

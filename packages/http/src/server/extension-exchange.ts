@@ -43,7 +43,6 @@ export class WholeRequest implements ExtensionRequest {
     this.gone.abort(reason);
   }
 
-  /** Called when the request has been answered; releases its memory. */
   release(): void {
     this.budget.release(this.held);
     this.held = 0;

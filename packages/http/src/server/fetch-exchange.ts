@@ -118,7 +118,6 @@ function headersOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"
   return headers;
 }
 
-/** Sends a response's body through a `ReadableStream`. */
 class StreamBody implements AnswerBody {
   readonly stream: ByteBody;
   private controller!: ReadableStreamDefaultController<Uint8Array>;

@@ -36,7 +36,6 @@ export abstract class HttpCall extends ServedCall {
   protected readonly request: HttpServerRequest;
   /** True if no handler has seen the call, so that it is safe to repeat it. */
   protected wasRefused = false;
-  /** Entry of this call in the list of calls in progress. */
   private place: ListLink<HttpCall> | undefined = undefined;
   /** The error that occurred when the handler's metadata was written; undefined if none. */
   private unsendable: Error | undefined = undefined;
@@ -104,7 +103,6 @@ export abstract class HttpCall extends ServedCall {
 
   protected stopItems(): void {}
 
-  /** Returns true if a message of this number of bytes should be compressed, provided that the client supports it. */
   protected compresses(bytes: number): boolean {
     const { compress = bytes >= this.request.shared.compressFrom } = this.context ?? {};
     return compress && bytes > 0;
@@ -119,7 +117,6 @@ export abstract class HttpCall extends ServedCall {
     return this.format.codecOf(this.method.output, "output");
   }
 
-  /** Response metadata set by the handler. */
   protected get saidMetadata(): Metadata {
     return this.context?.answerHeads?.metadata ?? new Metadata();
   }
@@ -167,7 +164,6 @@ export abstract class HttpCall extends ServedCall {
     }
   }
 
-  /** Encodes a response, or one item of a stream. Throws if the value does not match the schema. */
   protected encoded(value: unknown): Uint8Array {
     try {
       return this.encode(value);
@@ -183,7 +179,6 @@ export abstract class HttpCall extends ServedCall {
     return encodeMessage(codec, value, this.settings.limits.maxFrameBytes);
   }
 
-  /** Encodes a response as the body of a unary call. Throws if the value does not match the schema. */
   protected encodedBody(value: unknown): WholeBody {
     try {
       const { output } = this.method;

@@ -54,9 +54,7 @@ export interface SharedSettings {
   readonly compressFrom: number;
   /** The `cache-control` of responses to GET, unless the handler sets another; undefined for none. */
   readonly cacheControl: "private" | undefined;
-  /** Calls in progress of all requests. */
   readonly calls: LinkedSet<HttpCall>;
-  /** Readers that are currently reading a request's message. */
   readonly readers: LinkedSet<RequestReader>;
   /** Limits for reading a request's message, unless its deadline is earlier. */
   readonly reading: ReadingLimits;

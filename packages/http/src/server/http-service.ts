@@ -59,9 +59,7 @@ export class HttpService<Context> {
   private readonly requests: RequestsInProgress;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
-  /** The method that describes services. Clients that may call it may read the OpenAPI document. */
   private readonly describing: Bound<Context>;
-  /** Functions that answer requests to extensions, by path. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
   private readonly protocols: readonly ProtocolRoutes[];
   private readonly callers: CallerSettings;
@@ -127,7 +125,6 @@ export class HttpService<Context> {
     this.ownAdmission = new Admission({ ...counted, loadShedder: undefined, isRefusing: () => this.draining });
   }
 
-  /** True while calls are accepted. */
   get ready(): boolean {
     return !this.draining;
   }

@@ -48,7 +48,6 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
   additionalHeaders(fields: Readonly<Record<string, string | number>>): void;
 }
 
-/** HTTP/2 error code of a stream that ends without an error. */
 const NO_ERROR = 0;
 /** nghttp2's state of a stream whose sending side the client has ended. */
 const HALF_CLOSED_REMOTE = 6;
@@ -218,7 +217,6 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     if (!this.isGone) this.request.additionalHeaders({ ":status": status, ...fields });
   }
 
-  /** Called when the stream has closed. */
   close(): void {
     const { onGone, onEnd, place, request } = this;
     this.closed = true;

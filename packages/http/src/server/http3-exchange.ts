@@ -38,7 +38,6 @@ export interface Http3Request {
   ): boolean;
 }
 
-/** Receives the events of the QUIC stream that carries a request. */
 interface Http3Handler {
   /** True because the handler does not use a chunk after `onData` has returned. */
   readonly borrows: true;
@@ -51,7 +50,6 @@ interface Http3Handler {
   onClosed(): void;
 }
 
-/** Receives the pieces of a request's body, and its end. */
 interface BodyReader {
   onData(chunk: Uint8Array): void;
   onEnd(): void;
@@ -209,7 +207,6 @@ export class Http3Exchange implements HttpExchange {
     if (this.closed) this.fail();
   }
 
-  /** Drops the rest of the request's body. */
   private drop(): void {
     this.reader = undefined;
     this.request.stream.resume();
@@ -264,7 +261,6 @@ function fieldsOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]
   return [...Object.entries(fieldsWith(fields, added)), ...(metadata ?? [])];
 }
 
-/** Sends a response's body in pieces over HTTP/3. */
 class Http3Body implements AnswerBody {
   private readonly stream: Http3Request["stream"];
   private readonly onEnded: () => void;

@@ -11,7 +11,6 @@ import { RequestBytes } from "./request-bytes.js";
 const PAUSE_AT = 256 * 1024;
 const RESUME_AT = 128 * 1024;
 
-/** Settings of an `InputReader`. */
 export interface InputSettings {
   readonly codec: MessageCodec<unknown> | undefined;
   /** Name of the compression of the request's messages; undefined for none. */
@@ -30,7 +29,6 @@ export class InputReader {
   private readonly inputSettings: InputSettings;
   private unread = 0;
   private onTaken: (() => void) | undefined = undefined;
-  /** True if the rest of the body is not needed. */
   stopped = false;
 
   constructor(input: ItemReceiver, inputSettings: InputSettings) {

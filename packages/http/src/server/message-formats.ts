@@ -35,5 +35,4 @@ export function formatNamed(name: string): MessageFormat | undefined {
   return FORMATS.get(name);
 }
 
-/** Names of all formats, as in content types. */
 export const FORMAT_NAMES: readonly string[] = [...FORMATS.keys()];

@@ -64,7 +64,6 @@ export interface NodeResponse extends NodeWritable {
 const NOTHING = new Uint8Array(0);
 const NOW = Promise.resolve();
 
-/** HTTP/2 error code of a stream that ends without an error. */
 const NO_ERROR = 0;
 
 /**
@@ -102,7 +101,6 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   private looks = 0;
   /** The requests on the same connection that wait to be answered; undefined if this response can be sent. */
   private waiting: Set<NodeExchange> | undefined = undefined;
-  /** True if the whole body was read. */
   private isTaken = false;
 
   constructor(request: NodeRequest, response: NodeResponse, target: string = requestTargetOf(request)) {
@@ -264,7 +262,6 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     return httpVersionMajor === 1 ? !complete : stream?.aborted === true || (stream?.rstCode ?? NO_ERROR) !== NO_ERROR;
   }
 
-  /** True if more of the request may arrive. */
   private get isIncomplete(): boolean {
     if (this.isTaken || this.request.complete) return false;
     if (this.request.httpVersionMajor > 1) return true;

@@ -38,7 +38,6 @@ export const LINGER_MS = 1000;
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
-/** Returns true if `address` is a loopback address. */
 export function isLoopbackAddress(address: string | undefined): boolean {
   return LOOPBACK.test(address ?? "");
 }
@@ -180,7 +179,6 @@ export abstract class NodeInput {
   }
 }
 
-/** Calls `onFinished` once, when the platform has sent the whole response. */
 export function whenFinished(answer: NodeWritable, onFinished: () => void): void {
   if (answer.writableFinished) onFinished();
   else answer.on("finish", onFinished);

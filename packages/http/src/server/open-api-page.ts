@@ -33,7 +33,6 @@ export class OpenApiPage {
     };
   }
 
-  /** Returns true if a request is for the OpenAPI document. */
   isAskedFor(exchange: HttpExchange): boolean {
     return isGet(exchange) && splitTarget(exchange.target).path === this.path;
   }

@@ -4,7 +4,6 @@ import { type HttpExchange, isGet } from "./exchange.js";
 /** Seconds for which a browser may cache the response to a preflight request. */
 const MAX_AGE = "7200";
 
-/** Options that decide which web pages may call the server. */
 export interface PageAccessOptions {
   readonly allowedOrigins?: AllowedOrigins | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
@@ -106,7 +105,6 @@ function refuse(exchange: HttpExchange, status: number, text: string): void {
   exchange.respond({ status, fields: { "content-type": "text/plain; charset=utf-8" } }, text);
 }
 
-/** Prints a warning, if the platform has a function for it. */
 function warn(text: string): void {
   const { process } = globalThis as { process?: { emitWarning?(text: string, options: { code: string }): void } };
   process?.emitWarning?.(text, { code: "QUICRPC_PAGE_REFUSED" });

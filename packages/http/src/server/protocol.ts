@@ -22,7 +22,6 @@ export interface ProtocolHost {
 
 /** Assigns requests to methods, for one protocol. */
 export interface ProtocolRoutes {
-  /** Returns true if the path belongs to a method of the protocol. */
   owns(path: string): boolean;
   /**
    * Finds the method of a request. Returns "answered" if an error was sent instead, and undefined if the request
@@ -44,8 +43,6 @@ export interface CallProtocol {
    * is malformed.
    */
   timeoutOf(exchange: HttpExchange): number | undefined;
-  /** Returns the metadata in a request. Throws `RpcError` for a malformed value. */
   metadataOf(exchange: HttpExchange): Metadata;
-  /** Creates the call that answers a request by this protocol. */
   answer(request: HttpServerRequest, context: IncomingContext<unknown> | undefined, bytes: number): HttpCall;
 }

@@ -10,7 +10,6 @@ export class RequestBytes {
     this.budget = budget;
   }
 
-  /** True if any bytes are charged. */
   get some(): boolean {
     return this.held > 0;
   }

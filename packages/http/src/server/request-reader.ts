@@ -35,7 +35,6 @@ export function usualReading(
   return { maxBytes, maxDecompressedBytes, timeoutMs, late: () => new RpcError("deadline_exceeded", text) };
 }
 
-/** Returns the limits `usual`, with the time until the call's deadline if that is shorter. */
 export function readingWithin(usual: ReadingLimits, timeoutMs: number | undefined): ReadingLimits {
   if (timeoutMs === undefined || timeoutMs > usual.timeoutMs) return usual;
   return { ...usual, timeoutMs, late: () => new RpcError("deadline_exceeded", "the deadline has passed") };
@@ -46,7 +45,6 @@ export function readingWithin(usual: ReadingLimits, timeoutMs: number | undefine
  * memory. Other code can end the reading by `give`.
  */
 export class RequestReader {
-  /** True if the client has disconnected, so that no response is needed. */
   gone = false;
   private readonly exchange: HttpExchange;
   private readonly limits: ReadingLimits;

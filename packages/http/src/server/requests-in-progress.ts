@@ -3,9 +3,7 @@ import { expiries, MemoryBudget } from "@quicrpc/core/internal";
 import type { HttpExchange } from "./exchange.js";
 import { RequestBytes } from "./request-bytes.js";
 
-/** A request whose response is not complete. */
 export class RequestInProgress {
-  /** Memory budget for the request and its response. */
   readonly budget: MemoryBudget;
   /** Bytes charged for response data that the client has not read. */
   readonly unsent: RequestBytes;

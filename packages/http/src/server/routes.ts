@@ -17,7 +17,6 @@ const USUAL: ReadonlyMap<string, ContentType> = new Map(
   ),
 );
 
-/** A method with its handler. */
 export type Bound<Context> = Router<Context>["methods"][number];
 
 /**
@@ -26,7 +25,6 @@ export type Bound<Context> = Router<Context>["methods"][number];
  */
 export type Framing = "unary" | "stream" | "events";
 
-/** The method, format and framing of a request for a method. */
 export class Match<Context> {
   readonly bound: Bound<Context>;
   readonly format: MessageFormat;

@@ -59,7 +59,6 @@ export abstract class HttpStreamedCall<Ending = Uint8Array> extends HttpCall {
     super.onLeft();
   }
 
-  /** Returns the header fields of the response. */
   protected abstract fields(): Readonly<Record<string, string>>;
 
   protected abstract sendMessage(message: Uint8Array): void;

@@ -16,11 +16,9 @@ const NO_ANSWER = 1;
 /** Error codes of connection attempts and sessions over UDP that ended because the peer did not answer. */
 const SILENCE = /^ERR_QUIC_(IDLE|HANDSHAKE)_TIMEOUT$/;
 
-/** Options of a `ConnectStrategy`. */
 export interface StrategyOptions {
   /** Dials the preferred URL. If `freshPort` is true, uses another local UDP port than the previous attempt. */
   readonly preferred: (signal: AbortSignal, freshPort: boolean) => Promise<Session>;
-  /** The fallback: its dial function and its options. Default: none. */
   readonly fallback?: { readonly dial: DialOnce; readonly options: FallbackOptions } | undefined;
   /** Receives exceptions that the application's `onFallback` throws. */
   readonly onError: (error: unknown) => void;

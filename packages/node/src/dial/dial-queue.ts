@@ -40,7 +40,6 @@ export class DialQueue {
     }
   }
 
-  /** Starts the next waiting dial. */
   private next(): void {
     const [first] = this.waiting;
     if (first === undefined) this.dialling--;
@@ -71,7 +70,6 @@ export class DialQueue {
 /** Dial queues of this thread, by URL scheme and host. */
 const queues: Map<string, DialQueue> = new Map();
 
-/** Calls `dial` for the host of `url` as soon as the limit on concurrent dials permits. */
 export async function dialQueued<T>(url: URL, signal: AbortSignal | undefined, dial: () => Promise<T>): Promise<T> {
   const host = `${url.protocol}//${url.host || url.pathname}`;
   let queue = queues.get(host);

@@ -24,7 +24,6 @@ export interface FallbackOptions {
   readonly onFallback?: (reason: Error) => void;
 }
 
-/** Creates a session. Rejects when the signal fires. */
 export type DialOnce = (signal: AbortSignal) => Promise<Session>;
 
 const AFTER_MS = 1500;
@@ -58,7 +57,6 @@ export async function dialFirst(
 
 /** Remembers for a limited time that the first URL did not answer, so that new sessions use the fallback at once. */
 export class FallbackTimer implements FallbackMemory<Error> {
-  /** Time in milliseconds for which the failure of the first URL is remembered. */
   private readonly rememberMs: number;
   private known: Skipped<Error> | undefined = undefined;
   private until = 0;

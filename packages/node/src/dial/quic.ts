@@ -25,7 +25,6 @@ export function dialQuic(url: URL, options: TransportDialOptions): Promise<QuicS
   });
 }
 
-/** Converts dial options to the TLS options of the QUIC engine. */
 function clientTls(options: TransportDialOptions): ClientTlsOptions {
   const { ca, cert, key, serverCertificateHashes } = options;
   return {

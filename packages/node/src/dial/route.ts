@@ -9,7 +9,6 @@ const LASTING_MS = 250;
 /** Maximum length of a chain of redirects, and maximum number of addresses that are reported to the application. */
 const MAX_ADDRESSES = 16;
 
-/** Addresses to which a draining server may redirect its client: a list of URLs, or a predicate. */
 export type TrustedAddresses = readonly (string | URL)[] | ((url: string) => boolean);
 
 /** Reasons for not following the redirect of a draining server. The codes are listed in docs/error-codes.md. */
@@ -33,15 +32,11 @@ interface RouteErrorCodes {
   readonly ERR_GOAWAY_LOOP: "goaway";
 }
 
-/** Options of a `Route`. */
 export interface RouteOptions<S extends Session> {
-  /** The URL with which the application created the connection. */
   readonly ownUrl: string | URL;
   /** Creates a session with the connection's own URL. Like `dialTo`, it must settle within a limited time. */
   readonly dial: (signal: AbortSignal) => Promise<S>;
-  /** Creates a session with the URL to which a server redirected the client. */
   readonly dialTo: (url: string, signal: AbortSignal) => Promise<S>;
-  /** Addresses to which servers may redirect the client. Default: none. */
   readonly allowedRedirects?: TrustedAddresses | undefined;
   /**
    * Receives the reason why a redirect is not followed, or why its address does not answer. Called once for each

@@ -12,7 +12,6 @@ export function dialTcp(url: URL, options: TransportDialOptions): Promise<Direct
   return open(url, options, () => connectTcp({ ...target(url), noDelay: true }));
 }
 
-/** Dials `tls://host[:port]`. */
 export function dialTls(url: URL, options: TransportDialOptions): Promise<DirectSession> {
   return attempt(url, options, (resolve, reject) => {
     const onTrusted = (socket: TLSSocket): void => {
@@ -29,7 +28,6 @@ export function dialTls(url: URL, options: TransportDialOptions): Promise<Direct
   });
 }
 
-/** Dials `unix:/path`. */
 export function dialUnix(url: URL, options: TransportDialOptions): Promise<DirectSession> {
   return open(url, options, () => connectTcp(decodeURIComponent(url.pathname)));
 }

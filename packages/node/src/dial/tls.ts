@@ -4,7 +4,6 @@ import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { hostOf, type TransportDialOptions, selfConnection } from "../transport/dialling.js";
 import type { NodeErrorCodes } from "../transport/failure.js";
 
-/** Converts dial options to options of Node's `tls`. */
 function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
   const { ca, cert, key, serverCertificateHashes, serverName = hostOf(url) } = options;
   return {

@@ -54,7 +54,6 @@ export function connectionLimits(transport: ListenTransportOptions | undefined, 
   };
 }
 
-/** A new connection that the limiter has not accepted yet. */
 interface ArrivingConnection {
   /** Address of the peer. Undefined for a peer on this machine without an address, as with Unix sockets. */
   readonly address: string | undefined;
@@ -141,7 +140,6 @@ export class ConnectionLimiter {
     return cancelWait;
   }
 
-  /** Returns true if the limits permit another waiting connection of this source. */
   private mayWait(source: string): boolean {
     if (source === NO_SOURCE) return true;
     const { maxHandshakes, maxHandshakesPerAddress } = this.limits;
@@ -169,7 +167,6 @@ export class ConnectionLimiter {
     newest.refuse();
   }
 
-  /** Accepts waiting connections while there is room. */
   private enterWaiting(): void {
     while (this.waiting.length > 0 && this.pending.inUse < this.limits.maxHandshakes) {
       const next = this.waiting.shift((source) => !this.isFull(source) && this.pending.hasRoom(source));

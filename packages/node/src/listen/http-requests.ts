@@ -10,9 +10,7 @@ import type { ListenSettings } from "./listener.js";
 import type { AcceptedSocket, SocketName } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
-/** An HTTP/1.1 or HTTP/2 request. */
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
-/** Response to an `AnyRequest`. */
 export type AnyResponse = ServerResponse | Http2ServerResponse;
 
 /** Answers plain HTTP requests, for example `toNodeHandler(handler)` of `@quicrpc/http`. */
@@ -47,7 +45,6 @@ export interface RequestOrigin {
   readonly alternative: string | undefined;
 }
 
-/** Client of a request. */
 interface Caller {
   readonly remoteAddress: SocketName | undefined;
   readonly listener: string;
@@ -73,7 +70,6 @@ export class HttpRequests {
     this.http3 = http3;
   }
 
-  /** True if the server answers plain HTTP/3 requests. */
   get takesHttp3(): boolean {
     return this.http3 && this.listener?.http3 !== undefined;
   }
@@ -97,7 +93,6 @@ export class HttpRequests {
     this.listener?.(request as IncomingMessage, response as ServerResponse);
   }
 
-  /** Answers an HTTP/2 request through its HTTP/2 stream. */
   takeHttp2(
     origin: RequestOrigin,
     stream: ServerHttp2Stream,

@@ -12,7 +12,6 @@ import { HTTP_IDLE_MS } from "./http-requests.js";
 
 /** Maximum number of concurrent requests on one connection. */
 const MAX_STREAMS = 128;
-/** Maximum size of a request's header fields in bytes. */
 const MAX_HEADER_BYTES = 16_384;
 
 /** Handlers of HTTP/2 requests. `stream` handles the requests if it is defined, otherwise `request`. */

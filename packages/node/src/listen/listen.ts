@@ -15,7 +15,6 @@ const PASSED = "systemd:";
  */
 const LOOPBACK = { host: "127.0.0.1", otherHost: "::1" } as const;
 
-/** A listen target together with the provider that listens on it. */
 export interface ProvidedTarget extends ListenTarget {
   readonly scheme: string;
   readonly provider: ProviderWith<"listen">;
@@ -46,12 +45,10 @@ export function targetsOf(
   return [{ scheme, provider: providerFor(scheme, "listen", transports), host, port: port ?? DEFAULT_PORT, path: "/" }];
 }
 
-/** Returns true if systemd passed the target's sockets to this process. */
 export function isPassed({ descriptor, datagramDescriptors }: ProvidedTarget): boolean {
   return descriptor !== undefined || datagramDescriptors !== undefined;
 }
 
-/** Returns the targets of the sockets that systemd passed to this process. */
 function passedTargets(url: URL, sockets: readonly PassedSocket[] | undefined): readonly ProvidedTarget[] {
   return passedPorts(url, sockets).map(({ scheme, path, ...sockets }) => {
     // Transports that are given know of no such sockets.
@@ -80,7 +77,6 @@ function targetOf(url: URL, transports: readonly TransportProvider[]): ProvidedT
   };
 }
 
-/** Returns the URL of a target for messages. */
 export function urlOf(target: ProvidedTarget): string {
   const { scheme, host = "0.0.0.0", port, path } = target;
   if (isPassed(target)) return `${PASSED}${scheme.slice(0, -1)}${path === "/" ? "" : path}`;

@@ -83,7 +83,6 @@ export interface TlsUpdate {
   readonly clientCertificates?: ClientCertificateOptions;
 }
 
-/** Creates the error for a session that is refused because a session limit is reached. */
 export function noRoom(): RpcError {
   return new RpcError(
     "resource_exhausted",

@@ -6,10 +6,8 @@ import { isOverUdp, isPassed, type ProvidedTarget, urlOf } from "./listen.js";
 import type { IncomingSession, Listener, ListenSettings, TlsUpdate } from "./listener.js";
 import { notifyReady } from "./systemd.js";
 
-/** The listeners of one server. */
 export class Listeners {
   private settings: ListenSettings;
-  /** Sockets and keys that this worker shares with the other workers of its group. */
   private readonly share: GroupShare | undefined;
   private readonly onIncoming: (incoming: IncomingSession) => void;
   private readonly open: Listener[] = [];
@@ -34,7 +32,6 @@ export class Listeners {
     return address;
   }
 
-  /** Throws `TypeError` if the transport of a target does not support one of the server's settings. */
   check(targets: readonly ProvidedTarget[]): void {
     requireListenable(targets, this.settings);
   }
@@ -82,7 +79,6 @@ export class Listeners {
     this.settings = after;
   }
 
-  /** Stops accepting sessions on every listener. */
   stop(): void {
     for (const listener of this.open) listener.stop();
   }

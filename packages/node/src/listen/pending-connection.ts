@@ -16,7 +16,6 @@ export class PendingConnection {
   /** Number of pending connections and sessions that this connection carries. */
   private carried = 0;
   private heldReads: HeldReads | undefined = undefined;
-  /** Number of HTTP requests in progress. */
   private requests = 0;
   private idle: IdlePlace | undefined = undefined;
   /** Time at which the last HTTP request ended (`performance.now()`). Only valid while the connection is idle. */

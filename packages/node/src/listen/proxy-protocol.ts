@@ -21,7 +21,6 @@ const PROXIED = 0x21;
 const TCP4 = 0x11;
 const TCP6 = 0x21;
 
-/** Result of parsing the first bytes of a connection. */
 export type ProxyHeader =
   | { readonly kind: "incomplete" }
   | { readonly kind: "malformed" }

@@ -191,7 +191,6 @@ class QuicPeer implements IncomingPeer {
     return this.#headers;
   }
 
-  /** Certificate of the client. Read from the session when first used. */
   get certificate(): IncomingPeer["certificate"] {
     return this.#session.peerCertificate;
   }

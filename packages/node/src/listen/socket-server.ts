@@ -78,7 +78,6 @@ export class AcceptedSockets {
     });
   }
 
-  /** Sets the listener's URL, and accepts connections from now on. */
   open(url: string): void {
     this.url = url;
     for (const acceptSocket of this.early.splice(0)) acceptSocket();
@@ -272,7 +271,6 @@ export function socketListener(
   };
 }
 
-/** Returns the peer's address. */
 function remoteAddressOf({ remoteAddress, remotePort }: Socket): SocketName | undefined {
   return remoteAddress === undefined ? undefined : { host: remoteAddress, port: remotePort ?? 0 };
 }

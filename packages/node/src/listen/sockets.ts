@@ -29,7 +29,6 @@ export async function listenTcp(
   return accept("tcp", server, "connection", target, settings, onIncoming);
 }
 
-/** Listens for `tls://`: TLS 1.3 over TCP. */
 export async function listenTls(
   target: ListenTarget,
   settings: ListenSettings,

@@ -1,4 +1,3 @@
-/** A connection that waits for room, and the number of bytes received on it. */
 interface WaitingConnection {
   /** Address of the peer, or the network that contains the address. */
   readonly source: string;
@@ -19,14 +18,12 @@ export class WaitingBytes {
     this.maxBytes = maxBytes;
   }
 
-  /** Adds a waiting connection. `close` is called if the connection must be closed because of the limit. */
   add(source: string, close: () => void): WaitingConnection {
     const connection = { source, close, bytes: 0 };
     this.connections.add(connection);
     return connection;
   }
 
-  /** Counts received bytes of a waiting connection. Does nothing if the connection has been removed. */
   count(connection: WaitingConnection, bytes: number): void {
     if (!this.connections.has(connection)) return;
     connection.bytes += bytes;
@@ -34,7 +31,6 @@ export class WaitingBytes {
     while (this.total > this.maxBytes) this.closeLargest();
   }
 
-  /** Removes a connection that has closed or no longer waits. */
   remove(connection: WaitingConnection): void {
     if (this.connections.delete(connection)) this.total -= connection.bytes;
   }

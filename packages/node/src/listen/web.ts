@@ -31,7 +31,6 @@ import { WithoutUpgrade } from "./without-upgrade.js";
 /** Seconds for which clients may remember that the server is also available over HTTP/3 (`ma` of `Alt-Svc`). */
 const ALTERNATIVE_SECONDS = 86_400;
 
-/** Listens for `ws://`: WebSocket without encryption. */
 export const listenWs: Listen = (...args) =>
   listen("ws", { webSocket: true, protocols: [], http: args[1].web.http }, ...args);
 
@@ -39,7 +38,6 @@ export const listenWs: Listen = (...args) =>
 export const listenHttp: Listen = (...args) =>
   listen("http", { webSocket: false, protocols: [], http: args[1].web.http }, ...args);
 
-/** Listens for `wss://`. */
 export const listenWss: Listen = (...args) =>
   listen("wss", { webSocket: true, protocols: [], http: args[1].web.http }, ...args);
 

@@ -315,7 +315,6 @@ interface WaitingChunk {
  * once, and keep memory for the largest such write until the connection closes.
  */
 class TlsPieces {
-  /** Number of bytes that have not been passed to the socket. */
   waitingBytes = 0;
   private readonly socket: Writable;
   private readonly onEmpty: () => void;
@@ -344,7 +343,6 @@ class TlsPieces {
     return this.waitingBytes === 0;
   }
 
-  /** Ends the socket after it has accepted all waiting bytes. */
   end(): void {
     if (this.waitingBytes > 0) this.endsWhenEmpty = true;
     else this.socket.end();

@@ -32,7 +32,6 @@ const webTransportProvider: TransportProvider = {
 // The other transports are loaded when they are used, because `node:tls`, `node:http` and `ws` take more time and
 // memory to load than the QUIC engine.
 
-/** Transport for `tls://`: TLS 1.3 over TCP. */
 const tlsProvider: TransportProvider = {
   name: "TLS",
   schemes: ["tls:"],
@@ -41,7 +40,6 @@ const tlsProvider: TransportProvider = {
   listen: async (...args) => [await (await import("../listen/sockets.js")).listenTls(...args)],
 };
 
-/** Transport for `tcp://`: TCP without encryption, for trusted networks. */
 const tcpProvider: TransportProvider = {
   name: "TCP",
   schemes: ["tcp:"],
@@ -50,7 +48,6 @@ const tcpProvider: TransportProvider = {
   listen: async (...args) => [await (await import("../listen/sockets.js")).listenTcp(...args)],
 };
 
-/** Transport for `unix:/path`: a Unix socket. */
 const unixProvider: TransportProvider = {
   name: "a Unix socket",
   schemes: ["unix:"],
@@ -59,7 +56,6 @@ const unixProvider: TransportProvider = {
   listen: async (...args) => [await (await import("../listen/sockets.js")).listenUnix(...args)],
 };
 
-/** Transport for `wss://`: WebSocket over TLS. */
 const webSocketProvider: TransportProvider = {
   name: "WebSocket over TLS",
   schemes: ["wss:"],
@@ -69,7 +65,6 @@ const webSocketProvider: TransportProvider = {
   listen: async (...args) => [await (await import("../listen/web.js")).listenWss(...args)],
 };
 
-/** Transport for `ws://`: WebSocket without encryption. */
 const plainWebSocketProvider: TransportProvider = {
   name: "WebSocket without TLS",
   schemes: ["ws:"],

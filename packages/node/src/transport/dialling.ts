@@ -47,7 +47,6 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
   readonly limits?: Partial<Limits>;
 }
 
-/** Default of `timeoutMs`. */
 const DIAL_TIMEOUT_MS = 10_000;
 
 /**

@@ -20,7 +20,6 @@ export interface NodeErrorCodes {
   readonly ERR_TLS_ALPN: "tls";
 }
 
-/** The action that failed ("connect to" or "listen on"), and the URL to show in messages. */
 export interface Attempted {
   readonly action: "connect to" | "listen on";
   readonly url: string;
@@ -48,7 +47,6 @@ export function transportError(error: unknown, { action, url, hint: other }: Att
   return new TransportError({ code, url, message: text, hint, cause: error });
 }
 
-/** Returns true if an attempt failed because the native engine is missing on this platform or not installed. */
 export function isMissingEngine(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === MISSING_ENGINE;
 }

@@ -12,7 +12,6 @@ export type QuicListenOptions = Omit<ListenTransportOptions, "keepAliveIntervalM
 
 const { keepAliveIntervalMs: _, handshakeTimeoutMs: __, ...listening } = DEFAULT_TRANSPORT;
 
-/** Option names of `QuicListenOptions`. */
 export const QUIC_LISTEN_OPTIONS: Readonly<Record<keyof QuicListenOptions, unknown>> = listening;
 
 const {
@@ -24,10 +23,8 @@ const {
   ...connecting
 } = listening;
 
-/** Option names of `QuicOptions`. */
 export const QUIC_OPTIONS: Readonly<Record<keyof QuicOptions, unknown>> = connecting;
 
-/** Default ping interval in milliseconds. */
 export const DEFAULT_INTERVAL_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 20_000;
 

@@ -35,10 +35,8 @@ export const CloseCode = {
   tooBig: 1009,
 } as const;
 
-/** Maximum length of a frame header in bytes. */
 export const MAX_HEAD_BYTES = 14;
 
-/** Returns the length in bytes of the header of a frame with a payload of `length` bytes. */
 export function headBytes(length: number, masked: boolean): number {
   const extended = length <= LONGEST_SHORT ? 0 : length <= 0xffff ? 2 : 8;
   return 2 + extended + (masked ? KEY_BYTES : 0);
@@ -77,7 +75,6 @@ export function putFrame(target: Uint8Array, opcode: number, payload: Uint8Array
   if (key !== undefined) applyMask(target.subarray(at, at + length), key, 0);
 }
 
-/** Callbacks of a `FrameReader`. */
 export interface FrameReaderHandler {
   /** Called with a piece of a binary message: an unmasked part of the chunk passed to `read`. */
   onPiece(onPayload: Uint8Array): void;

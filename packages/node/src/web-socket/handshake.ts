@@ -17,7 +17,6 @@ function acceptOf(key: string): string {
     .digest("base64");
 }
 
-/** Returns the items of a list-valued header field. */
 function list(field: string | undefined): readonly string[] {
   return field === undefined ? [] : field.split(",").map((item) => item.trim());
 }
@@ -34,7 +33,6 @@ export function handshakeRefusal({ method, headers }: IncomingMessage): 400 | 40
 /** Header fields of a response with status 426, with the supported WebSocket version (RFC 6455 §4.4). */
 export const VERSION_FIELDS: string = `Upgrade: websocket\r\nSec-WebSocket-Version: ${VERSION}\r\n`;
 
-/** Sends the response that accepts a valid WebSocket request. */
 export function acceptHandshake({ headers, socket }: IncomingMessage): void {
   socket.write(
     "HTTP/1.1 101 Switching Protocols\r\n" +

@@ -138,7 +138,6 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
     this.handler?.onDrain();
   }
 
-  /** Handles the end of the connection, with or without a close frame. */
   onEnd(): void {
     if (this.reason === undefined) this.onClosed(undefined);
   }

@@ -30,7 +30,6 @@ export interface WorkerShare {
   readonly streams: readonly PassedStream[];
 }
 
-/** A listening socket that systemd passed to the primary process, with its address. */
 export interface PassedStream {
   /** File descriptor in the primary process. */
   readonly descriptor: number;
@@ -39,7 +38,6 @@ export interface PassedStream {
 
 /** Sockets and keys that a program shares with workers that it forks itself (`shareUdpPorts`). */
 export interface PortShare extends WorkerShare {
-  /** UDP ports that the primary has opened. */
   readonly ports: PortDescription;
 }
 
@@ -50,7 +48,6 @@ export interface PortDescription {
   readonly ids: string;
 }
 
-/** A message from a worker to its primary process. */
 export type FromWorker =
   | { readonly quicrpc: "join" }
   | { readonly quicrpc: "share" }
@@ -62,7 +59,6 @@ export type FromWorker =
   | { readonly quicrpc: "publish"; readonly id: number; readonly name: string; readonly bytes: string }
   | ({ readonly quicrpc: "over" } & Unacknowledged);
 
-/** A message from the primary process to a worker. */
 export type ToWorker =
   | { readonly quicrpc: "joined"; readonly share: WorkerShare }
   | { readonly quicrpc: "shared"; readonly share: PortShare }

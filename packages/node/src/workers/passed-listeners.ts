@@ -57,7 +57,6 @@ export class PassedListeners {
     );
   }
 
-  /** Passes new connections only to these workers. */
   passTo(workers: readonly Worker[]): void {
     const before = this.receivers.splice(0);
     const known = before.filter(({ worker }) => workers.includes(worker));
@@ -66,7 +65,6 @@ export class PassedListeners {
     for (const accepted of this.waiting.splice(0)) this.accepted(accepted);
   }
 
-  /** Sets whether the sockets keep this process running. */
   refer(referenced: boolean): void {
     for (const server of this.servers) {
       if (referenced) server.ref();

@@ -22,7 +22,6 @@ const CHECKS = 5;
 export class PrimaryServer implements Server {
   readonly sessions: ReadonlySet<Session> = new Set();
   readonly group: WorkerGroup;
-  /** Called when the server has closed. */
   onEnd: (() => void) | undefined = undefined;
   private readonly ports: readonly PortGroup[];
   private readonly passed: PassedListeners | undefined;
@@ -246,7 +245,6 @@ export class PrimaryServer implements Server {
     this.passed?.passTo(serving.flatMap(({ worker }) => worker ?? []));
   }
 
-  /** Returns the sockets of one worker: one for each UDP port. */
   private membersOf(place: number): readonly GroupMember[] {
     return this.ports.flatMap(({ members }) => members[place] ?? []);
   }

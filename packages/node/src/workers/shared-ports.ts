@@ -32,7 +32,6 @@ export interface SharedPorts {
   close(): void;
 }
 
-/** Option names of `shareUdpPorts`. */
 const OPTIONS: OptionNames<SharedPortOptions> = {
   connectionIds: { config: true, key: true, nonceBytes: true, serverId: true },
   host: true,
@@ -42,10 +41,6 @@ const OPTIONS: OptionNames<SharedPortOptions> = {
   transports: true,
 };
 
-/**
- * Returns a description of the UDP ports among a server's targets. The primary and its workers compare these
- * descriptions.
- */
 export function describePorts(
   targets: readonly ProvidedTarget[],
   connectionIds: ConnectionIdOptions | undefined,

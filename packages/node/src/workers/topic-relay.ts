@@ -8,7 +8,6 @@ import type { FromWorker, ToWorker } from "./messages.js";
  */
 const MAX_WAITING = 16 * 1024 * 1024;
 
-/** A worker, with the topics that have subscribers in it. */
 interface WorkerMember {
   readonly worker: Worker;
   readonly topics: Set<string>;
@@ -52,7 +51,6 @@ class TopicRelay {
   private readonly members: Map<string, Set<WorkerMember>> = new Map();
   private readonly buses: Set<RelayBus> = new Set();
 
-  /** Creates the message bus of one `Topics` object in this process. */
   bus(): TopicBus {
     const bus = new RelayBus(
       (topic, message) => {
@@ -123,5 +121,4 @@ class TopicRelay {
   }
 }
 
-/** The topic relay of this process. */
 export const topicRelay: TopicRelay = new TopicRelay();

@@ -7,7 +7,6 @@ import type { ErrorDescription, ToWorker } from "./messages.js";
  */
 export const GRACE_MS = 2000;
 
-/** Sends a message to a worker, unless it has exited. */
 export function send(worker: Worker | undefined, message: ToWorker): void {
   if (worker?.isConnected() === true) worker.send(message, () => {});
 }
@@ -59,7 +58,6 @@ export function watchProcess(
   });
 }
 
-/** Converts the description of an error that a worker reported back to an error. */
 export function workerErrorOf({ name, message, code, url, hint }: ErrorDescription): Error {
   if (code !== undefined && url !== undefined) return new TransportError({ code, url, message, hint });
   return name === "TypeError" ? new TypeError(message) : new Error(message);

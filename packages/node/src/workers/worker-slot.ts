@@ -10,7 +10,6 @@ const STABLE_MS = 10_000;
 /** Milliseconds after which a warning is printed if a worker's program has not called `serve`. */
 const SILENT_MS = 10_000;
 
-/** Statistics of a slot without a serving worker: all zero. */
 export const NO_STATS: ServerStats = {
   sessions: 0,
   authentications: 0,
@@ -19,7 +18,6 @@ export const NO_STATS: ServerStats = {
   heldBytes: 0,
 };
 
-/** The group that a worker slot belongs to, as the slot uses it. */
 export interface SlotGroup {
   shareOf(place: number): WorkerShare;
   readonly maxTimeoutMs: number;
@@ -45,7 +43,6 @@ export class WorkerSlot {
   private readonly group: SlotGroup;
   /** State of the worker. "leaving": its server is ending although the primary has not asked for it. */
   private status: "starting" | "serving" | "leaving" | "ending" | "empty" = "empty";
-  /** True if the server of the current worker has served. */
   private hasServed = false;
   /** Counter that is incremented to cancel a start of a worker that is in progress. */
   private fillGeneration = 0;
@@ -141,7 +138,6 @@ export class WorkerSlot {
     this.shortenGrace?.();
   }
 
-  /** Kills the worker's process. */
   async kill(): Promise<void> {
     const { worker } = this;
     clearTimeout(this.respawn);

@@ -65,7 +65,6 @@ async function join(): Promise<GroupShare> {
   }
 }
 
-/** Converts the sockets and keys that the primary has sent to the form that this worker uses. */
 export function groupShare({ members, ticketKey, passed, streams }: WorkerShare): GroupShare {
   return {
     members,
@@ -75,7 +74,6 @@ export function groupShare({ members, ticketKey, passed, streams }: WorkerShare)
   };
 }
 
-/** Returns the connections that the primary accepts on the passed socket with this file descriptor. */
 function handedBy(streams: readonly PassedStream[], descriptor: number): HandedConnections {
   return {
     address: streams.find((stream) => stream.descriptor === descriptor)?.address ?? null,
@@ -122,7 +120,6 @@ export function followEnd(server: Server, ends: (whenClosed: ReturnType<Server["
   });
 }
 
-/** Closes or drains the server when the primary asks for it. */
 function followPrimary(server: Server): void {
   process.on("message", (message: ToWorker | null) => {
     if (message?.quicrpc === "drain") void server.drain({ ...message.options, timeoutMs: message.timeoutMs });

@@ -15,7 +15,6 @@ export interface AppProps {
   readonly nonce: string;
 }
 
-/** Root component of the page. */
 export function App({ target, title, nonce }: AppProps): JSX.Element {
   const [services, setServices] = useState<readonly ShownService[]>();
   const [problem, setProblem] = useState<string>();

@@ -4,7 +4,6 @@ import type { ShownMethod } from "./catalog.js";
 /** Files that the user has selected, by blob field. */
 export type ChosenFiles = Readonly<Record<string, File>>;
 
-/** Properties of `BlobInputs`. */
 export interface BlobInputsProps {
   readonly method: ShownMethod;
   readonly files: ChosenFiles;

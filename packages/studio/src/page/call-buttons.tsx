@@ -3,7 +3,6 @@ import { useObserved } from "./observed.js";
 import type { RunningCall } from "./running-call.js";
 import { keyLabel, SHORTCUTS, useShortcut } from "./shortcuts.js";
 
-/** Properties of `CallButtons`. */
 export interface CallButtonsProps {
   readonly call: RunningCall | undefined;
   /** True if the user sends the messages of the call one at a time. */

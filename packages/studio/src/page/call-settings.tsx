@@ -2,7 +2,6 @@ import type { JSX } from "preact";
 import type { CallSettings } from "./settings.js";
 import type { ServerTarget } from "./target.js";
 
-/** Properties of `CallSettingsView`. */
 export interface CallSettingsProps {
   readonly settings: CallSettings;
   readonly target: ServerTarget;

@@ -11,7 +11,6 @@ import {
 } from "@quicrpc/services";
 import { resolved } from "@quicrpc/services/json-schema";
 
-/** A method as the page shows it. */
 export interface ShownMethod {
   readonly service: string;
   readonly name: string;
@@ -34,7 +33,6 @@ export interface ShownMethod {
   readonly descriptor: AnyMethod;
 }
 
-/** A service as the page shows it. */
 export interface ShownService {
   readonly name: string;
   readonly docs: string | undefined;
@@ -108,7 +106,6 @@ function shownService(service: ServiceDescription, details: ServiceDetails | und
   return { name: service.name, docs: details?.docs, methods };
 }
 
-/** Returns a method's guarantees as text. */
 function traitsOf(method: MethodDescription): readonly string[] {
   const { idempotent, readOnly, once, resumable } = method;
   return [

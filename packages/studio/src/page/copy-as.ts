@@ -75,7 +75,6 @@ export function asCurl({ method, url, httpUrl, trust = {}, input, metadata, time
   return `${needs}${line.join(" ")}`;
 }
 
-/** Returns the HTTP URL that corresponds to a session's URL. */
 function httpOf(url: string): string {
   const [, scheme, host] = /^(\w+):\/\/([^/]+)/.exec(url) ?? [];
   return `${scheme === "ws" || scheme === "http" || scheme === "tcp" ? "http" : "https"}://${host ?? "localhost"}`;

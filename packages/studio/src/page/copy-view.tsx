@@ -8,13 +8,11 @@ import { type CallSettings, metadataFieldsOf } from "./settings.js";
 import { useShortcut } from "./shortcuts.js";
 import type { ServerTarget } from "./target.js";
 
-/** Properties of `CopyAs`. */
 export interface CopyAsProps {
   readonly method: ShownMethod;
   readonly target: ServerTarget;
   readonly input: string;
   readonly files: ChosenFiles;
-  /** Name of the file that the user has selected instead of an input. */
   readonly bytesFile: string | undefined;
   readonly settings: CallSettings;
 }

@@ -28,7 +28,6 @@ import { type JsonNode, jsonTree } from "./schema/json-tree.js";
  */
 const isExternal = Annotation.define<boolean>();
 
-/** Properties of `JsonEditor`. */
 export interface JsonEditorProps {
   readonly text: string;
   readonly label: string;

@@ -39,7 +39,6 @@ export function remember(list: keyof typeof KEYS, request: KeptRequest): boolean
   return write(list, [request, ...otherRequests].slice(0, list === "history" ? MAX_HISTORY : MAX_KEPT));
 }
 
-/** Removes a saved request. */
 export function removeKept(request: KeptRequest): void {
   write(
     "kept",
@@ -47,7 +46,6 @@ export function removeKept(request: KeptRequest): void {
   );
 }
 
-/** Removes all requests from the history. */
 export function forgetHistory(): void {
   write("history", []);
 }

@@ -1,4 +1,3 @@
-/** A message that a call has sent or received. */
 export interface LoggedItem {
   readonly number: number;
   readonly isSent: boolean;

@@ -69,7 +69,6 @@ function ItemList({ call: { messages }, selected, onSelect }: ItemListProps): JS
   }, [length === 0]);
 
   if (length === 0) return null;
-  /** Selects the message at an index, and scrolls to it. */
   const select = (index: number): void => {
     const at = Math.max(0, Math.min(length - 1, index));
     onSelect(messages.at(at));
@@ -178,7 +177,6 @@ function Message({ value, label }: { readonly value: unknown; readonly label: st
   );
 }
 
-/** Returns a value as JSON. Cuts it after `maxLength` characters. */
 export function boundedJson(value: unknown, maxLength: number, indent?: number): string {
   let text: string;
   try {
@@ -189,7 +187,6 @@ export function boundedJson(value: unknown, maxLength: number, indent?: number):
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
-/** Saves bytes or text as a file through the browser's download function. */
 export function downloadFile(bytes: Uint8Array | string, name: string = "message.bin"): void {
   const url = URL.createObjectURL(new Blob([bytes as BlobPart]));
   const link = document.createElement("a");

@@ -2,7 +2,6 @@ import type { JSX } from "preact";
 import { useCallback, useRef, useState } from "preact/hooks";
 import { useShortcut } from "./shortcuts.js";
 
-/** Properties of `KeepView`. */
 export interface KeepViewProps {
   /** Suggested name of the request. */
   readonly name: string;

@@ -3,7 +3,6 @@ import { useState } from "preact/hooks";
 import { addFile, removeKept, forgetHistory, keptAsFile, type KeptRequest, requestsOf } from "./history.js";
 import { downloadFile } from "./items-view.js";
 
-/** Properties of the lists of requests. */
 export interface KeptViewProps {
   readonly onOpen: (request: KeptRequest) => void;
 }
@@ -73,7 +72,6 @@ export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
   );
 }
 
-/** Shows the most recent requests. */
 export function HistoryView({ onOpen }: KeptViewProps): JSX.Element {
   const [, setCleared] = useState(0);
   const requests = requestsOf("history");

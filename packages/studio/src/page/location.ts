@@ -2,7 +2,6 @@
 export interface PageLocation {
   readonly service?: string;
   readonly method?: string;
-  /** Initial input as text, from a link. */
   readonly input?: string;
 }
 
@@ -29,7 +28,6 @@ export function locationOf(hash: string): PageLocation {
   return { ...(service && { service }), ...(method && { method }), ...(input !== undefined && { input }) };
 }
 
-/** Returns the fragment of the page's URL for a location. */
 export function locationHash({ service = "", method = "", input }: PageLocation): string {
   const path = `#/${encodeURIComponent(service)}/${encodeURIComponent(method)}`;
   return input === undefined ? path : `${path}?${new URLSearchParams({ input }).toString()}`;

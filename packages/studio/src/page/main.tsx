@@ -23,7 +23,6 @@ interface FailureProps extends Pick<Settings, "title" | "route"> {
   readonly error: unknown;
 }
 
-/** Shows why the page cannot reach the server, with advice. */
 function Failure({ title, error, route }: FailureProps): JSX.Element {
   return (
     <main class="welcome">

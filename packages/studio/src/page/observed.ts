@@ -16,7 +16,6 @@ export class Observed {
   private shownAt = Number.NEGATIVE_INFINITY;
   private changes = 0;
 
-  /** Number of changes so far. */
   get version(): number {
     return this.changes;
   }

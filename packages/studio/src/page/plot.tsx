@@ -8,14 +8,12 @@ const HEIGHT = 120;
 
 type Point = ServerTarget["samples"][number];
 
-/** One line of a plot. */
 export interface PlotLine {
   readonly name: string;
   /** Returns the line's value at a sample. `before` is the preceding sample. */
   readonly valueOf: (point: Point, before: Point | undefined) => number | null | undefined;
 }
 
-/** Returns a line that plots a measured value. */
 export function statOf(name: keyof ConnectionStats): PlotLine["valueOf"] {
   return ({ sample: { stats } }) => stats[name];
 }

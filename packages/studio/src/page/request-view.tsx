@@ -17,7 +17,6 @@ import { type CallSettings, metadataFieldsOf, linesOf } from "./settings.js";
 import { useShortcut } from "./shortcuts.js";
 import type { ServerTarget } from "./target.js";
 
-/** Properties of `RequestView`. */
 export interface RequestViewProps {
   readonly method: ShownMethod;
   readonly target: ServerTarget;
@@ -200,7 +199,6 @@ function waysOf({ timeoutMs, via, compress }: CallSettings): Pick<KeptRequest, "
   };
 }
 
-/** Shows a method: its kind, who may call it, its comment and its types. */
 function MethodHead({ method }: { readonly method: ShownMethod }): JSX.Element {
   const { name, docs, kind, traits, permission, errors } = method;
   return (

@@ -17,7 +17,6 @@ const TURN_MS = 8;
 export interface CallRequest {
   /** Input message, or the first message of a stream. Undefined if there is none yet. */
   readonly input: unknown;
-  /** Files for the blob fields of the input. */
   readonly files?: Readonly<Record<string, File>>;
   readonly metadata: readonly (readonly [name: string, value: string])[];
   readonly timeoutMs?: number | undefined;
@@ -38,7 +37,6 @@ export class RunningCall extends Observed {
   readonly messages: ItemLog = new ItemLog();
   readonly outbox: OutgoingMessages = new OutgoingMessages();
   sent = 0;
-  /** Transfers of the blobs in the call's input and output. */
   readonly transfers: Transfer[] = [];
   headers: readonly (readonly [string, string])[] | undefined = undefined;
   trailers: readonly (readonly [string, string])[] | undefined = undefined;
@@ -74,7 +72,6 @@ export class RunningCall extends Observed {
     this.changed();
   }
 
-  /** Ends the caller's stream. */
   halfClose(): void {
     this.outbox.close();
     this.changed();
@@ -86,7 +83,6 @@ export class RunningCall extends Observed {
     this.resume();
   }
 
-  /** Downloads a blob of the call's output. */
   download(transfer: Transfer): void {
     void save(transfer, () => this.changed());
   }

@@ -1,4 +1,3 @@
-/** Settings of a call, in addition to its message. */
 export interface CallSettings {
   /** Metadata as the user typed it: lines of the form "name: value". */
   readonly metadata: string;
@@ -9,7 +8,6 @@ export interface CallSettings {
   readonly compress?: true | undefined;
 }
 
-/** Name and value of a metadata field. */
 export type MetadataField = readonly [name: string, value: string];
 
 /** Parses lines of the form "name: value". Throws `TypeError` for any other line. */
@@ -24,7 +22,6 @@ export function metadataFieldsOf(text: string): readonly MetadataField[] {
     });
 }
 
-/** Formats metadata fields as lines that `metadataFieldsOf` can parse. */
 export function linesOf(fields: readonly MetadataField[]): string {
   return fields.map(([name, value]) => `${name}: ${value}`).join("\n");
 }

@@ -54,7 +54,6 @@ export function setSingleKeys(isOn: boolean): void {
   localStorage.setItem(SINGLE_KEYS, isOn ? "on" : "off");
 }
 
-/** Starts listening to keys of the document. */
 export function listenToKeys(): void {
   addEventListener("keydown", (event) => {
     const name = nameOf(event);
@@ -79,7 +78,6 @@ function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || target.matches("textarea, select");
 }
 
-/** Returns the label of a key on the keyboard of this platform. */
 export function keyLabel(key: string): string {
   return key.replace("Mod+", /mac|iphone|ipad/i.test(navigator.platform) ? "⌘ " : "Ctrl ");
 }

@@ -61,7 +61,6 @@ export class ServerTarget extends Observed {
     return this.isHttp || this.trust.plainHttp === true || this.url.startsWith("http:") ? this.url : undefined;
   }
 
-  /** Connects to the server as the page's settings specify. Rejects if that fails. */
   static async open(
     { route, describedBy, trust }: Pick<PageSettings, "route" | "describedBy" | "trust">,
     token: string | undefined,

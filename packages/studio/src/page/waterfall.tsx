@@ -8,7 +8,6 @@ export interface WaterfallProps {
   readonly rttMs: number | undefined;
   /** Caption that names the two sides between which the times were measured. */
   readonly where: string;
-  /** Timings that the server itself has measured. */
   readonly served?: Partial<ServedTimings> | undefined;
 }
 

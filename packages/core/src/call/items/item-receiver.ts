@@ -33,18 +33,15 @@ export interface ReceiveFlow {
   readonly credit?: number;
 }
 
-/** A carrier of items that has its own flow control. */
 export interface FlowCarrier {
   readonly channel: Pick<CallChannel["channel"], "compression" | "budget">;
   receiveFlow(id: number): ReceiveFlow;
 }
 
-/** Returns the flow control for the items that call `id` receives on `carrier`. */
 export function receiveFlowOf(carrier: CallChannel | FlowCarrier, id: number): ReceiveFlow {
   return carrier.receiveFlow?.(id) ?? new StreamReceiveFlow(carrier as CallChannel);
 }
 
-/** Flow control of a call's own stream: it pauses the stream while too many bytes are unread. */
 class StreamReceiveFlow implements ReceiveFlow {
   private unread = 0;
   private paused = false;
@@ -173,7 +170,6 @@ export class ItemReceiver {
     this.budget?.release(released);
   }
 
-  /** Stores the response metadata or trailers that the callee has sent. */
   receiveMetadata(metadata: RawMetadata | undefined, trailers: RawMetadata | undefined): void {
     const { responseMetadata: before = new Metadata() } = this.queue.answer ?? {};
     this.queue.answer = {
@@ -182,7 +178,6 @@ export class ItemReceiver {
     };
   }
 
-  /** Ends the stream of items. Readers get the received items first, then `error` if it is defined. */
   end(error: Error | undefined): void {
     this.ended = true;
     this.flow?.end();

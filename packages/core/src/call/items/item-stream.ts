@@ -5,7 +5,6 @@ import { Fifo } from "../../fifo.js";
 import { Metadata } from "../../metadata.js";
 import type { ItemIterator } from "../../platform-types.js";
 
-/** Callbacks of an `ItemStream` for the code that provides its items. */
 export interface ItemStreamOwner {
   /**
    * Called when the consumer has read an item. `size` and `held` are the arguments of its `push`: the bytes of its
@@ -101,7 +100,6 @@ type Waiter<Item> = {
 export interface ItemSink<Item> {
   /** Called before all other methods, with the stream that provides the items. */
   start(source: FedItems): void;
-  /** Receives an item, with the arguments of `ItemQueue.push`. */
   push(item: Item, size: number, held: number): void;
   /**
    * Called once, when the stream has ended or was stopped by `FedItems.leave`. `error` is defined if the call failed.
@@ -113,7 +111,6 @@ export interface ItemSink<Item> {
 export interface FedItems {
   /** Reports that the application has consumed an item. The arguments are those of the item's `push`. */
   resumed(size: number, held: number): void;
-  /** Stops the stream, because no more items are needed. */
   leaveOnce(): void;
 }
 

@@ -5,7 +5,6 @@ import { MAX_CURSOR_LENGTH } from "../../fixed-limits.js";
 /** The cursor of an item, in the type of the item's field. */
 export type Position = string | number | bigint;
 
-/** Returns true if `value` is a valid cursor: a non-empty string of limited length, or an integer. */
 function isPosition(value: unknown): value is Position {
   if (typeof value === "string") return value.length > 0 && value.length <= MAX_CURSOR_LENGTH;
   return Number.isSafeInteger(value) || typeof value === "bigint";

@@ -65,9 +65,7 @@ export interface ItemFlow {
   wait(resume: () => void): void;
 }
 
-/** The destination of the items that one side of a call sends. */
 export interface ItemTarget {
-  /** True if no more items can be sent, because the call has ended or failed. */
   readonly over: boolean;
   readonly flow: ItemFlow;
   /** Maximum size of an item in bytes, if the items are raw bytes; undefined for messages, which are not split. */
@@ -159,7 +157,6 @@ export function* cut(chunk: unknown, size: number): Generator<unknown, undefined
   for (let at = 0; at < chunk.length; at += size) yield chunk.subarray(at, at + size);
 }
 
-/** Returns a source of the same bytes, split into pieces of at most `size` bytes. */
 function bytePieces(source: ItemSource, size: number): ItemSource {
   let pieces: Generator<unknown, undefined> | undefined;
   const fresh = (result: IteratorResult<unknown>): IteratorResult<unknown> => {

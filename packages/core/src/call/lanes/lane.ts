@@ -36,7 +36,6 @@ const GIVEN_UP: OutgoingCall = {
 export class Lane extends PeerLane implements Carrier {
   readonly single = false;
   readonly notifyId: number;
-  /** Calls of this side that are in progress on the lane, by id. */
   readonly outgoing: CallTable<OutgoingCall>;
   private readonly maxCalls: number;
   private readonly maxMetadataBytes: number;
@@ -64,12 +63,10 @@ export class Lane extends PeerLane implements Carrier {
     this.outgoing = new CallTable(maxCallsPerLane);
   }
 
-  /** Returns a function that creates the channel of a lane on `stream`, which this side has opened. */
   static on(stream: DirectStream, settings: CarrierSettings): (lane: FrameHandler) => Channel {
     return (lane) => Channel.open(stream, StreamKind.Lane, lane, settings);
   }
 
-  /** Number of notifications on this lane that the peer has not confirmed yet. */
   get unacknowledged(): number {
     return this.notified - this.received;
   }
@@ -101,7 +98,6 @@ export class Lane extends PeerLane implements Carrier {
     });
   }
 
-  /** Number of calls of this side that are in progress on the lane. */
   get callsMade(): number {
     return this.outgoing.size;
   }
@@ -257,12 +253,10 @@ export class CallTable<T> {
     this.free.push(index);
   }
 
-  /** Returns all entries. */
   live(): T[] {
     return this.entries.filter((entry) => entry !== undefined);
   }
 
-  /** Removes and returns all entries. */
   drain(): T[] {
     const live = this.live();
     this.entries.length = 0;

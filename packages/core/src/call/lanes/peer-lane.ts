@@ -30,7 +30,6 @@ export interface LaneHost {
    */
   callsMade(): number;
   goaway(stage: number): void;
-  /** Called when either side has started to drain. */
   onDraining(): void;
   /** Called when the calls of both sides are complete, so that the session can be closed. */
   onDrained(): void;
@@ -96,7 +95,6 @@ export class PeerLane implements FrameHandler {
     });
   }
 
-  /** True if the lane has ended. */
   get ended(): boolean {
     return this.over;
   }
@@ -162,7 +160,6 @@ export class PeerLane implements FrameHandler {
     return false;
   }
 
-  /** Ends the lane and all calls on it. */
   protected end(error: RpcError): void {
     if (this.over) return;
     this.over = true;
@@ -223,10 +220,8 @@ export class PeerLane implements FrameHandler {
   }
 }
 
-/** Maximum bytes of data in a ping. */
 const MAX_PING_BYTES = 8;
 
-/** Returns the data of a ping, or of the pong that answers it. */
 export function readPing({ bytes, start, end }: Frame): Uint8Array {
   if (end - start > MAX_PING_BYTES) throw new ProtocolError(`a ping carries more than ${MAX_PING_BYTES} bytes`);
   return bytes.subarray(start, end);

@@ -75,7 +75,6 @@ export function zodCodec<S extends Schema>(
   };
 }
 
-/** Options of `zodCodec`. */
 interface ZodCodecOptions {
   /**
    * Maximum number of values in one message, including the values inside objects and arrays. A larger message fails

@@ -38,7 +38,6 @@ function isScalar(value: unknown): boolean {
   );
 }
 
-/** Returns the direct items of an array, Set or Map, or the property values of an object. */
 function partsOf(value: object): Iterable<unknown> {
   if (value instanceof Map) return [...value].flat();
   return Array.isArray(value) || value instanceof Set ? (value as Iterable<unknown>) : Object.values(value);

@@ -11,7 +11,6 @@ import type { SessionFormat } from "./session-format.js";
 import { RpcError } from "../../errors.js";
 import type { ClientLimits } from "../../client-limits.js";
 
-/** The writer and the compression that encode a payload; usually a channel. */
 export interface PayloadTarget {
   readonly out: FrameWriter;
   readonly compression: SessionCompression | undefined;
@@ -116,14 +115,12 @@ export function payloadSize(codec: MessageCodec<unknown> | undefined, value: unk
   return out.position;
 }
 
-/** Returns the error for a frame that exceeds `limits.maxFrameBytes` of this side, or of the receiver. */
 function tooLarge(size: number, maxFrameBytes: number, owner: "" | " of its receiver" = ""): RpcError {
   const text = `a message makes a frame of ${size} bytes, and limits.maxFrameBytes${owner} is ${maxFrameBytes}`;
   const hint = "send it in parts, as a stream, or raise limits.maxFrameBytes on both sides";
   return new RpcError("resource_exhausted", text, { hint });
 }
 
-/** Returns the error for a call whose frame exceeds the size limit or the memory budget of this side. */
 export function oversized({ size }: Frame, { maxFrameBytes, maxSessionBytes }: ClientLimits): RpcError {
   if (size > maxFrameBytes) return tooLarge(size, maxFrameBytes, " of its receiver");
   const text = `the receiver has no memory for a frame of ${size} bytes: limits.maxSessionBytes is ${maxSessionBytes}`;

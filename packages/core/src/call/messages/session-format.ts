@@ -101,7 +101,6 @@ function readable<T>({ name }: SessionCodec, problem: string, run: () => T): T {
   }
 }
 
-/** The codecs that a session can decode, by name. */
 export class FormatTable {
   private readonly formats: Map<string, SessionFormat | undefined> = new Map([[msgpack.name, undefined]]);
 

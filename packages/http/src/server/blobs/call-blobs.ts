@@ -19,7 +19,6 @@ import type { Downloads } from "./downloads.js";
 import type { Upload } from "./upload.js";
 import type { PendingUploads, Requester } from "./uploads.js";
 
-/** Uploads, downloads and settings that all calls of one handler share. */
 export interface SharedBlobs {
   readonly uploads: PendingUploads;
   readonly downloads: Downloads;

@@ -35,7 +35,6 @@ export interface BlobTarget extends FieldRoute {
   readonly id: string | undefined;
 }
 
-/** Settings for the blobs of one handler. */
 export interface HttpBlobsSettings {
   readonly prefix: string;
   readonly limits: Limits;
@@ -85,7 +84,6 @@ export class HttpBlobs {
     return parent && { ...parent, id };
   }
 
-  /** Returns an object that handles the blobs of one call. */
   of(method: AnyMethod, requester: Requester): CallBlobs {
     return new CallBlobs(this.shared, method, requester);
   }

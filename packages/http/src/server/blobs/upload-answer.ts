@@ -20,7 +20,6 @@ import type { Upload } from "./upload.js";
 
 /** Limits on the uploads of one blob field. */
 export interface UploadRules {
-  /** Maximum bytes of an upload. */
   readonly maxBytes: number;
   readonly maxAgeMs: number;
   /** Maximum milliseconds to wait for further bytes of a request's body. */
@@ -70,7 +69,6 @@ export function saidOfUpload(exchange: HttpExchange, isComplete: boolean, at: nu
   };
 }
 
-/** Returns the header field that states the limits of an upload. */
 export function limitsOf({ maxBytes, maxAgeMs }: UploadRules): Readonly<Record<string, string>> {
   return { [UPLOAD_LIMIT]: `max-size=${maxBytes}, max-age=${Math.floor(maxAgeMs / 1000)}` };
 }
@@ -90,7 +88,6 @@ export async function answerCreated(
   exchange.respond({ status: 201, fields: head }, jsonBytes({ url }));
 }
 
-/** Appends the body of a PATCH request to an upload, and sends the response. */
 export async function answerAppended(exchange: HttpExchange, upload: Upload, rules: UploadRules): Promise<void> {
   if (exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase() !== PARTIAL_UPLOAD) {
     exchange.respond({ status: 415, fields: { ...NO_STORE, "accept-patch": PARTIAL_UPLOAD } });

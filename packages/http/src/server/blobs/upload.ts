@@ -12,7 +12,6 @@ interface Attempt {
   readonly done: Promise<void>;
 }
 
-/** Limits of one attempt to append to an upload. */
 export interface AppendLimits {
   /** Maximum bytes of the whole upload. */
   readonly maxBytes: number;
@@ -27,7 +26,6 @@ export class Upload {
   /** True if the upload was removed, so that no request finds it. */
   isGone = false;
   private attempt: Attempt | undefined = undefined;
-  /** Number of attempts to append so far. */
   private attempts = 0;
   private readonly maxAgeMs: number;
   private readonly onGone: () => void;

@@ -9,7 +9,6 @@ import type { StoredUpload, UploadInfo, UploadStore } from "@quicrpc/blobs";
  */
 export const MAX_RESOURCES = 16_384;
 
-/** The client that requests an upload or download. */
 export interface Requester {
   /**
    * Principal that the resource belongs to. Empty if callers are not distinguished: then every client that knows the id

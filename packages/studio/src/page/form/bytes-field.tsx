@@ -51,7 +51,6 @@ export function BytesField({ form, node, path, label, aria }: ControlProps): JSX
   );
 }
 
-/** Returns the reason why a file is rejected: it is too large. */
 export function fileTooLarge({ name, size }: File): string {
   return `${name} has ${size} bytes: at most ${MAX_FILE} are taken.`;
 }

@@ -51,7 +51,6 @@ const CONTROLS: Readonly<Record<FieldKind, (props: ControlProps) => JSX.Element>
 /** Kinds of fields whose parts have labels of their own. They are in a group that has the field's name as its label. */
 const GROUPS: ReadonlySet<FieldKind> = new Set(["object", "array", "choice", "date", "bytes"]);
 
-/** Properties of `FieldView`. */
 export interface FieldViewProps extends FieldProps {
   /** Id of the field, if another field around it has the same value. */
   readonly id?: string;

@@ -19,13 +19,11 @@ export interface FormContext {
   readonly edit: (path: Path, edit: Edit, focus?: string) => boolean;
 }
 
-/** Properties of a field in a form. */
 export interface FieldProps {
   readonly form: FormContext;
   readonly node: JsonNode;
   readonly schema: unknown;
   readonly path: Path;
-  /** Name of the value that the field edits. */
   readonly label: string;
   /** Number of fields that contain this field. */
   readonly depth: number;

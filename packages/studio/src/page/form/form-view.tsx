@@ -11,7 +11,6 @@ import type { FormContext } from "./form-context.js";
 /** Maximum number of characters of a text that is shown as a form. A longer text can be edited as text. */
 const MAX_TEXT = 2_000_000;
 
-/** Properties of `FormView`. */
 export interface FormViewProps {
   readonly text: string;
   readonly schema: JsonSchema;

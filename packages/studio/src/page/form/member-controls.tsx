@@ -4,7 +4,6 @@ import type { FieldProps } from "./form-context.js";
 /** Maximum number of members or items of a value that a form shows. The text may contain more. */
 export const MAX_SHOWN = 100;
 
-/** Input for the key of an entry. */
 export function Key({
   form,
   path,
@@ -25,7 +24,6 @@ export function Key({
   );
 }
 
-/** A button that removes a member or an item. */
 export function Remove({
   form,
   path,
@@ -44,7 +42,6 @@ export function Remove({
   );
 }
 
-/** Shows the number of members or items that are hidden. */
 export function Hidden({ count }: { readonly count: number }): JSX.Element | null {
   return count <= MAX_SHOWN ? null : <p class="dim">{count - MAX_SHOWN} more are in the text.</p>;
 }

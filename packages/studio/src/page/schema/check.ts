@@ -14,7 +14,6 @@ import {
   type JsonSchema,
 } from "@quicrpc/services/json-schema";
 
-/** A part of a JSON text that does not match its schema. */
 export interface SchemaMismatch {
   readonly from: number;
   readonly to: number;

@@ -2,7 +2,6 @@ import { exampleOf } from "./example.js";
 import type { JsonNode } from "./json-tree.js";
 import { branchesOf, choicesOf, itemOf, memberOf, membersOf, type JsonSchema } from "@quicrpc/services/json-schema";
 
-/** A completion for a position in a JSON text. */
 interface Proposal {
   readonly label: string;
   /** Text to insert if the user selects the completion. */

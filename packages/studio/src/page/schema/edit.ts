@@ -49,7 +49,6 @@ function nodeAt(root: JsonNode, path: Path): JsonNode | undefined {
   return at;
 }
 
-/** Returns the positions of an object's members or an array's items. */
 function placesOf({ properties, items }: JsonNode): readonly { readonly from: number; readonly to: number }[] {
   return properties.length > 0 ? properties.map(({ from, to, value }) => ({ from, to: value?.to ?? to })) : items;
 }

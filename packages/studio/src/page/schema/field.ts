@@ -12,7 +12,6 @@ import {
   type JsonSchema,
 } from "@quicrpc/services/json-schema";
 
-/** Kind of a field in a form. */
 export type FieldKind =
   | "object"
   | "array"
@@ -55,7 +54,6 @@ const TYPES: Readonly<Record<string, FieldKind>> = {
 /** Maximum depth of nested `allOf` parts. It is limited, because a schema may contain itself. */
 const MAX_PARTS = 3;
 
-/** Returns the field that a form shows for a schema. */
 export function fieldOf(part: unknown, root: JsonSchema, depth = 0): FormField {
   const schema = resolved(part, root);
   if (schema === undefined || depth > MAX_PARTS) return ANY;
