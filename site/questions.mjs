@@ -54,7 +54,7 @@ export const QUESTIONS = [
   { asked: "prometheus metrics tracing opentelemetry", answers: ["/monitoring#calls"] },
   { asked: "react query", answers: ["/query#tanstack-query", "/query#queries"] },
   { asked: "tRPC migration", answers: ["/from-trpc#coming-from-trpc"] },
-  { asked: "gRPC status codes proto", answers: ["/from-grpc#coming-from-grpc", "/grpc#call-grpc-servers"] },
+  { asked: "gRPC status codes proto", answers: ["/from-grpc#what-takes-whose-place", "/grpc#call-grpc-servers"] },
   { asked: "socket.io rooms emit", answers: ["/from-socket-io#coming-from-socketio"] },
   { asked: "breaking change schema", answers: ["/evolution#what-breaks"] },
   {
@@ -138,7 +138,7 @@ export const QUESTIONS = [
   },
   {
     asked: "waitForReady",
-    answers: ["/connecting#calls-without-a-session", "/from-grpc#coming-from-grpc"],
+    answers: ["/connecting#calls-without-a-session", "/from-grpc#what-takes-whose-place"],
     like: "grpc/grpc-node#1591",
   },
   {
@@ -213,10 +213,14 @@ export const QUESTIONS = [
     answers: ["/deploying#behind-a-load-balancer"],
     like: "grpc/grpc-node#1483",
   },
-  { asked: "int64 is a string", answers: ["/openapi#what-json-looks-like"], like: "grpc/grpc#7229" },
+  {
+    asked: "int64 is a string",
+    answers: ["/openapi#what-json-looks-like", "/from-grpc#what-takes-whose-place", "/codecs#which-zod-types-work"],
+    like: "grpc/grpc#7229",
+  },
   {
     asked: "missing fields get default values",
-    answers: ["/codecs#codecs", "/from-grpc#coming-from-grpc"],
+    answers: ["/codecs#codecs", "/from-grpc#what-takes-whose-place"],
     like: "grpc/grpc-node#2984",
   },
   {
