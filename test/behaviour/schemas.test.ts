@@ -87,6 +87,15 @@ describe.each(distinctKinds)("schemas that differ: $name", (kind) => {
       },
     );
 
+    it("C70 a request that was not sent does not hide the difference from the next one", async () => {
+      const pair = await connect(two as unknown as Methods, { sum: 1 });
+      const refused = failure(pair.client.unary(one.place, { item: {} } as typeof order, { via }));
+      expect(await refused).toMatchObject({ code: "invalid_argument" });
+      const error = await failure(calls(pair.client, one).place());
+      expect(error).toMatchObject({ code: "failed_precondition", details: [{ path: ["item", "size"] }] });
+      await pair.close();
+    });
+
     it.each(["place", "watch", "upload", "chat"] as const)(
       "C70 an answer of %s that does not fit names the field",
       async (name) => {

@@ -41,7 +41,7 @@ export {
 } from "./call/items/send-items.js";
 export { type Attempt, cancelled, throwIfAborted, timeoutOf } from "./call/options.js";
 export { fullName } from "./contract/descriptor.js";
-export { streamsInput, streamsOutput } from "./contract/descriptor.js";
+export { streamsInput, streamsOutput } from "./server/router.js";
 export { Fifo } from "./fifo.js";
 export { guarded } from "./guarded.js";
 export { isBinaryKey, keyProblem } from "./metadata.js";

@@ -1,5 +1,5 @@
 import { Metadata, RpcError } from "@quicrpc/core";
-import { codeFromNumber, type FedItems, fullName, type ItemSink, streamsOutput } from "@quicrpc/core/internal";
+import { codeFromNumber, type FedItems, fullName, type ItemSink } from "@quicrpc/core/internal";
 import type { ContentCoding } from "@quicrpc/http";
 import {
   type BodySource,
@@ -63,6 +63,11 @@ export class GrpcResponse {
     this.read();
   }
 
+  private get isStream(): boolean {
+    const { kind } = this.call.method;
+    return kind === "server_stream" || kind === "duplex";
+  }
+
   /** Resolves with the only message. If the call fails, stays pending. */
   only(): Promise<unknown> {
     const { call } = this;
@@ -89,7 +94,7 @@ export class GrpcResponse {
     const type = isWeb ? /^application\/grpc-web(\+proto)?($|;)/ : /^application\/grpc(\+proto)?($|;)/;
     if (!type.test(headers.get("content-type") ?? "") || (status !== 200 && !headers.has(STATUS))) {
       const failed = response instanceof Response ? response : new Response(null, { status, headers });
-      failureLater(call, failed, streamsOutput(call.method)).then(
+      failureLater(call, failed, this.isStream).then(
         (error) => call.fail(error),
         (error: unknown) => call.fail(error),
       );
@@ -232,7 +237,7 @@ export class GrpcResponse {
     call.heard(undefined, trailers);
     const status = fields.get(STATUS);
     if (status === "0") {
-      if (streamsOutput(call.method)) call.settle();
+      if (this.isStream) call.settle();
       sink.end(undefined);
       return;
     }

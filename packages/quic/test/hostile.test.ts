@@ -129,7 +129,7 @@ describe.each(DRIVERS)("a hostile QUIC peer, %s driver", (driver) => {
       }
     }
     await isWell();
-    await vi.waitFor(() => expect(server.stats().sessions).toBe(1));
+    await expect.poll(() => server.stats().sessions).toBe(1);
   });
 
   test("a flood of datagrams that nobody reads", async () => {

@@ -38,7 +38,10 @@ export abstract class Call extends PendingCall implements OutgoingCall {
     this.items = undefined;
   }
 
-  /** Sends the request on a lane or stream of the session. If that fails, ends the call with the error. */
+  /**
+   * Sends the request on a lane or stream of the session. If that fails, ends the call with the error. Called again if
+   * the owner repeats a refused call.
+   */
   start(host: CallingHost, input: unknown, options: CallOptions | undefined): void {
     const { method } = this;
     this.host = host;
@@ -216,13 +219,15 @@ export function sendRequest(
 ): number {
   const { channel, format, single } = carrier;
   const formatName = single ? format?.name : undefined;
-  const fingerprint = schemas.greet(method);
+  const fingerprint = schemas.unsent(method);
   const isPlain = formatName === undefined && fingerprint === undefined;
   const head = isPlain ? fields : { ...fields, codec: formatName, fingerprint };
   const codec = itemsFollow ? undefined : codecIn(format, method.input);
   try {
     channel.requireRoom();
-    return sendMessage(channel, type, id, codec, input, single && !itemsFollow, head, options?.compress, method);
+    const size = sendMessage(channel, type, id, codec, input, single && !itemsFollow, head, options?.compress, method);
+    if (fingerprint !== undefined) schemas.sent(method);
+    return size;
   } catch (error) {
     if (type === FrameType.Request || single) carrier.withdraw(id);
     throw RpcError.from(error, "invalid_argument");

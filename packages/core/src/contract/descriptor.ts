@@ -241,11 +241,3 @@ export function fullName({ service, name }: AnyMethod): string {
 /** The type of `z.any()`. Generated code uses this alias, so that linters do not report `any` in it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- it is what the schema says
 export type Any = any;
-
-export function streamsInput({ kind }: AnyMethod): boolean {
-  return kind === "client_stream" || kind === "duplex";
-}
-
-export function streamsOutput({ kind }: AnyMethod): boolean {
-  return kind === "server_stream" || kind === "duplex";
-}

@@ -3,14 +3,14 @@ import { ItemReceiver } from "../call/items/item-receiver.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import { Positions } from "../call/items/positions.js";
 import { type ItemFlow, type ItemTarget, sendItems, bytePieceOf } from "../call/items/send-items.js";
-import { fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
+import { fullName } from "../contract/descriptor.js";
 import { asError, type Code, RpcError, untracedError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import { immediate } from "../turn-pace.js";
 import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
-import { type BoundMethod, refusing } from "./router.js";
+import { type BoundMethod, refusing, streamsInput, streamsOutput } from "./router.js";
 
 /** Tolerance in milliseconds: a timer may fire this much earlier than `Date.now()` reaches its time. */
 const CLOCK_SLACK_MS = 2;

@@ -7,20 +7,21 @@ import { RpcError } from "../../errors.js";
  * because schemas may evolve, but it explains why a message does not match.
  */
 export class SchemaHandshake {
-  /** Methods whose fingerprint was sent. Undefined until a second method is called. */
+  /** Methods whose fingerprint was sent. Undefined until that of a second method is sent. */
   #told: Set<AnyMethod> | undefined;
   #different: Set<AnyMethod> | undefined;
   #unreadable: Set<AnyMethod> | undefined;
   #last: AnyMethod | undefined;
 
-  /** Returns the fingerprint to send with a call: defined only for the first call of a method that has one. */
-  greet(method: AnyMethod): number | undefined {
-    const last = this.#last;
-    if (method === last || method.fingerprint === undefined) return undefined;
+  /** Returns the fingerprint of a method that was not sent yet; undefined if it was, or if the method has none. */
+  unsent(method: AnyMethod): number | undefined {
+    return method === this.#last || this.#told?.has(method) === true ? undefined : method.fingerprint;
+  }
+
+  /** Notes that the fingerprint of a method was sent. */
+  sent(method: AnyMethod): void {
+    if (this.#last !== undefined) (this.#told ??= new Set([this.#last])).add(method);
     this.#last = method;
-    if (last === undefined) return method.fingerprint;
-    const { size } = (this.#told ??= new Set([last]));
-    return this.#told.add(method).size > size ? method.fingerprint : undefined;
   }
 
   /**
