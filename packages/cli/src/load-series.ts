@@ -32,7 +32,7 @@ export class LoadSeries {
     this.latency.record(nanos);
   }
 
-  /** Ends the last second, which may be incomplete. */
+  /** Stops measuring, and adds the sample of the last, incomplete second if it has calls. */
   end(): void {
     clearInterval(this.timer);
     if (this.latency.count > 0 || this.counters.calls > this.before.calls) this.endSecond();

@@ -12,7 +12,7 @@ const MAX_PIECE = 16 * 1024;
 /** The attempt that carries a durable stream: the methods that the stream uses. */
 export interface Pipe {
   readonly flow: ItemFlow;
-  /** True if a piece can be written now, because no other message is being encoded. */
+  /** True if `send` may be called now: the channel's writer is not encoding a message. */
   readonly idle: boolean;
   send(fields: PieceFields, bytes: Uint8Array): void;
   flush(): void;

@@ -31,8 +31,9 @@ const SAVE_BLOB: OptionNames<SaveBlobOptions> = {
 };
 
 /**
- * Sends a file as a blob. Reads the file only as fast as the receiver accepts the data. The transfer fails if the file
- * changes meanwhile. Rejects if the file does not exist.
+ * Returns a blob with the contents of a file, for the input or output of a call. The file is read when the blob is
+ * sent, only as fast as the receiver accepts the data. The transfer fails if the file has changed since. Rejects if the
+ * file does not exist.
  */
 export async function fileBlob(path: string, options: FileBlobOptions = {}): Promise<DescribedBlob> {
   checkOptions("fileBlob()", options, FILE_BLOB);

@@ -17,7 +17,8 @@ export class Networks {
   }
 
   /**
-   * Creates the networks. Clients connect to the first network at `port`, so the program must listen on another port.
+   * Chooses a free port for the program, because clients reach it at `port` through a simulated network. Opens no
+   * network: `urlThrough` does.
    */
   static async prepare(described: DescribedNetwork, seed: number, port: number): Promise<Networks> {
     return new Networks(described, seed, { from: await freePort(), to: port });

@@ -4,7 +4,7 @@ import { randomNumbers } from "@quicrpc/testing";
 import type { ZodLike } from "./schema.js";
 import { mockValue, valuesOf } from "./values.js";
 
-/** Returns a random number from 0 to 1. */
+/** Returns a random number of at least 0 and less than 1. */
 export type Random = () => number;
 
 /** Minimum and maximum number of items of a generated stream. */

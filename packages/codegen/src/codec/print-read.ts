@@ -183,7 +183,7 @@ function orderedBody(node: NodeOf<"object">, type: TypeNode, printer: CodecPrint
   ];
 }
 
-/** Returns the `case` that reads a field if its key comes next. If a required field is missing, the cases end. */
+/** Returns the `case` that reads a field if its key comes next. Otherwise an optional field falls through. */
 function fieldCase(
   index: number,
   field: FieldNode,
@@ -312,7 +312,7 @@ function readStatement(node: SchemaNode, variable: string, at: string, printer: 
   return assignment(into, readExpression(node, at, printer));
 }
 
-/** Returns true if a shape reads the value, so that TypeScript knows its type. */
+/** Returns true if a shape reads the value. TypeScript then takes the value's type from the variable's declaration. */
 function isReadByShape(node: SchemaNode, printer: CodecPrinter): boolean {
   if (printer.called(node) !== undefined) return false;
   const inner = node.kind === "refined" ? undefined : wrappedIn(node);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { MAX_DEPTH } from "@quicrpc/core/codec";
 import { isPartial, keysOf, type Shape, type ShapeTypes, shapeTypeName } from "./shape.js";
 
-/** Maximum nesting levels in the text of a shape; recursive types end there. */
+/** Maximum nesting levels in the canonical text of a shape. The text of a recursive type is cut off there. */
 const LEVELS = MAX_DEPTH;
 /**
  * Maximum characters of a type's text; a longer one is replaced by its hash. Otherwise a shape in which each level uses

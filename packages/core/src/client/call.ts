@@ -29,6 +29,7 @@ export abstract class Call extends PendingCall implements OutgoingCall {
   protected carrier: Carrier | undefined = undefined;
   /** Whether the callee has started to respond. After that, a headers frame is a protocol error. */
   protected answered = false;
+  /** Size of the request's frame in bytes. */
   protected requestBytes = 0;
   private id = 0;
 

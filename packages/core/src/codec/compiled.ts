@@ -63,7 +63,8 @@ const KINDS: readonly string[] = /* @__PURE__ */ (
 ).split(",");
 
 /**
- * Prepares for trying the next option of a union, after reading or writing one failed.
+ * Called when an option of a union has thrown, before the next option is tried. Charges the steps that the failed
+ * option took.
  *
  * @param error the error that the option threw; rethrown unless it is the mismatch error
  * @param allowed value of `allowance.values` before the failed option was read; restored because its values are

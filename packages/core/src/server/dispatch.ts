@@ -118,8 +118,8 @@ export class Dispatcher<Context> implements RequestHandler {
   }
 
   /**
-   * Returns the error for a request to an unknown method. It lists known names only if reflection shows them to every
-   * caller. The caller adds the names that it knows.
+   * Returns the error for a request to an unknown method. It contains names only if reflection shows them to every
+   * client. The client replaces ids by the names that it knows.
    */
   #unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {
     const { table } = this.#settings;
@@ -132,7 +132,10 @@ export class Dispatcher<Context> implements RequestHandler {
   }
 }
 
-/** A request or notification that has arrived as a frame. */
+/**
+ * A request or notification that has arrived as a frame. `serveRequest` calls `readHead`, `readMessage`, then `respond`,
+ * or `refuse` if one of them has thrown.
+ */
 class FrameRequest<Context> implements ServerRequest {
   readonly bound: BoundMethod;
   readonly settings: DispatchSettings<Context>;

@@ -165,7 +165,7 @@ function guardedDatagrams(take: (bytes: Uint8Array) => void, onError: ErrorHook)
   return guarded(take, (thrown) => onError(thrown, { method: "onForeignDatagram" }));
 }
 
-/** The calls that the peer makes on one lane. */
+/** Handles the calls that the peer makes on one lane (a stream that many calls share). */
 class ServedLane implements LaneCallee, AnswerCarrier {
   readonly single = false;
   readonly channel: Channel;

@@ -278,7 +278,7 @@ impl Endpoint {
 
     pub(super) fn forget_pending(&mut self, pending: &Pending, source: Option<std::net::IpAddr>) {
         if pending.counted {
-            // `end` has counted the handshake.
+            // `pending_over` has already subtracted it, and `release_pending` does so again.
             self.handshaking += 1;
             self.release_pending(source);
         }
