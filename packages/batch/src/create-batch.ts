@@ -1,6 +1,6 @@
 import { type CallOptions, type Caller, json, RpcError } from "@quicrpc/core";
 import { type AnyMethod, type MessageCodec, type MethodDescriptor, uncheckedCodec } from "@quicrpc/core/generated";
-import { callFailure, isCode } from "@quicrpc/core/internal";
+import { callFailure, type DecodeBudget, decodeWithin, isCode } from "@quicrpc/core/internal";
 import {
   type Answer,
   createBatchClient,
@@ -10,7 +10,7 @@ import {
   type Step,
 } from "./generated/batch.js";
 import { MessageWriter } from "./limits.js";
-import { memberOf, type Path } from "./path.js";
+import { type Path, pathText, valueAt } from "./path.js";
 import { type BatchInput, createReference, type Pending, type Reference, type Target, targetOf } from "./reference.js";
 
 type Methods = Readonly<Record<string, AnyMethod>>;
@@ -144,19 +144,21 @@ class PlannedCalls {
       throw new TypeError("each() within each() is not supported: use the list of responses");
     const each = this.sourceOf(list, "each()");
     const index = this.steps.length;
-    this.element = { batch: this, step: undefined, path: [] };
-    let response: unknown;
+    this.element = { batch: this, step: undefined, each: {}, path: [] };
+    let isComplete = false;
     try {
-      response = call(createReference(this.element));
+      const response = call(createReference(this.element));
+      const target = targetOf(response);
+      const added = this.steps[index];
+      if (added === undefined || this.steps.length !== index + 1 || target?.step !== index || target.path.length > 0)
+        throw new TypeError("the function of each() has to make one call of its batch, and return what that returns");
+      added.step = { ...added.step, each };
+      isComplete = true;
+      return response as object;
     } finally {
       this.element = undefined;
+      if (!isComplete) this.steps.length = index;
     }
-    const target = targetOf(response);
-    const added = this.steps[index];
-    if (added === undefined || this.steps.length !== index + 1 || target?.step !== index || target.path.length > 0)
-      throw new TypeError("the function of each() has to make one call of its batch, and return what that returns");
-    added.step = { ...added.step, each };
-    return response as object;
   }
 
   async send(references: readonly unknown[]): Promise<unknown[]> {
@@ -174,8 +176,8 @@ class PlannedCalls {
     this.results = this.steps.map(({ method }, index) => new Result(method, index));
     const over = this.run(steps);
     const promises = targets.map(({ step, path }) => {
-      const { promise } = this.results[step as number] as Result;
-      return path.length === 0 ? promise : promise.then((value) => path.reduce(memberOf, value));
+      const result = this.results[step as number] as Result;
+      return path.length === 0 ? result.promise : result.promise.then((value) => result.part(value, path));
     });
     for (const promise of [...promises, over]) promise.catch(() => {});
     return { promises, over };
@@ -211,8 +213,8 @@ class PlannedCalls {
     const target = targetOf(reference);
     if (target === undefined) throw new TypeError(`${user} takes references of its batch, which its calls return`);
     if (target.batch !== this) throw new TypeError(`${user} has a reference of another batch: await that batch first`);
-    const { step, path } = target;
-    if (step === undefined && (this.element === undefined || user.endsWith("()")))
+    const { step, each, path } = target;
+    if (step === undefined && (each !== this.element?.each || user.endsWith("()")))
       throw new TypeError(`${user} has an element of each(), which exists only in the function of that each()`);
     return { ...(step !== undefined && { step }), path: [...path] };
   }
@@ -241,6 +243,8 @@ class PlannedCalls {
   }
 }
 
+type ErrorFields = Pick<NonNullable<ConstructorParameters<typeof RpcError>[2]>, "reason" | "details">;
+
 /** The response of a step, as its answers arrive. */
 class Result {
   readonly promise: Promise<unknown>;
@@ -263,43 +267,83 @@ class Result {
 
   /** Processes an answer. Returns its error. */
   take({ elements, element, message, failure }: Answer): RpcError | undefined {
-    if (failure !== undefined) {
-      const error = this.errorOf(failure, element);
+    try {
+      if (failure !== undefined) throw this.errorOf(failure, element);
+      if (elements !== undefined) {
+        this.elements = [];
+        this.missing = elements;
+      } else if (message !== undefined) this.add(message, element);
+    } catch (thrown) {
+      const error = thrown as RpcError;
       this.reject(error);
       return error;
-    }
-    if (elements !== undefined) {
-      this.elements = [];
-      this.missing = elements;
-    } else if (message !== undefined) {
-      const { output } = this.method;
-      const value = output?.decode(message, 0, message.length);
-      if (element === undefined) this.resolve(value);
-      else if (this.elements !== undefined) {
-        this.elements[element] = value;
-        this.missing--;
-      }
     }
     if (this.elements !== undefined && this.missing === 0) this.resolve(this.elements);
     return undefined;
   }
 
+  /** Returns a part of the response. Throws if a part that contains it is missing, as the server does. */
+  part(value: unknown, path: Path): unknown {
+    return valueAt(value, path, (place, key) => {
+      const text = pathText(place) || "the value";
+      return this.failed("failed_precondition", `${text} has no ${pathText([key])}`, undefined);
+    });
+  }
+
+  private add(message: Uint8Array, element: number | undefined): void {
+    let value: unknown;
+    try {
+      value = decoded(this.method.output, message);
+    } catch (thrown) {
+      const { code, message: text } = RpcError.from(thrown, "internal");
+      throw this.failed(code, text, element);
+    }
+    if (element === undefined) this.resolve(value);
+    else if (this.elements !== undefined) {
+      this.elements[element] = value;
+      this.missing--;
+    }
+  }
+
   private errorOf({ code, message, reason, details }: Failure, element: number | undefined): RpcError {
+    const { errors } = this.method;
+    const error = (declared?: ErrorFields): RpcError =>
+      this.failed(isCode(code) ? code : "unknown", message, element, declared);
+    const known = reason !== undefined && Object.hasOwn(errors, reason) ? errors[reason] : undefined;
+    try {
+      if (known !== undefined) return error({ reason, ...(details && { details: decoded(known.details, details) }) });
+    } catch {
+      // The details do not match the schema of this side: they are decoded without it.
+    }
+    try {
+      return error(details && { details: decoded(unchecked, details) });
+    } catch {
+      return error();
+    }
+  }
+
+  private failed(
+    code: RpcError["code"],
+    message: string,
+    element: number | undefined,
+    declared: ErrorFields = {},
+  ): RpcError {
     const { method, index } = this;
     const name = `${method.service.name}/${method.name}`;
     const place = element === undefined ? "" : `, element ${element}`;
-    const declared = reason !== undefined && Object.hasOwn(method.errors, reason) ? method.errors[reason] : undefined;
-    const codec = declared === undefined ? unchecked : declared.details;
-    const error = new RpcError(
-      isCode(code) ? code : "unknown",
-      `${message} (step ${index} of the batch, ${name}${place})`,
-      {
-        ...(declared && { reason }),
-        ...(details && codec && { details: codec.decode(details, 0, details.length) }),
-      },
-    );
-    return callFailure(error, name);
+    return callFailure(new RpcError(code, `${message} (step ${index} of the batch, ${name}${place})`, declared), name);
   }
+}
+
+/** Limits the memory and the validation of one response, as the default of `limits.maxSessionBytes` does. */
+const DECODE_BUDGET: DecodeBudget = {
+  max: 33_554_432,
+  room: 33_554_432,
+  refusal: () => new RpcError("resource_exhausted", "the response has too many values for a batch"),
+};
+
+function decoded(codec: MessageCodec<unknown> | undefined, message: Uint8Array): unknown {
+  return codec && decodeWithin(DECODE_BUDGET, codec, message, 0, message.length);
 }
 
 function encoded(codec: Pick<MessageCodec<unknown>, "encode">, value: unknown): Uint8Array {

@@ -1,7 +1,7 @@
 import type { Router } from "@quicrpc/core";
 import { checkOptions } from "@quicrpc/core/transport";
 import { createBatchRouter } from "./generated/batch.js";
-import { type BatchLimits, DEFAULTS } from "./limits.js";
+import { type BatchLimits, completeLimits } from "./limits.js";
 import { serveBatch } from "./serve-batch.js";
 
 /**
@@ -21,6 +21,7 @@ export function createBatches(limits: BatchLimits = {}): Router {
     maxBytes: true,
     maxMs: true,
   });
-  const complete = { ...DEFAULTS, ...limits };
-  return createBatchRouter({ run: (plan, context) => serveBatch(plan, complete, context) });
+  const complete = completeLimits(limits);
+  const { methods } = createBatchRouter({ run: (plan, context) => serveBatch(plan, complete, context) });
+  return { methods: methods.map((bound) => ({ ...bound, carriesCalls: true })) };
 }

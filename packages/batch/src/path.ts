@@ -14,7 +14,21 @@ export function hasMember(container: unknown, key: string | number): container i
   if (Array.isArray(container)) return typeof key === "number" && key < container.length;
   const prototype: unknown = Object.getPrototypeOf(container);
   if (prototype !== Object.prototype && prototype !== null) return false;
-  return typeof key === "string" && key !== "__proto__" && Object.hasOwn(container, key);
+  return key !== "__proto__" && Object.hasOwn(container, key);
+}
+
+/**
+ * Returns the value at a path; undefined if only its last part is missing.
+ *
+ * @param refuse called with the path of a value that has no parts, and the next part
+ */
+export function valueAt(root: unknown, path: Path, refuse: (place: Path, key: string | number) => Error): unknown {
+  let value = root;
+  for (const [depth, key] of path.entries()) {
+    if (typeof value !== "object" || value === null) throw refuse(path.slice(0, depth), key);
+    value = memberOf(value, key);
+  }
+  return value;
 }
 
 /** Returns a path as text, such as `items[0].author`. */

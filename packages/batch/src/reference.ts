@@ -22,7 +22,9 @@ type Whole =
   | boolean
   | symbol
   | Date
-  | Uint8Array
+  | URL
+  | ArrayBuffer
+  | ArrayBufferView
   | ReadonlyMap<never, unknown>
   | ReadonlySet<unknown>;
 
@@ -51,6 +53,8 @@ export interface Target {
   readonly batch: object;
   /** Index of the step with the response; undefined for an element of `each`. */
   readonly step: number | undefined;
+  /** Identifies the `each` of an element; undefined for a response. */
+  readonly each?: object | undefined;
   readonly path: Path;
 }
 

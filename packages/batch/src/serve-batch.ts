@@ -7,12 +7,14 @@ import {
   uncheckedCodec,
 } from "@quicrpc/core/generated";
 import type { Answer, Answers, Failure, Plan, Source, Step } from "./generated/batch.js";
-import { type BatchLimits, exceeded, MessageWriter } from "./limits.js";
-import { hasMember, memberOf, type Path, pathText } from "./path.js";
+import { type BatchLimits, encodingCost, exceeded, MessageWriter } from "./limits.js";
+import { hasMember, memberOf, type Path, pathText, valueAt } from "./path.js";
 
 const VERSION = 1;
-/** Bytes of responses from which an item takes no further answer. */
+/** Maximum bytes of the answers of an item, if it has several. */
 const ITEM_BYTES = 65_536;
+/** Estimated bytes of an answer without its message, its failure's text and details. */
+const ANSWER_BYTES = 96;
 const NOTHING = new Uint8Array(0);
 const unchecked = uncheckedCodec<unknown>();
 
@@ -132,11 +134,18 @@ class ServedBatch {
     if (this.bytes > maxBytes) throw exceeded("maxBytes", maxBytes, `the batch has ${this.bytes} bytes`);
   }
 
-  /** Returns answers that are ready, of about `ITEM_BYTES` together. */
+  /** Counts bytes that the batch holds until its end. */
+  private charge(bytes: number): void {
+    this.spend(bytes);
+    this.calls.hold(bytes);
+  }
+
+  /** Returns the first of the answers that are ready: several of at most `ITEM_BYTES`, or one of any size. */
   private takeReady(): Answer[] {
+    const max = Math.min(ITEM_BYTES, this.calls.maxMessageBytes);
     let bytes = 0;
-    const end = this.ready.findIndex(({ message }) => (bytes += message?.length ?? 0) >= ITEM_BYTES);
-    return this.ready.splice(0, end === -1 ? this.ready.length : end + 1);
+    const end = this.ready.findIndex((answer, index) => (bytes += bytesOf(answer)) > max && index > 0);
+    return this.ready.splice(0, end === -1 ? this.ready.length : end);
   }
 
   private answer(answer: Answer): void {
@@ -154,7 +163,7 @@ class ServedBatch {
         ? this.call(index, undefined, undefined)
         : this.runEach(index, step, this.valueOf(step.each, undefined)));
     } catch (error) {
-      if (!(error instanceof ElementFailed)) this.answer({ step: index, failure: failureOf(method, error) });
+      if (!(error instanceof ElementFailed)) this.answer({ step: index, failure: this.failureOf(method, error) });
       throw error;
     } finally {
       this.running--;
@@ -177,7 +186,7 @@ class ServedBatch {
         try {
           return await this.call(index, element, item);
         } catch (error) {
-          this.answer({ step: index, element, failure: failureOf(method, error) });
+          this.answer({ step: index, element, failure: this.failureOf(method, error) });
           throw new ElementFailed(RpcError.from(error));
         }
       }),
@@ -190,49 +199,65 @@ class ServedBatch {
 
   private async call(index: number, element: number | undefined, item: unknown): Promise<unknown> {
     const { step, method } = this.steps[index] as CheckedStep;
-    const input = step.message ?? (method.input === undefined ? NOTHING : this.filled(step, method.input, item));
-    // An error too: only callers that may call the method receive it.
-    const message = await this.calls.call(step.method, input);
-    this.spend(message.length);
-    this.calls.hold(message.length);
+    const { input } = method;
+    const encode = (): Uint8Array => step.message ?? (input === undefined ? NOTHING : this.filled(step, input, item));
+    const message = await this.calls.call(step.method, encode);
+    this.charge(message.length);
     const { output } = method;
     const value = this.needed.has(index) && output !== undefined ? this.calls.decode(output, message) : undefined;
     if (step.silent !== true) this.answer({ step: index, ...(element !== undefined && { element }), message });
     return value;
   }
 
-  /** Returns the encoded input of a step after its references were replaced, or the error if that fails. */
-  private filled(step: Step, codec: MessageCodec<unknown>, item: unknown): Uint8Array | RpcError {
+  /**
+   * Returns the encoded input of a step after its references were replaced. Its cost is counted before it is encoded,
+   * because an input that does not fit the schema takes as long as one that does.
+   */
+  private filled(step: Step, codec: MessageCodec<unknown>, item: unknown): Uint8Array {
     const { template, references = [] } = step;
-    try {
-      // Decoded once, because each element fills the same places.
-      let input = this.templates.get(step) ?? (template && this.calls.decode(json, template));
-      this.templates.set(step, input);
-      for (const { at, from } of references) {
-        const value = this.valueOf(from, item);
-        if (at.length === 0) input = value;
-        else put(input, at, value);
-      }
-      const out = new MessageWriter(this.limits.maxBytes - this.bytes);
-      codec.encode(input, out);
-      this.spend(out.position);
-      return out.written;
-    } catch (error) {
-      return RpcError.from(error, "invalid_argument");
+    const { maxBytes } = this.limits;
+    this.spend(0);
+    // Decoded once, because each element fills the same places.
+    let input = this.templates.get(step) ?? (template && this.calls.decode(json, template));
+    this.templates.set(step, input);
+    for (const { at, from } of references) {
+      const value = this.valueOf(from, item);
+      if (at.length === 0) input = value;
+      else put(input, at, value);
     }
+    const cost = encodingCost(input, maxBytes - this.bytes);
+    this.spend(cost);
+    const out = new MessageWriter(maxBytes - this.bytes + cost);
+    this.calls.encode(codec, input, out);
+    this.spend(Math.max(0, out.position - cost));
+    return out.written;
+  }
+
+  /** Returns the failure to send. Its bytes count like those of a response. */
+  private failureOf(method: AnyMethod, thrown: unknown): Failure {
+    const { maxErrorMessageBytes, maxMessageBytes } = this.calls;
+    const { code, message, reason, details } = RpcError.from(thrown, "internal");
+    const declared = reason !== undefined && Object.hasOwn(method.errors, reason) ? method.errors[reason] : undefined;
+    const codec = declared === undefined ? unchecked : declared.details;
+    const text = truncated(message, maxErrorMessageBytes);
+    const room = maxMessageBytes - text.length * MAX_UTF8_BYTES;
+    const encoded = details === undefined || codec === undefined ? undefined : tryEncode(codec, details, room);
+    try {
+      this.charge(text.length + (encoded?.length ?? 0));
+    } catch (error) {
+      const { code: limitCode, message: limitText } = RpcError.from(error);
+      return { code: limitCode, message: limitText };
+    }
+    return { code, message: text, ...(declared && { reason }), ...(encoded && { details: encoded }) };
   }
 
   private valueOf(source: Source, item: unknown): unknown {
     const { step, path } = source;
-    let value = step === undefined ? item : this.values[step];
-    for (const [depth, key] of path.entries()) {
-      if (typeof value !== "object" || value === null) {
-        const place = this.sourceText({ ...source, path: path.slice(0, depth) });
-        throw new RpcError("failed_precondition", `${place} has no ${pathText([key])}`);
-      }
-      value = memberOf(value, key);
-    }
-    return value;
+    const root = step === undefined ? item : this.values[step];
+    return valueAt(root, path, (place, key) => {
+      const text = this.sourceText({ ...source, path: [...place] });
+      return new RpcError("failed_precondition", `${text} has no ${pathText([key])}`);
+    });
   }
 
   private refuseAfter(step: Step, need: number, error: unknown): never {
@@ -276,19 +301,25 @@ function put(input: unknown, at: Path, value: unknown): void {
   container[last] = value;
 }
 
-function failureOf(method: AnyMethod, thrown: unknown): Failure {
-  const { code, message, reason, details } = RpcError.from(thrown, "internal");
-  const declared = reason !== undefined && Object.hasOwn(method.errors, reason) ? method.errors[reason] : undefined;
-  const codec = declared === undefined ? unchecked : declared.details;
-  const encoded = details === undefined || codec === undefined ? undefined : tryEncode(codec, details);
-  return { code, message, ...(declared && { reason }), ...(encoded && { details: encoded }) };
+/** Maximum number of bytes of a UTF-16 code unit of a text in UTF-8. */
+const MAX_UTF8_BYTES = 3;
+
+function bytesOf({ message, failure }: Answer): number {
+  const text = failure === undefined ? 0 : failure.message.length * MAX_UTF8_BYTES;
+  return ANSWER_BYTES + (message?.length ?? 0) + text + (failure?.details?.length ?? 0);
 }
 
-function tryEncode(codec: MessageCodec<unknown>, value: unknown): Uint8Array | undefined {
+function truncated(text: string, maxBytes: number): string {
+  if (text.length * MAX_UTF8_BYTES <= maxBytes) return text;
+  return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(maxBytes)).read);
+}
+
+/** Returns the encoded details of an error; undefined if they do not fit their schema, or have more than `max` bytes. */
+function tryEncode(codec: MessageCodec<unknown>, value: unknown, max: number): Uint8Array | undefined {
   const out = new MessageWriter();
   try {
     codec.encode(value, out);
-    return out.written;
+    return out.position <= max ? out.written : undefined;
   } catch {
     return undefined;
   }

@@ -1,14 +1,18 @@
 import {
   authorize,
+  concurrencyLimit,
   createLocalCaller,
   createSession,
   type Interceptor,
   isRpcErrorOf,
   type RpcError,
+  rpcError,
 } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createBatch, createBatches, type BatchLimits } from "@quicrpc/batch";
 import { beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { failure } from "../../../test/behaviour/tools.js";
 import { postsMethods, type Seen, screenRouters, usersMethods } from "./screen.js";
 
@@ -140,7 +144,7 @@ describe("a batch", () => {
     expect(errors).toMatchObject([{ message: "a secret of the server" }]);
   });
 
-  it("runs the server's interceptors for each call", async () => {
+  it("runs the server's interceptors for each call, and not for the batch", async () => {
     const names: string[] = [];
     const scopesOf = (): string[] => [];
     const counting: Interceptor = (call, next) => {
@@ -151,7 +155,7 @@ describe("a batch", () => {
     const [secret, user] = batch.start(batch.users.secret(), batch.users.get({ id: "ada" }));
     expect(await failure(secret)).toMatchObject({ code: "permission_denied" });
     expect((await user).id).toBe("ada");
-    expect(names).toEqual(["run t1", "secret t1", "get t1"]);
+    expect(names).toEqual(["secret t1", "get t1"]);
   });
 
   it("a caller without permission does not learn that its input is wrong", async () => {
@@ -175,10 +179,106 @@ describe("a batch", () => {
     createSession(theirs, { routers, connection: "ada" });
     const session = createSession(ours);
     const batch = createBatch(session, services);
-    await batch.send(batch.users.get({ id: "a" }));
+    await batch.send(batch.users.get({ id: "a" }), batch.users.forget());
     expect(connections).toEqual(["ada", "ada"]);
     await session.close();
   });
+});
+
+describe("responses", () => {
+  const tools = { name: "batch.v1.Tools", id: 7303 };
+  const text = defineMethod(tools, "unary", "text", { id: 1, output: zodCodec(z.string()) });
+  const methods = {
+    text,
+    byId: defineMethod(tools, "unary", "byId", {
+      id: 2,
+      output: zodCodec(z.record(z.string(), z.object({ n: z.int() }))),
+    }),
+    find: defineMethod(tools, "unary", "find", { id: 3, output: zodCodec(z.object({ n: z.int() }).optional()) }),
+    fail: defineMethod(tools, "unary", "fail", {
+      id: 4,
+      errors: { BAD: { code: "not_found", details: zodCodec(z.unknown()) } },
+    }),
+  };
+  const number = { ...text, output: zodCodec(z.int()) } as unknown as typeof text;
+  const served = { ...methods, text: number };
+  const toolsRouter = createRouter(served, {
+    text: () => 5 as never,
+    byId: () => ({ 42: { n: 1 } }),
+    find: () => undefined,
+    fail: () => {
+      throw rpcError(served.fail, "BAD", { n: 5 } as never);
+    },
+  });
+  const toolsCaller = createLocalCaller([toolsRouter, ...screenRouters(), createBatches()]);
+
+  it("that do not fit the schema of the client fail alone, with the method's name", async () => {
+    const batch = createBatch(toolsCaller, { ...services, tools: methods });
+    const [wrong, user] = batch.start(batch.tools.text(), batch.users.get({ id: "ada" }));
+    const error = await failure(wrong);
+    expect(error).toMatchObject({ code: "invalid_argument", method: "batch.v1.Tools/text", fromCall: true });
+    expect(error.message).toContain("(step 0 of the batch, batch.v1.Tools/text)");
+    expect(await user).toMatchObject({ id: "ada" });
+  });
+
+  it("details that do not fit the schema of the client are decoded without it", async () => {
+    const details = zodCodec(z.string());
+    const fail = { ...methods.fail, errors: { BAD: { code: "not_found", details } } } as unknown as typeof methods.fail;
+    const batch = createBatch(toolsCaller, { tools: { fail } });
+    const error = await failure(batch.send(batch.tools.fail()));
+    expect(error).toMatchObject({ code: "not_found", reason: undefined, details: { n: 5 } });
+  });
+
+  it("fields whose names are numbers", async () => {
+    const batch = createBatch(toolsCaller, { ...services, tools: methods });
+    const { n } = at(batch.tools.byId() as never, 42) as { n: never };
+    expect(await batch.send(n, batch.users.echo(n))).toEqual([1, 1]);
+  });
+
+  it("a part of a missing part is an error, also for the client", async () => {
+    const batch = createBatch(toolsCaller, { tools: methods });
+    const error = await failure(batch.start(batch.tools.find().n)[0]);
+    expect(error).toMatchObject({
+      code: "failed_precondition",
+      message: "the value has no n (step 0 of the batch, batch.v1.Tools/find)",
+    });
+  });
+});
+
+describe("interceptors", () => {
+  it("a limit of concurrent calls counts the calls of a batch, and not the batch", async () => {
+    const batch = createBatch(caller({}, [concurrencyLimit({ maxCalls: 1, maxQueued: 9 })]), services);
+    const calls = ["a", "b", "c"].map((id) => batch.users.get({ id }));
+    expect(await batch.send(...calls)).toHaveLength(3);
+    expect(seen.mostRunning).toBe(1);
+  });
+
+  it("the metadata that one changes is that of one call", async () => {
+    const found: unknown[] = [];
+    const writing: Interceptor = (call, next) => {
+      found.push(call.metadata.get("who"), call.metadata.get("trace"));
+      call.metadata.set("who", "a user");
+      return next(call);
+    };
+    const batch = createBatch(caller({}, [writing]), services, { metadata: { trace: "t1" } });
+    await batch.send(batch.users.get({ id: "a" }), batch.users.get({ id: "b" }));
+    expect(found).toEqual([undefined, "t1", undefined, "t1"]);
+  });
+});
+
+describe("options of createBatches()", () => {
+  it("that are undefined have their defaults", async () => {
+    const batch = createBatch(caller({ maxElements: undefined, maxCalls: undefined } as BatchLimits), services);
+    const all = batch.each(batch.posts.list({ author: "a", limit: 101 }).items, () => batch.users.forget());
+    expect((await failure(batch.send(all))).message).toContain("maxElements of the server's batches is 100");
+  });
+
+  it.each([{ maxConcurrent: 0 }, { maxCalls: 0.5 }, { maxMs: Number.NaN }, { maxBytes: -1 }, { maxSteps: 1025 }])(
+    "%j is refused",
+    (limits) => {
+      expect(() => createBatches(limits)).toThrow(/^createBatches\(\): max\w+ is an? /);
+    },
+  );
 });
 
 describe("deadlines and cancelling", () => {
@@ -257,6 +357,28 @@ describe("misuse", () => {
     expect(() =>
       batch.each(list.items, (item) => batch.each(item.likes, (like) => batch.users.get({ id: like }))),
     ).toThrow("each() within each()");
+  });
+
+  it("of an element in another each()", async () => {
+    const batch = createBatch(caller(), services);
+    const list = batch.posts.list({ author: "ada" });
+    let leaked: unknown;
+    batch.each(list.items, (item) => batch.users.get({ id: (leaked = item.author) as never }));
+    expect(() => batch.each(list.items, () => batch.users.get({ id: leaked as never }))).toThrow(
+      "has an element of each()",
+    );
+    await batch.send(list);
+    expect(seen.calls).toHaveLength(4);
+  });
+
+  it("of each(): its call is not part of the batch", async () => {
+    const batch = createBatch(caller(), services);
+    const list = batch.posts.list({ author: "ada" });
+    expect(() => batch.each(list.items, (item) => batch.users.get({ id: item.author }).name && list)).toThrow(
+      "one call",
+    );
+    expect((await batch.send(list))[0].items).toHaveLength(3);
+    expect(seen.calls).toEqual(["list ada"]);
   });
 
   it("of methods that are not unary", () => {

@@ -13,7 +13,7 @@ export function interceptRouter<Context>(
   interceptors: readonly Interceptor[],
 ): Router<Context> {
   if (interceptors.length === 0) return router;
-  return { methods: router.methods.map((bound) => intercept(bound, interceptors)) };
+  return { methods: router.methods.map((bound) => (bound.carriesCalls ? bound : intercept(bound, interceptors))) };
 }
 
 function intercept<Context>(

@@ -57,6 +57,27 @@ describe("the turns of handlers", () => {
     expect(calls.calls).toBe(0);
   });
 
+  it("are shared by the calls within calls, which start in turn", async () => {
+    const calls = admission();
+    const inner = [calls.within(9, () => {}), calls.within(9, () => {})];
+    const started: string[] = [];
+    calls.runTimed(() => vi.advanceTimersByTime(6));
+    for (const [index, admitted] of inner.entries()) {
+      expect(admitted.mustWait).toBe(true);
+      for (const name of ["a", "b"])
+        admitted.whenFree(() => {
+          started.push(`${name}${index}`);
+          vi.advanceTimersByTime(6);
+        });
+    }
+    const turns: string[][] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      await nextTurn();
+      turns.push(started.splice(0));
+    }
+    expect(turns).toEqual([["a0"], ["a1"], ["b0"], ["b1"]]);
+  });
+
   it("end after 1,000 asynchronous calls, which are busy after their handlers have returned", async () => {
     const calls = admission(10_000);
     let count = 0;

@@ -78,6 +78,44 @@ const QUICK_MS = 1;
 /** Maximum number of handlers from one measured handler to the next. */
 const MAX_INTERVAL = 32;
 
+/** The time that handlers may take in a turn of the event loop. A session has one, and its batches share it. */
+class Turn {
+  /** Whether handlers have used up the `TURN_MS` of this turn of the event loop. */
+  isOver = false;
+  /** Estimated time for which handlers have run in this turn of the event loop, in milliseconds. */
+  usedMs = 0;
+  /** Admissions with calls that wait for the next turn, in the order in which they start them. */
+  #waiting: Set<Admission> | undefined = undefined;
+
+  onNext(admission: Admission): void {
+    (this.#waiting ??= new Set()).add(admission);
+  }
+
+  /** Runs `run`, and returns the milliseconds that it took. They count `weight` times. */
+  measure(run: () => void, weight: number = 1): number {
+    const startedAt = performance.now();
+    run();
+    const ms = performance.now() - startedAt;
+    this.usedMs += ms * weight;
+    if (this.usedMs >= TURN_MS && !this.isOver) {
+      this.isOver = true;
+      immediate(() => this.#begin());
+    }
+    return ms;
+  }
+
+  #begin(): void {
+    this.isOver = false;
+    this.usedMs = 0;
+    for (const admission of this.#waiting ?? []) {
+      if (this.isOver) return;
+      this.#waiting?.delete(admission);
+      // Calls `onNext` again if calls are left: other admissions then come first.
+      admission.startWaiting();
+    }
+  }
+}
+
 /**
  * Decides whether an incoming call is served now, served later, or refused. A call waits while `limits.maxCalls` calls
  * are in progress, or after handlers have run for a while, so that other sessions can run.
@@ -90,17 +128,15 @@ export class Admission {
   #starting = false;
   /** Waiting calls, in the order of their arrival; undefined until a call has to wait. */
   #waiting: Set<() => void> | undefined = undefined;
-  /** Whether handlers have used up the `TURN_MS` of this turn of the event loop. */
-  #isTurnOver = false;
-  /** Estimated time for which handlers have run in this turn of the event loop, in milliseconds. */
-  #usedMs = 0;
+  readonly #turn: Turn;
   /** Measuring interval: one of this many handlers is measured. */
   #interval = 1;
   /** Number of handlers to run until the next one is measured by `runTimed`. */
   untimed = 1;
 
-  constructor(settings: AdmissionSettings) {
+  constructor(settings: AdmissionSettings, turn: Turn = new Turn()) {
     this.#settings = settings;
+    this.#turn = turn;
   }
 
   get load(): ServerLoad {
@@ -108,13 +144,15 @@ export class Admission {
   }
 
   /**
-   * Returns an admission for calls that are served within one call in progress. It shares the server's load, and also
-   * admits calls while the session drains. Calls beyond `maxCalls` wait.
+   * Returns an admission for calls that are served within one call in progress. It shares the server's load and the
+   * turns of this admission, and also admits calls while the session drains. Calls beyond `maxCalls` wait.
+   *
+   * @param onIdle called when no call is left and all handlers have settled
    */
-  within(maxCalls: number): Admission {
+  within(maxCalls: number, onIdle: () => void): Admission {
     const { limits, loadShedder, load, onError } = this.#settings;
     const own = { ...limits, maxCalls, maxWaitingCalls: Number.POSITIVE_INFINITY };
-    return new Admission({ limits: own, loadShedder, load, onError, isRefusing: () => false, onIdle() {} });
+    return new Admission({ limits: own, loadShedder, load, onError, isRefusing: () => false, onIdle }, this.#turn);
   }
 
   get calls(): number {
@@ -122,7 +160,7 @@ export class Admission {
   }
 
   get mustWait(): boolean {
-    return this.#isTurnOver || this.#isFull;
+    return this.#turn.isOver || this.#isFull;
   }
 
   get #isFull(): boolean {
@@ -134,19 +172,28 @@ export class Admission {
    * event loop.
    */
   runTimed(run: () => void): void {
-    const startedAt = performance.now();
-    run();
-    const ms = performance.now() - startedAt;
-    this.#usedMs += ms * this.#interval;
+    const ms = this.#turn.measure(run, this.#interval);
     this.#interval = ms > QUICK_MS ? 1 : Math.min(2 * this.#interval, MAX_INTERVAL);
     this.untimed = this.#interval;
-    if (this.#usedMs < TURN_MS || this.#isTurnOver) return;
-    this.#isTurnOver = true;
-    immediate(() => {
-      this.#isTurnOver = false;
-      this.#usedMs = 0;
-      this.#startWaiting();
-    });
+  }
+
+  /** Runs `run`, whose time counts as that of handlers. */
+  measure(run: () => void): void {
+    this.#turn.measure(run);
+  }
+
+  /**
+   * Calls `accept`, which accepts a request, when a call may run. Its time counts as that of handlers. Returns a
+   * function that removes it from the queue.
+   */
+  whenFree(accept: () => void): () => void {
+    const entry = (): void => this.measure(accept);
+    if (!this.mustWait) {
+      entry();
+      return () => {};
+    }
+    this.#enqueue(entry);
+    return () => void this.#waiting?.delete(entry);
   }
 
   /**
@@ -180,7 +227,7 @@ export class Admission {
   }
 
   #start(): void {
-    this.#usedMs += ASYNC_MS;
+    this.#turn.usedMs += ASYNC_MS;
     this.#inProgress++;
     this.#settings.load.handlers++;
     this.#settings.loadShedder?.onCalls?.(1);
@@ -192,12 +239,17 @@ export class Admission {
    */
   attach(client?: string): () => void {
     if (this.#isFull) throw refusal("resource_exhausted", this.#crowd(this.#inProgress));
+    return this.hold(client);
+  }
+
+  /** Counts a call in progress, even beyond `limits.maxCalls`. Returns the function to call when it ends. */
+  hold(client?: string): () => void {
     this.#settings.shares?.count(client, 1);
     this.#inProgress++;
     return () => {
       this.#settings.shares?.count(client, -1);
       this.#inProgress--;
-      this.#startWaiting();
+      this.startWaiting();
       this.#checkIdle();
     };
   }
@@ -227,7 +279,7 @@ export class Admission {
     this.#inProgress--;
     this.#settings.loadShedder?.onCalls?.(-1);
     this.#settings.load.handlerSettled();
-    this.#startWaiting();
+    this.startWaiting();
     this.#checkIdle();
   }
 
@@ -241,8 +293,7 @@ export class Admission {
       this.#start();
       start();
     };
-    const waiting = (this.#waiting ??= new Set());
-    waiting.add(entry);
+    const waiting = this.#enqueue(entry);
     for (const oldest of waiting) {
       if (waiting.size <= MAX_WAITING_FOR_TURN || this.#isFull) break;
       waiting.delete(oldest);
@@ -255,8 +306,15 @@ export class Admission {
     };
   }
 
+  #enqueue(entry: () => void): Set<() => void> {
+    const waiting = (this.#waiting ??= new Set());
+    waiting.add(entry);
+    if (this.#turn.isOver) this.#turn.onNext(this);
+    return waiting;
+  }
+
   /** Starts waiting calls while there is room. It is a loop, because a started call may end at once. */
-  #startWaiting(): void {
+  startWaiting(): void {
     const waiting = this.#waiting;
     if (waiting === undefined || this.#starting) return;
     this.#starting = true;
@@ -266,6 +324,7 @@ export class Admission {
       start();
     }
     this.#starting = false;
+    if (waiting.size > 0 && this.#turn.isOver) this.#turn.onNext(this);
   }
 
   #checkIdle(): void {

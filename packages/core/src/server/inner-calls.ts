@@ -1,6 +1,8 @@
+import { expiries, type Expiry } from "../call/expiries.js";
 import { encodePayload } from "../call/messages/payload.js";
-import { type AnyMethod, fullName, type MessageCodec } from "../contract/descriptor.js";
+import { type AnyMethod, fullName, type MessageCodec, type PayloadWriter } from "../contract/descriptor.js";
 import { RpcError, untracedError } from "../errors.js";
+import { Metadata } from "../metadata.js";
 import { decodeWithin } from "../msgpack/decode-within.js";
 import { FrameWriter } from "../wire/writer.js";
 import type { CallContext, ContextSettings, IncomingContext } from "./context.js";
@@ -17,6 +19,15 @@ interface InnerCallsOptions {
 }
 
 type Settings = ServedCallSettings & ContextSettings<unknown>;
+/** Part of `limits.maxFrameBytes` that a response may have, because an item with the response has to fit into a frame. */
+const MESSAGE_PART = 0.7;
+const NOTHING = new Uint8Array(0);
+
+/** A call that waits or is in progress. */
+interface Cancellable {
+  cancel(reason: RpcError): void;
+}
+
 type Resolve = (message: Uint8Array) => void;
 type Reject = (error: RpcError) => void;
 
@@ -26,15 +37,23 @@ const namedMethods: WeakMap<object, ReadonlyMap<string, BoundMethod>> = new Weak
 /**
  * Calls of the same server's methods, which a handler serves as parts of its own call: decoding, validation,
  * interceptors, deadlines, memory limits and errors are those of a call that arrives by itself. The calls have the
- * connection value and the request metadata of the outer call. Together they count as one call in progress. `end` must
- * be called.
+ * connection value of the outer call, and copies of its request metadata. Together they count as one call in progress,
+ * until the last of their handlers has settled. `end` must be called.
  */
 export class InnerCalls {
+  /** Maximum number of bytes of a response. */
+  readonly maxMessageBytes: number;
+  readonly maxErrorMessageBytes: number;
   private readonly deadline: number;
   private readonly context: IncomingContext<unknown>;
   private readonly settings: Settings;
   private readonly methods: ReadonlyMap<string, BoundMethod>;
-  private readonly calls: Set<InnerCall> = new Set();
+  private readonly calls: Set<Cancellable> = new Set();
+  private readonly expiry: Expiry;
+  /** Counts a call in progress at the server. */
+  private readonly holdPlace: () => () => void;
+  /** Ends the call that is counted for handlers which run after `end`. */
+  private releasePlace: (() => void) | undefined = undefined;
   private heldBytes = 0;
   private reason: RpcError | undefined = undefined;
 
@@ -45,9 +64,15 @@ export class InnerCalls {
       .context.settings as Settings;
     if (table === undefined) throw new TypeError("this context is not that of a call which a server serves");
     const own = { session, connection, identity, limits, once, principal, onError, table, budget, client };
-    this.settings = { ...own, admission: admission.within(maxConcurrent) };
+    this.settings = { ...own, admission: admission.within(maxConcurrent, () => this.onIdle()) };
+    this.holdPlace = () => admission.hold(client);
     this.methods = methodsOf(table);
-    this.deadline = Math.min(this.context.deadline ?? Number.POSITIVE_INFINITY, Date.now() + maxMs);
+    this.maxMessageBytes = Math.floor(limits.maxFrameBytes * MESSAGE_PART);
+    this.maxErrorMessageBytes = limits.maxErrorMessageBytes;
+    const now = Date.now();
+    this.deadline = Math.min(this.context.deadline ?? Number.POSITIVE_INFINITY, now + maxMs);
+    const expire = (): void => this.end(untracedError("deadline_exceeded", "the deadline has passed"));
+    this.expiry = expiries.add(this.deadline - now, expire);
   }
 
   /**
@@ -66,25 +91,51 @@ export class InnerCalls {
   }
 
   /**
-   * Serves a call. Resolves with the encoded response. Rejects with the error that the caller of a call of its own
-   * would receive.
+   * Serves a call when fewer than `maxConcurrent` calls are in progress and the session's handlers have time in this
+   * turn of the event loop. Resolves with the encoded response. Rejects with the error that the caller of a call of its
+   * own would receive.
    *
    * @param name "service/method"
-   * @param message the encoded input in standard MessagePack, empty for a method without input. If it is an error, the
-   * call fails: a caller without permission receives the permission error instead
+   * @param message returns the encoded input in standard MessagePack, empty for a method without input. Called when the
+   * call starts; its time counts as that of a handler. If it throws, the call fails: a caller without permission
+   * receives the permission error instead
    */
-  call(name: string, message: Uint8Array | RpcError): Promise<Uint8Array> {
+  call(name: string, message: () => Uint8Array): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       this.method(name);
+      if (this.reason !== undefined) throw this.reason;
       const bound = this.methods.get(name) as BoundMethod;
-      void serveRequest(new InnerRequest(this, bound, this.settings, message, resolve, reject));
+      let leave = (): void => {};
+      const waiting: Cancellable = {
+        cancel: (reason) => {
+          leave();
+          this.left(waiting);
+          reject(reason);
+        },
+      };
+      this.entered(waiting);
+      leave = this.settings.admission.whenFree(() => {
+        this.left(waiting);
+        void serveRequest(new InnerRequest(this, bound, this.settings, message, resolve, reject));
+      });
     });
   }
 
-  /** Decodes a message within the memory budget of the outer call, which holds it until `end`. */
+  /** Encodes a message, within the steps of validation that decoding a message may take. */
+  encode(codec: Pick<MessageCodec<unknown>, "encode">, value: unknown, out: PayloadWriter): void {
+    decodeWithin(this.settings.budget, { decode: () => codec.encode(value, out) }, NOTHING, 0, 0);
+  }
+
+  /**
+   * Decodes a message within the memory budget of the outer call, which holds it until `end`. Its time counts as that of
+   * a handler.
+   */
   decode(codec: Pick<MessageCodec<unknown>, "decode">, message: Uint8Array): unknown {
-    const { budget } = this.settings;
-    const value = decodeWithin(budget, codec, message, 0, message.length);
+    const { budget, admission } = this.settings;
+    let value: unknown;
+    admission.measure(() => {
+      value = decodeWithin(budget, codec, message, 0, message.length);
+    });
     this.hold(budget.decodedBytes);
     return value;
   }
@@ -100,23 +151,32 @@ export class InnerCalls {
   /** Cancels the calls in progress, refuses later ones, and releases the memory. */
   end(reason: RpcError = untracedError("cancelled", "the outer call is over")): void {
     this.reason ??= reason;
+    expiries.remove(this.expiry);
     this.settings.budget.release(this.heldBytes);
     this.heldBytes = 0;
     for (const call of this.calls) call.cancel(this.reason);
+    if (this.settings.admission.calls > 0) this.releasePlace ??= this.holdPlace();
+  }
+
+  private onIdle(): void {
+    this.releasePlace?.();
+    this.releasePlace = undefined;
   }
 
   /** Fields of each request. Throws the reason if the outer call is over. */
   head(): RequestHead {
     if (this.reason !== undefined) throw this.reason;
     const timeoutMs = Number.isFinite(this.deadline) ? Math.max(0, this.deadline - Date.now()) : undefined;
-    return { timeoutMs, metadata: this.context.metadata, from: undefined };
+    // Copied at the first change, because interceptors may change the metadata of a call.
+    const metadata = (): Metadata => Metadata.reading(() => this.context.metadata);
+    return { timeoutMs, metadata, from: undefined };
   }
 
-  entered(call: InnerCall): void {
+  entered(call: Cancellable): void {
     this.calls.add(call);
   }
 
-  left(call: InnerCall): void {
+  left(call: Cancellable): void {
     this.calls.delete(call);
   }
 }
@@ -138,13 +198,14 @@ class InnerRequest implements ServerRequest {
   readonly resolve: Resolve;
   readonly reject: Reject;
   readonly within: InnerCalls;
-  private readonly message: Uint8Array | RpcError;
+  private readonly message: () => Uint8Array;
+  private bytes: Uint8Array = NOTHING;
 
   constructor(
     within: InnerCalls,
     bound: BoundMethod,
     settings: Settings,
-    message: Uint8Array | RpcError,
+    message: () => Uint8Array,
     resolve: Resolve,
     reject: Reject,
   ) {
@@ -157,7 +218,7 @@ class InnerRequest implements ServerRequest {
   }
 
   get size(): number {
-    return this.message instanceof RpcError ? 0 : this.message.length;
+    return this.bytes.length;
   }
 
   get codec(): MessageCodec<unknown> | undefined {
@@ -169,8 +230,8 @@ class InnerRequest implements ServerRequest {
   }
 
   readMessage(): MessageBytes {
-    if (this.message instanceof RpcError) throw this.message;
-    return { bytes: this.message, position: 0, end: this.message.length };
+    this.bytes = this.message();
+    return { bytes: this.bytes, position: 0, end: this.bytes.length };
   }
 
   respond(context: IncomingContext<unknown>, input: unknown, bytes: number): void {
@@ -215,10 +276,15 @@ class InnerCall extends ServedCall {
   protected sendResult(value: unknown): void {
     const out = new FrameWriter(256);
     const { maxFrameBytes } = this.settings.limits;
+    const { maxMessageBytes } = this.request.within;
     try {
       encodePayload(this.context?.method.output, value, { out, compression: undefined }, 0, maxFrameBytes);
     } catch (error) {
       throw this.misfit(error);
+    }
+    if (out.position > maxMessageBytes) {
+      const text = `a response of ${out.position} bytes is too large for a batch: the maximum is ${maxMessageBytes} bytes, 70 % of limits.maxFrameBytes`;
+      throw new RpcError("resource_exhausted", text, { hint: `call ${this.methodName()} by itself` });
     }
     this.request.resolve(out.written());
   }

@@ -86,6 +86,11 @@ export interface BoundMethod<Context = unknown> {
    * interceptor checks permission.
    */
   readonly authorize?: ((context: CallContext<Context>) => Promise<void>) | undefined;
+  /**
+   * True if the method only carries other calls. Interceptors run for those calls, not for the method: otherwise a limit
+   * of concurrent calls would count both, and each could wait for the other.
+   */
+  readonly carriesCalls?: boolean | undefined;
 }
 
 /**
