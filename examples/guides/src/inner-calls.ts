@@ -12,7 +12,7 @@ export const repeat = defineMethod({ name: "tools.v1.Repeat", id: 4802 }, "unary
 async function repeated(method: string, messages: Uint8Array[], context: CallContext): Promise<Uint8Array[]> {
   const calls = new InnerCalls(context, { maxConcurrent: 8, maxMs: 10_000 });
   try {
-    return await Promise.all(messages.map((message) => calls.call(method, message)));
+    return await Promise.all(messages.map((message) => calls.call(method, () => message)));
   } finally {
     calls.end();
   }

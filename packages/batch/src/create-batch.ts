@@ -110,6 +110,9 @@ const OWN: Readonly<Record<keyof BatchFunctions, true>> = { each: true, send: tr
 /** Maximum nesting of an input, as in messages. */
 const MAX_DEPTH = 100;
 
+/** Maximum number of references in an input. */
+const MAX_REFERENCES = 64;
+
 const unchecked = uncheckedCodec<unknown>();
 
 /** The calls of a batch at its caller. */
@@ -223,6 +226,8 @@ class PlannedCalls {
     if (codec === undefined) return {};
     const references: PlanReference[] = [];
     const template = this.template(input, [], references, name);
+    if (references.length > MAX_REFERENCES)
+      throw new RpcError("invalid_argument", `${name}: the input has more than ${MAX_REFERENCES} references`);
     if (references.length > 0) return { template: encoded(json, template), references };
     return { message: encoded(codec, input) };
   }

@@ -14,6 +14,12 @@ export interface Pending<T> {
  */
 export type Reference<T> = Pending<T> & Parts<NonNullable<T>>;
 
+/** A `URL`, whose type not every project has. */
+interface UrlLike {
+  readonly href: string;
+  readonly searchParams: object;
+}
+
 /** Values without parts that a reference can name. */
 type Whole =
   | string
@@ -22,7 +28,7 @@ type Whole =
   | boolean
   | symbol
   | Date
-  | URL
+  | UrlLike
   | ArrayBuffer
   | ArrayBufferView
   | ReadonlyMap<never, unknown>

@@ -207,7 +207,7 @@ describe("responses", () => {
     byId: () => ({ 42: { n: 1 } }),
     find: () => undefined,
     fail: () => {
-      throw rpcError(served.fail, "BAD", { n: 5 } as never);
+      throw rpcError(served.fail, "BAD", { n: 5 });
     },
   });
   const toolsCaller = createLocalCaller([toolsRouter, ...screenRouters(), createBatches()]);
@@ -268,7 +268,8 @@ describe("interceptors", () => {
 
 describe("options of createBatches()", () => {
   it("that are undefined have their defaults", async () => {
-    const batch = createBatch(caller({ maxElements: undefined, maxCalls: undefined } as BatchLimits), services);
+    const limits: unknown = { maxElements: undefined, maxCalls: undefined };
+    const batch = createBatch(caller(limits as BatchLimits), services);
     const all = batch.each(batch.posts.list({ author: "a", limit: 101 }).items, () => batch.users.forget());
     expect((await failure(batch.send(all))).message).toContain("maxElements of the server's batches is 100");
   });
@@ -379,6 +380,13 @@ describe("misuse", () => {
     );
     expect((await batch.send(list))[0].items).toHaveLength(3);
     expect(seen.calls).toEqual(["list ada"]);
+  });
+
+  it("of too many references", () => {
+    const batch = createBatch(caller(), services);
+    const user = batch.users.get({ id: "ada" });
+    const many = Array.from({ length: 65 }, () => user);
+    expect(() => batch.users.echo(many)).toThrow("screen.v1.Users/echo: the input has more than 64 references");
   });
 
   it("of methods that are not unary", () => {

@@ -13,6 +13,8 @@ interface User {
   address: { city: string } | null;
   tags: string[];
   manager?: User;
+  home: URL;
+  samples: Float32Array;
 }
 type Shape = { kind: "circle"; r: number } | { kind: "square"; side: number };
 
@@ -74,6 +76,10 @@ export function misuse(): void {
   batch.users.byName(user.nick);
   // @ts-expect-error a part of a value that may be null
   batch.users.byName(user.address.city);
+  // @ts-expect-error a property that no server finds
+  batch.users.byName(user.home.href);
+  // @ts-expect-error a property that no server finds
+  void batch.send(user.samples.length);
   // @ts-expect-error a value that may be missing
   void batch.send(user.age);
   // @ts-expect-error a list where one belongs
