@@ -136,8 +136,11 @@ describe("handlers that run on after their batch was cancelled", () => {
 
   it("calls that wait for them end at maxMs", async () => {
     const batch = batchOf({ maxConcurrent: 1, maxMs: 20 });
-    const results = batch.start(batch.bounds.hang(), batch.bounds.list(1));
-    for (const result of results) expect(await failure(result)).toMatchObject({ code: "deadline_exceeded" });
+    const hang = batch.bounds.hang();
+    const list = batch.bounds.list(1);
+    const [hung, waited, never] = batch.start(hang, list, batch.bounds.take(list));
+    for (const result of [hung, waited]) expect(await failure(result)).toMatchObject({ code: "deadline_exceeded" });
+    expect((await failure(never)).message).toContain("did not run: its input is the value of step 1");
     release();
   });
 });

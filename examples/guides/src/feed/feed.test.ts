@@ -14,7 +14,7 @@ it("loads a screen by one call", async () => {
   expect(me).toEqual({ id: "ada", name: "Ada", team: "engines" });
   expect(posts.map(({ id }) => id)).toEqual(["p1", "p2"]);
   expect(writers.map(({ name }) => name)).toEqual(["Charles", "Ada"]);
-  expect(calls).toEqual(["run", "get", "list", "get", "get"]);
+  expect(calls).toEqual(["get", "list", "get", "get"]);
 });
 
 it("fails without the field that another call needs", async () => {

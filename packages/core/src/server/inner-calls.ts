@@ -49,13 +49,16 @@ export class InnerCalls {
   private readonly settings: Settings;
   private readonly methods: ReadonlyMap<string, BoundMethod>;
   private readonly calls: Set<Cancellable> = new Set();
-  private readonly expiry: Expiry;
+  /** Stops the calls at `deadline`; undefined before the first call. */
+  private expiry: Expiry | undefined = undefined;
   /** Counts a call in progress at the server. */
   private readonly holdPlace: () => () => void;
   /** Ends the call that is counted for handlers which run after `end`. */
   private releasePlace: (() => void) | undefined = undefined;
   private heldBytes = 0;
+  /** Set when the calls were stopped. Later calls fail with it. */
   private reason: RpcError | undefined = undefined;
+  private hasEnded = false;
 
   /** @param context the context that the handler of the outer call has received */
   constructor(context: CallContext, { maxConcurrent, maxMs }: InnerCallsOptions) {
@@ -69,10 +72,7 @@ export class InnerCalls {
     this.methods = methodsOf(table);
     this.maxMessageBytes = Math.floor(limits.maxFrameBytes * MESSAGE_PART);
     this.maxErrorMessageBytes = limits.maxErrorMessageBytes;
-    const now = Date.now();
-    this.deadline = Math.min(this.context.deadline ?? Number.POSITIVE_INFINITY, now + maxMs);
-    const expire = (): void => this.end(untracedError("deadline_exceeded", "the deadline has passed"));
-    this.expiry = expiries.add(this.deadline - now, expire);
+    this.deadline = Math.min(this.context.deadline ?? Number.POSITIVE_INFINITY, Date.now() + maxMs);
   }
 
   /**
@@ -104,6 +104,8 @@ export class InnerCalls {
     return new Promise((resolve, reject) => {
       this.method(name);
       if (this.reason !== undefined) throw this.reason;
+      const expire = (): void => this.stop(untracedError("deadline_exceeded", "the deadline has passed"));
+      this.expiry ??= expiries.add(this.deadline - Date.now(), expire);
       const bound = this.methods.get(name) as BoundMethod;
       let leave = (): void => {};
       const waiting: Cancellable = {
@@ -142,7 +144,7 @@ export class InnerCalls {
 
   /** Charges bytes that the handler holds until `end` to the memory budget. Throws `RpcError` if it has no room. */
   hold(bytes: number): void {
-    if (this.reason !== undefined) throw this.reason;
+    if (this.hasEnded) throw this.reason;
     const { budget } = this.settings;
     this.heldBytes += bytes;
     if (!budget.charge(bytes)) throw budget.refusal(fullName(this.context.method));
@@ -150,12 +152,17 @@ export class InnerCalls {
 
   /** Cancels the calls in progress, refuses later ones, and releases the memory. */
   end(reason: RpcError = untracedError("cancelled", "the outer call is over")): void {
-    this.reason ??= reason;
-    expiries.remove(this.expiry);
+    this.stop(reason);
+    this.hasEnded = true;
     this.settings.budget.release(this.heldBytes);
     this.heldBytes = 0;
-    for (const call of this.calls) call.cancel(this.reason);
     if (this.settings.admission.calls > 0) this.releasePlace ??= this.holdPlace();
+  }
+
+  private stop(reason: RpcError): void {
+    this.reason ??= reason;
+    if (this.expiry !== undefined) expiries.remove(this.expiry);
+    for (const call of this.calls) call.cancel(this.reason);
   }
 
   private onIdle(): void {
