@@ -1,4 +1,4 @@
-// Written by quicrpc import from stock.proto. (fdfdc1330f09)
+// Written by quicrpc import from stock.proto. (8f404296954f)
 // quicrpc import replaces this file, unless it was edited.
 import { rpc, service, stream } from "@quicrpc/core";
 import { z } from "zod";

@@ -113,7 +113,8 @@ async function generateOnce(
   return { code: failed || isStale ? 1 : 0, run };
 }
 
-function writeProblem(error: unknown): Diagnostic {
+/** Describes an error of writing files. */
+export function writeProblem(error: unknown): Diagnostic {
   const { message, path } = error as NodeJS.ErrnoException;
   return {
     code: "write-failed",

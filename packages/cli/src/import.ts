@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import { Command, Option } from "commander";
+import { writeProblem } from "./gen.js";
 import { colorsFor, formatDiagnostics, formatFiles, formatWarnings } from "./report.js";
 import { printJson } from "./target.js";
 
@@ -33,7 +34,7 @@ Examples:
   $ quicrpc import proto/shop/v1/orders.proto -I proto -I third_party --out src
   $ quicrpc gen --proto proto
 
-A file with services becomes <name>.service.ts, any other file <name>.ts. Types of imported files are included if they are used. The schemas contain the numbers of fields, so messages have the same bytes.
+A file with services becomes <name>.service.ts, any other file <name>.ts. An imported file is included with all its types and services if one of its types is used. The schemas contain the numbers of fields, so messages have the same bytes.
 
 Exit codes: 0 done, 1 a file is wrong or a module was edited, 2 wrong usage.`,
     )
@@ -56,14 +57,19 @@ async function run(paths: readonly string[], options: ImportCommandOptions): Pro
     force,
     ...(importExtension !== undefined && { importExtension }),
   });
-  const { diagnostics, warnings, files } = result;
-  writeGenerated(files);
+  const { warnings, files } = result;
+  const diagnostics = [...result.diagnostics];
+  try {
+    writeGenerated(files);
+  } catch (error) {
+    diagnostics.push(writeProblem(error));
+  }
   if (json) {
     const written = files.map(({ path, changed }) => ({
       path: relative(cwd, path),
       status: changed ? "written" : "unchanged",
     }));
-    printJson({ diagnostics, ...(warnings.length > 0 && { warnings }), files: written });
+    printJson({ diagnostics, ...(warnings.length > 0 && { warnings }), files: diagnostics.length > 0 ? [] : written });
   } else if (diagnostics.length > 0) {
     process.stderr.write(formatDiagnostics(diagnostics, cwd, colorsFor(process.stderr, process.env)));
   } else {

@@ -57,3 +57,16 @@ test("names file and line of a problem", () => {
   expect(quicrpc(["import", "none.proto"])).toMatchObject({ code: 1 });
   expect(quicrpc(["import"])).toMatchObject({ code: 2 });
 });
+
+test("reports folders, and files that it cannot write", () => {
+  write("good.proto", 'syntax = "proto3";\nmessage A {}\n');
+  write("taken", "");
+  const folder = quicrpc(["import", "proto", "--json"]);
+  expect(folder.code).toBe(1);
+  expect(JSON.parse(folder.stdout)).toMatchObject({ diagnostics: [{ code: "file-not-found" }], files: [] });
+  const failed = quicrpc(["import", "good.proto", "--out", "taken", "--json"]);
+  expect(failed.code).toBe(1);
+  expect(JSON.parse(failed.stdout)).toMatchObject({ diagnostics: [{ code: "write-failed" }], files: [] });
+  write("folder/good.ts/x.txt", "");
+  expect(quicrpc(["import", "good.proto", "--out", "folder"]).stderr).toContain("error write-failed");
+});

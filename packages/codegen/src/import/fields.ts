@@ -1,7 +1,7 @@
 import protobuf from "protobufjs";
-import { keyText } from "../print/text.js";
+import { keyText, quoted } from "../print/text.js";
 import { arrayOf, braced } from "../print/syntax.js";
-import { checked, nonZero, partOf, rulesOf } from "./rules.js";
+import { checked, isObject, literal, nonZero, type Options, partOf, rulesOf } from "./rules.js";
 
 /** Schemas of scalar types. */
 export const SCALARS: Readonly<Record<string, string>> = {
@@ -61,6 +61,8 @@ export interface FieldContext {
   readonly referenceTo: (type: protobuf.Type | protobuf.Enum) => Reference;
   /** Called for a rule of protovalidate that has no check in zod. */
   readonly refused: (field: protobuf.ReflectionObject, rule: string) => void;
+  /** Called for a default value that the schema does not have. */
+  readonly noDefault: (field: protobuf.Field) => void;
 }
 
 /** A property of an object schema, and its entry in the object's metadata. */
@@ -84,8 +86,7 @@ export function jsonName({ name, options }: protobuf.ReflectionObject): string {
 }
 
 /** Returns the property for a field that is not part of a oneof. */
-export function fieldProperty(field: protobuf.Field, context: FieldContext): Property {
-  const key = jsonName(field);
+export function fieldProperty(field: protobuf.Field, key: string, context: FieldContext): Property {
   const rules = rulesOf(field);
   const isMessage = field.resolvedType instanceof protobuf.Type;
   const isList = field.repeated || field.map;
@@ -96,9 +97,10 @@ export function fieldProperty(field: protobuf.Field, context: FieldContext): Pro
   const isRequired = hasPresence && !isCollection && (field.required || rules.isRequired);
   const kind = field.repeated ? "repeated" : field.map ? "map" : field.type;
   let { text, type } = bare;
-  if (rules.isRequired && !hasPresence) text += nonZero(kind);
+  if (rules.isRequired && isMessage && isCollection) context.refused(field, "required");
+  else if (rules.isRequired && !hasPresence) text += nonZero(kind, text);
   if (hasPresence && !isRequired) {
-    const preset = isMessage ? undefined : presetOf(field);
+    const preset = isMessage ? undefined : presetOf(field, context);
     text += preset === undefined ? ".optional()" : `.default(${preset})`;
     type = type && `z.ZodOptional<${type}>`;
   }
@@ -115,11 +117,17 @@ export function fieldProperty(field: protobuf.Field, context: FieldContext): Pro
 }
 
 /** Returns the property for a oneof: a union of objects with the name of the field and its value. */
-export function oneofProperty(oneof: protobuf.OneOf, key: string, context: FieldContext): Property {
-  const arms = oneof.fieldsArray.map((field) => {
+export function oneofProperty(
+  oneof: protobuf.OneOf,
+  key: string,
+  names: ReadonlyMap<protobuf.ReflectionObject, string>,
+  context: FieldContext,
+): Property {
+  const arms = oneof.fieldsArray.flatMap((field) => {
+    const name = names.get(field);
+    if (name === undefined) return [];
     const value = propertyText("value", valueOf(field, context));
-    const name = jsonName(field);
-    return { name, field, text: `z.object(${braced([`case: z.literal(${JSON.stringify(name)})`, value])})` };
+    return [{ name, field, text: `z.object(${braced([`case: z.literal(${quoted(name)})`, value])})` }];
   });
   const options = arms.map(({ text }) => text);
   const union = `z.discriminatedUnion("case", ${arrayOf(options, true)})`;
@@ -140,34 +148,41 @@ function propertyText(key: string, { text, type }: Expression): string {
 function valueOf(field: protobuf.Field, context: FieldContext): Expression {
   const { own } = rulesOf(field);
   const refused = (rule: string): void => context.refused(field, rule);
-  for (const name of ["cel", "cel_expression", "ignore"]) if (name in own) refused(name);
-  const isIgnored = "ignore" in own;
-  const kindOf = (type: string): string => (field.resolvedType instanceof protobuf.Enum ? "enum" : type);
-  const element = (rules: Readonly<Record<string, unknown>>): Expression => {
-    const { text, type } = singleOf(field, context);
-    const named = field.resolvedType && knownName(field.resolvedType);
-    const kind = (named && (WRAPPERS[named] ?? named.toLowerCase())) ?? kindOf(field.type);
-    const [base = "", mark = ""] = splitMark(text);
-    return { text: checked(base, kind, partOf(rules, kind), refused) + mark, type };
+  /** Returns the rules in `rules` that are of the type `kind`, and refuses the others. */
+  const rulesFor = (kind: string, rules: Options): Options => {
+    for (const [name, part] of Object.entries(rules)) {
+      if ((name === kind && isObject(part)) || (name === "required" && (rules === own || part !== true))) continue;
+      if (isObject(part) && name !== "cel") for (const each of Object.keys(part)) refused(`${name}.${each}`);
+      else refused(name);
+    }
+    return "ignore" in rules ? {} : partOf(rules, kind);
   };
-  if (isIgnored) return listOf(field, singleOf(field, context), "z.string()");
+  const element = (rules: Options): Expression => {
+    const { text, type } = singleOf(field, context);
+    const kind = kindOf(field);
+    const [base = "", mark = ""] = splitMark(text);
+    return { text: checked(base, kind, rulesFor(kind, rules), refused) + mark, type };
+  };
   if (field.repeated) {
-    const rules = partOf(own, "repeated");
+    const rules = rulesFor("repeated", own);
     const { text, type } = listOf(field, element(partOf(rules, "items")), "");
     return { text: checked(text, "repeated", rules, refused), type };
   }
   if (field instanceof protobuf.MapField) {
-    const rules = partOf(own, "map");
-    const key = checked(
-      SCALARS[field.keyType] ?? "",
-      field.keyType,
-      partOf(partOf(rules, "keys"), field.keyType),
-      refused,
-    );
+    const { keyType } = field;
+    const rules = rulesFor("map", own);
+    const key = checked(SCALARS[keyType] ?? "", keyType, rulesFor(keyType, partOf(rules, "keys")), refused);
     const { text, type } = listOf(field, element(partOf(rules, "values")), key);
     return { text: checked(text, "map", rules, refused), type };
   }
   return element(own);
+}
+
+/** Returns the name of the rules for the values of a field; empty for messages. */
+function kindOf({ type, resolvedType }: protobuf.Field): string {
+  if (resolvedType === null) return type;
+  if (resolvedType instanceof protobuf.Enum) return "enum";
+  return WRAPPERS[knownName(resolvedType) ?? ""] ?? "";
 }
 
 /** Splits off the metadata at the end of the schema of a scalar: checks come before it. */
@@ -218,16 +233,12 @@ function isPackable({ type, resolvedType }: protobuf.Field): boolean {
 }
 
 /** Returns the default value of a field in proto2 or editions; undefined if it has none. */
-function presetOf(field: protobuf.Field): string | undefined {
-  const preset = field.getOption("default") as string | number | boolean | undefined;
+function presetOf(field: protobuf.Field, context: FieldContext): string | undefined {
+  const preset: unknown = field.getOption("default");
   if (preset === undefined) return undefined;
-  if (field.resolvedType instanceof protobuf.Enum) return String(field.resolvedType.values[String(preset)] ?? 0);
-  if (field.type === "string") return JSON.stringify(preset);
-  if (field.type === "bytes") return undefined;
-  if (field.type === "bool") return String(preset === true || preset === "true");
-  // The parser does not check that a default has the type of its field.
-  if (field.type.endsWith("64") && !Number.isSafeInteger(Number(preset))) return undefined;
-  return /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/i.test(String(preset))
-    ? `${String(preset)}${field.type.endsWith("64") ? "n" : ""}`
-    : undefined;
+  const { resolvedType, type } = field;
+  const value = resolvedType instanceof protobuf.Enum ? resolvedType.values[String(preset)] : preset;
+  const text = literal(kindOf(field) === "enum" ? "enum" : type, value);
+  if (text === undefined) context.noDefault(field);
+  return text;
 }

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import protobuf from "protobufjs";
 import type { Diagnostic } from "../diagnostics.js";
@@ -8,8 +7,10 @@ import { importExtensionOf } from "../import-extension.js";
 import { Imports } from "../print/imports.js";
 import { TsConfigs } from "../tsconfig.js";
 import { knownName } from "./fields.js";
-import { loadProtos, placeOf } from "./load.js";
+import { isFile, loadProtos, placeOf } from "./load.js";
 import { type Declaration, freeName, ModulePrinter, pathOf, reasonToOmit } from "./module.js";
+import { fileNameOf } from "./scopes.js";
+import { isEdited, isSameModule, withHeader } from "./written.js";
 
 /** Options of `importProtos`. */
 export interface ImportOptions {
@@ -34,11 +35,14 @@ export interface ImportResult {
   readonly warnings: readonly Diagnostic[];
 }
 
+/** Names that modules use, and must not declare. */
+const USED = ["z", "rpc", "service", "stream", "Uint8Array", "RegExp", "Set", "Object", "Number", "Math"];
+
 /** A module to write: the types and services of a `.proto` file. */
 interface Module {
   readonly path: string;
-  readonly types: Set<Declaration>;
-  readonly services: protobuf.Service[];
+  readonly types: readonly Declaration[];
+  readonly services: readonly protobuf.Service[];
   /** Names of the module's constants. */
   readonly names: Map<protobuf.ReflectionObject, string>;
   readonly taken: Set<string>;
@@ -54,61 +58,54 @@ export function importProtos(options: ImportOptions): ImportResult {
   const modules = new Map<string, Module>();
   const extensionOf = new TsConfigs();
 
-  const moduleOf = (object: protobuf.ReflectionObject): Module => {
-    const file = fileNameOf(object);
+  /** Returns the module for a file. Its content depends only on the file, so that runs for other files do not change it. */
+  const moduleFor = (file: string): Module => {
     const known = modules.get(file);
     if (known !== undefined) return known;
-    const hasServices = declarationsOf(protos.root, file).some((each) => each instanceof protobuf.Service);
-    const path = join(resolve(cwd, out), file.replace(/\.proto$/, hasServices ? ".service.ts" : ".ts"));
-    const taken = new Set(["z", "rpc", "service", "stream", "Uint8Array", "RegExp", "Set", "Object", "Number"]);
-    const made = { path, types: new Set<Declaration>(), services: [], names: new Map(), taken };
+    const all = declarationsOf(protos.root, file);
+    const services = all.filter((each) => each instanceof protobuf.Service);
+    const types = all.filter((each): each is Declaration => !(each instanceof protobuf.Service) && !isKnown(each));
+    const path = join(resolve(cwd, out), file.replace(/\.proto$/, services.length > 0 ? ".service.ts" : ".ts"));
+    const [other] = [...modules].find(([, each]) => each.path === path) ?? [];
+    if (other !== undefined) {
+      const message = `${other} and ${file} would be written to the same module, ${relative(cwd, path)}.`;
+      const { path: source = file } = protos.files.get(file) ?? {};
+      diagnostics.push({ code: "output-clash", file: source, message, help: "Rename one of the two files." });
+    }
+    const made = { path, types, services, names: new Map(), taken: new Set(USED) };
     modules.set(file, made);
+    for (const type of types) if (type instanceof protobuf.Type) type.fieldsArray.forEach(addTypesOf);
+    for (const service of services) service.methodsArray.forEach(addTypesOf);
     return made;
   };
+  const moduleOf = (object: protobuf.ReflectionObject): Module => moduleFor(fileNameOf(object));
 
-  const fail = (object: protobuf.ReflectionObject, error: unknown): void => {
-    const { missing } = protos;
-    const [, name] = /^no such [^':]*(?:'|: )([^'\s]+)/.exec((error as Error).message) ?? [];
-    const hint = missing.length === 0 ? "Import the file that declares it." : notFound(missing);
-    const message = `The type ${name ?? "of a field"} was not found.`;
-    diagnostics.push({ code: "proto-type", ...placeOf(object, protos.files), message, help: hint });
-  };
-  const resolved = <Item extends protobuf.ReflectionObject>(object: Item): Item | undefined => {
+  /** Adds the modules that contain the types of a field or method. */
+  const addTypesOf = (object: protobuf.Field | protobuf.Method): void => {
+    if (object instanceof protobuf.Field && reasonToOmit(object) !== undefined) return;
+    const { missing, unresolved } = protos;
+    const name = unresolved.get(object);
+    if (name !== undefined) {
+      const help = missing.length === 0 ? "Import the file that declares it." : notFound(missing);
+      const message = `The type ${name} was not found.`;
+      diagnostics.push({ code: "proto-type", ...placeOf(object, protos.files), message, help });
+      return;
+    }
     try {
       object.resolve();
-      return object;
     } catch (error) {
-      fail(object, error);
-      return undefined;
+      const message = `The parser refuses ${object.name}: ${(error as Error).message}.`;
+      const help = "Correct its type and options.";
+      diagnostics.push({ code: "proto-syntax", ...placeOf(object, protos.files), message, help });
+      return;
     }
+    const types =
+      object instanceof protobuf.Field
+        ? [object.resolvedType]
+        : [object.resolvedRequestType, object.resolvedResponseType];
+    for (const type of types) if (type !== null && !isKnown(type)) moduleOf(type);
   };
-
-  /** Adds a type, and the types that it refers to. */
-  const add = (type: Declaration): void => {
-    if (knownName(type) !== undefined) return;
-    const { types } = moduleOf(type);
-    if (types.has(type)) return;
-    types.add(type);
-    if (type instanceof protobuf.Enum) return;
-    for (const field of type.fieldsArray) {
-      const { resolvedType = null } = resolved(field) ?? {};
-      if (resolvedType !== null && reasonToOmit(field) === undefined) add(resolvedType);
-    }
-  };
-  for (const file of protos.names) {
-    for (const object of declarationsOf(protos.root, file)) {
-      if (!(object instanceof protobuf.Service)) {
-        add(object);
-        continue;
-      }
-      moduleOf(object).services.push(object);
-      for (const method of object.methodsArray) {
-        if (resolved(method) === undefined) continue;
-        const { resolvedRequestType, resolvedResponseType } = method;
-        for (const type of [resolvedRequestType, resolvedResponseType]) if (type !== null) add(type);
-      }
-    }
-  }
+  protos.names.forEach(moduleFor);
   if (diagnostics.length > 0) return { files: [], diagnostics, warnings };
 
   const constantOf = (object: protobuf.ReflectionObject): string => {
@@ -117,9 +114,8 @@ export function importProtos(options: ImportOptions): ImportResult {
     if (name === undefined) {
       const path = pathOf(object).join("").replaceAll("_", "");
       // The members of an enum are a constant of the same name without `Schema`.
-      if (object instanceof protobuf.Enum) name = `${freeName(path, taken)}Schema`;
+      if (object instanceof protobuf.Enum) name = `${freeName(path, taken, ["", "Schema"])}Schema`;
       else name = freeName(path, taken);
-      taken.add(name);
       names.set(object, name);
     }
     return name;
@@ -143,14 +139,14 @@ export function importProtos(options: ImportOptions): ImportResult {
       },
       taken,
     );
-    const text = withHeader(name, printer.print([...types], services));
-    const before = existsSync(path) ? readFileSync(path, "utf8") : undefined;
+    const text = withHeader(name, printer.print(types, services));
+    const before = isFile(path) ? readFileSync(path, "utf8") : undefined;
     if (before !== undefined && !force && isEdited(before)) {
       const message = `${relative(cwd, path)} was edited since quicrpc import wrote it, or was not written by it.`;
       const help = "Keep your changes in another module, and replace this one with --force, or name another folder.";
       diagnostics.push({ code: "import-edited", file: path, message, help });
     }
-    return { path, text, changed: before === undefined || contentOf(before) !== contentOf(text) };
+    return { path, text, changed: before === undefined || !isSameModule(before, text) };
   });
   return { files: diagnostics.length > 0 ? [] : files, diagnostics, warnings };
 }
@@ -159,12 +155,8 @@ function notFound(missing: readonly string[]): string {
   return `Add the folder to which imports are relative with -I. Not found: ${missing.join(", ")}.`;
 }
 
-/** Returns the name of the file that declares an object. */
-function fileNameOf(object: protobuf.ReflectionObject): string {
-  for (let each: protobuf.ReflectionObject | null = object; each !== null; each = each.parent) {
-    if (each.filename !== null) return each.filename;
-  }
-  return "";
+function isKnown(type: Declaration): boolean {
+  return knownName(type) !== undefined;
 }
 
 /** Returns the messages, enums and services of a file, with nested ones. */
@@ -179,27 +171,4 @@ function declarationsOf(
       return isOwn && !("group" in object && object.group === true) ? [object, ...declarationsOf(object, file)] : [];
     return object instanceof protobuf.Namespace ? declarationsOf(object, file) : [];
   });
-}
-
-const HEADER = /^\/\/ Written by quicrpc import from .* \((\w+)\)\n.*\n/;
-
-function withHeader(name: string, text: string): string {
-  return (
-    `// Written by quicrpc import from ${name}. (${hashOf(text)})\n` +
-    `// quicrpc import replaces this file, unless it was edited.\n${text}`
-  );
-}
-
-/** Returns the text of a module as far as formatters keep it. */
-function contentOf(text: string): string {
-  return text.replaceAll(/[\s,;()"'`*]/g, "");
-}
-
-function hashOf(text: string): string {
-  return createHash("sha256").update(contentOf(text)).digest("hex").slice(0, 12);
-}
-
-function isEdited(text: string): boolean {
-  const [head, hash] = HEADER.exec(text) ?? [];
-  return head === undefined || hashOf(text.slice(head.length)) !== hash;
 }

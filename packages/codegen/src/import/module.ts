@@ -81,6 +81,8 @@ export class ModulePrinter {
     referenceTo: this.#referenceTo,
     refused: (field, rule) =>
       this.#context.warn(field, `The protovalidate rule ${rule} has no check in zod.`, "Check it in the handler."),
+    noDefault: (field) =>
+      this.#context.warn(field, "The default value is left out: zod has no literal for it.", "Set it in the handler."),
   };
 
   #enum(type: protobuf.Enum): void {
@@ -104,15 +106,9 @@ export class ModulePrinter {
     if (this.#printed.has(type) || this.#open.has(type)) return;
     this.#open.add(type);
     const properties = this.#properties(type);
-    const keys = new Set<string>();
-    for (const { key } of properties) {
-      if (keys.has(key))
-        this.#context.warn(type, `Two fields of ${type.name} have the JSON name ${key}.`, "Set json_name.");
-      keys.add(key);
-    }
     const fields = properties.map(({ comment, text }) => `${jsDoc(comment)}${text}`);
     const marks = properties.map(({ mark }) => mark);
-    const meta = marks.length === 0 ? "" : `.meta({ proto: ${braced(marks)} })`;
+    const meta = `.meta({ proto: ${braced(marks)} })`;
     const name = this.#context.constantOf(type);
     const text = `export const ${name} = z.object(${braced(fields, ",", true)})${meta};\n`;
     this.#parts.push(`${jsDoc(type.comment ?? undefined)}${text}`);
@@ -129,7 +125,7 @@ export class ModulePrinter {
     const properties: Property[] = [];
     const oneofs = new Set<protobuf.OneOf>();
     const all = [...type.fieldsArray].sort((a, b) => a.id - b.id);
-    const names = new Set(all.map((field) => jsonName(field)));
+    const keys = this.#keysOf(type);
     for (const field of all) {
       const leftOut = reasonToOmit(field);
       if (leftOut !== undefined) {
@@ -143,19 +139,33 @@ export class ModulePrinter {
       }
       const oneof = field.partOf;
       if (oneof === null || field.getOption("proto3_optional") === true) {
-        properties.push(fieldProperty(field, this.#fields));
+        properties.push(fieldProperty(field, keys.get(field) ?? "", this.#fields));
       } else if (!oneofs.has(oneof)) {
         oneofs.add(oneof);
-        properties.push(oneofProperty(oneof, freeName(jsonName(oneof), names), this.#fields));
+        properties.push(oneofProperty(oneof, keys.get(oneof) ?? "", keys, this.#fields));
       }
     }
     return properties;
   }
 
+  /** Returns distinct keys for the fields and oneofs of a message. */
+  #keysOf(type: protobuf.Type): Map<protobuf.ReflectionObject, string> {
+    const fields = type.fieldsArray.filter((field) => reasonToOmit(field) === undefined).sort((a, b) => a.id - b.id);
+    const oneofs = type.oneofsArray.filter(({ fieldsArray: [first] }) => first?.getOption("proto3_optional") !== true);
+    const keys = distinctKeys([...fields, ...oneofs], jsonName);
+    for (const field of fields) {
+      const key = keys.get(field) ?? "";
+      if (key === jsonName(field)) continue;
+      const message = `Two fields of ${type.name} have the JSON name ${jsonName(field)}: this one becomes ${key}.`;
+      this.#context.warn(field, message, "Set json_name to choose another name.");
+    }
+    return keys;
+  }
+
   #service(service: protobuf.Service): void {
-    this.#usedOfCore.add("service");
+    const keys = distinctKeys(service.methodsArray, ({ name }) => methodKey(name));
     const methods = service.methodsArray.flatMap((method) => {
-      const key = methodKey(method.name);
+      const key = keys.get(method) ?? "";
       const options = this.#optionsOf(method, key);
       if (options === undefined) return [];
       this.#usedOfCore.add("rpc");
@@ -163,6 +173,11 @@ export class ModulePrinter {
       const comment = docs.filter((each) => each !== null).join("\n\n");
       return [`${jsDoc(comment)}${keyText(key)}: rpc(${options.length === 0 ? "" : braced(options)})`];
     });
+    if (methods.length === 0) {
+      this.#context.warn(service, `The service ${service.name} is left out: it has no methods.`, "Add a method.");
+      return;
+    }
+    this.#usedOfCore.add("service");
     const name = this.#context.constantOf(service as unknown as Declaration);
     const wireName = quoted(service.fullName.slice(1));
     const text = `export const ${name} = service(${wireName}, ${braced(methods, ",", true)});\n`;
@@ -217,11 +232,29 @@ function methodKey(name: string): string {
   return isReservedMethodName(key) ? `${key}Method` : key;
 }
 
-/** Returns `name`, or `name` and a number, and adds it to `taken`. */
-export function freeName(name: string, taken: Set<string>): string {
+/** Returns a name for a constant that is not in `taken`, also with each of `suffixes`, and adds it to `taken`. */
+export function freeName(name: string, taken: Set<string>, suffixes: readonly string[] = [""]): string {
   const wanted = isIdentifier(name) && !isReservedWord(name) ? name : `_${name}`;
-  let free = wanted;
-  for (let n = 2; taken.has(free); n++) free = `${wanted}${n}`;
-  taken.add(free);
-  return free;
+  return free(wanted, taken, suffixes);
+}
+
+function free(wanted: string, taken: Set<string>, suffixes: readonly string[] = [""]): string {
+  let name = wanted;
+  for (let n = 2; suffixes.some((suffix) => taken.has(name + suffix)); n++) name = `${wanted}${n}`;
+  for (const suffix of suffixes) taken.add(name + suffix);
+  return name;
+}
+
+/** Returns distinct keys for `items`: the results of `keyOf`, with a number if an earlier item has the same. */
+function distinctKeys<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<Item, string> {
+  const taken = new Set(items.map(keyOf));
+  const used = new Set<string>();
+  return new Map(
+    items.map((item) => {
+      const wanted = keyOf(item);
+      const key = used.has(wanted) ? free(wanted, taken) : wanted;
+      used.add(key);
+      return [item, key];
+    }),
+  );
 }
