@@ -237,7 +237,8 @@ function presetOf(field: protobuf.Field, context: FieldContext): string | undefi
   const preset: unknown = field.getOption("default");
   if (preset === undefined) return undefined;
   const { resolvedType, type } = field;
-  const value = resolvedType instanceof protobuf.Enum ? resolvedType.values[String(preset)] : preset;
+  const isMember = resolvedType instanceof protobuf.Enum && typeof preset === "string";
+  const value = isMember ? resolvedType.values[preset] : preset;
   const text = literal(kindOf(field) === "enum" ? "enum" : type, value);
   if (text === undefined) context.noDefault(field);
   return text;

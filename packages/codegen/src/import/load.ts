@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import protobuf from "protobufjs";
@@ -137,7 +137,7 @@ export function loadProtos(
 }
 
 export function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  return existsSync(path) && statSync(path).isFile();
 }
 
 /** Returns true for a path to a .proto file in a folder: it cannot lead out of the folder. */

@@ -108,7 +108,10 @@ export class ModulePrinter {
     const properties = this.#properties(type);
     const fields = properties.map(({ comment, text }) => `${jsDoc(comment)}${text}`);
     const marks = properties.map(({ mark }) => mark);
-    const meta = `.meta({ proto: ${braced(marks)} })`;
+    const ranges = (type.reserved ?? []).filter((each): each is number[] => typeof each !== "string");
+    const reserved = ranges.map(([first = 0, last = first]) => (first === last ? `${first}` : `[${first}, ${last}]`));
+    const skipped = reserved.length === 0 ? "" : `, protoReserved: [${reserved.join(", ")}]`;
+    const meta = `.meta({ proto: ${braced(marks)}${skipped} })`;
     const name = this.#context.constantOf(type);
     const text = `export const ${name} = z.object(${braced(fields, ",", true)})${meta};\n`;
     this.#parts.push(`${jsDoc(type.comment ?? undefined)}${text}`);

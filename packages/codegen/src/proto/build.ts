@@ -75,6 +75,9 @@ export function buildProto(
       name,
       locked,
       members.map(({ service }) => lastPart(service.name)),
+      members.flatMap(({ service }) =>
+        service.methods.flatMap((method) => ROLES.map((role) => `${lastPart(service.name)}${rpcName(method)}${role}`)),
+      ),
     );
     const made = members.map(({ file, service }) => serviceOf(service, file, messages, locked, problems, warnings));
     const model: ProtoPackage = { name, services: made, types: messages.types };
@@ -97,6 +100,12 @@ export function buildProto(
   return { files, gone, numbers, shapes, codecsOf, problems, warnings };
 }
 
+/** Returns the name of a method in the .proto file. */
+function rpcName({ name, meta }: MethodModel): string {
+  const { proto } = (meta ?? {}) as { readonly proto?: unknown };
+  return typeof proto === "string" ? proto : methodName(name);
+}
+
 const ROLES = ["Request", "Response"] as const;
 
 function serviceOf(
@@ -110,8 +119,7 @@ function serviceOf(
   const name = lastPart(service.name);
   const methods = new Map<string, ProtoMethod>();
   for (const method of service.methods) {
-    const { proto } = (method.meta ?? {}) as { readonly proto?: unknown };
-    const rpc = typeof proto === "string" ? proto : methodName(method.name);
+    const rpc = rpcName(method);
     let part = method.input;
     const payload = (message: MessageModel | undefined, role: (typeof ROLES)[number]): ProtoMessage => {
       part = message;

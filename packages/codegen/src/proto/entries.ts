@@ -3,8 +3,8 @@ import type { SchemaNode } from "../schema/node.js";
 import { type FieldSource, fieldsOfObject } from "./fields.js";
 import { type FieldType, newMessage, type ProtoField, type ProtoMessage, type TaggedField } from "./model.js";
 import { defaultJsonName, distinctNames, snakeCase, typeName } from "./names.js";
-import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
-import { at, UnmappableError, type Value, valueOf } from "./value.js";
+import { keysByNumber, MAX_NUMBER, type NumberRange, numbersFor, removedOf } from "./numbers.js";
+import { at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
 
 /** A field before its name and number are assigned. */
 export interface Entry {
@@ -19,6 +19,7 @@ export interface Entry {
 /**
  * Adds fields to a message, with their numbers and names.
  * @param given numbers of fields in the schema's metadata
+ * @param reserved numbers that new fields must not get
  */
 export function finishMessage(
   message: ProtoMessage,
@@ -26,9 +27,11 @@ export function finishMessage(
   locked: LockedNumbers | undefined,
   nameOf: (key: string) => string = (key) => snakeCase(key),
   given?: ReadonlyMap<string, number>,
+  reserved?: readonly NumberRange[],
 ): void {
   const keys = entries.flatMap(({ key, arms }) => arms?.map((arm) => arm.key) ?? [key]);
-  const assigned = numbersFor(keys, "fields", locked, given);
+  const assigned = numbersFor(keys, "fields", locked, given, reserved);
+  checkNumbers(entries, keys, assigned);
   const names = distinctNames(keysByNumber(assigned), nameOf, defaultJsonName);
   message.numbers = assigned;
   message.removed = removedOf(assigned, names);
@@ -55,6 +58,33 @@ export function finishMessage(
   message.fields = entries.map(fieldOf);
   // The names of a oneof and its fields must differ.
   if (message.fields.some(({ name }) => name === message.oneof)) message.oneof = `${message.oneof}_choice`;
+}
+
+/** Throws unless keys and numbers of fields are distinct, and the numbers are valid. */
+function checkNumbers(entries: readonly Entry[], keys: readonly string[], { numbers }: LockedNumbers): void {
+  const fail = (key: string, message: string, help: string): never => {
+    const entry = entries.find((each) => each.key === key || each.arms?.some((arm) => arm.key === key));
+    throw new NameClashError(entry?.node, message, help);
+  };
+  const seen = new Set<string>();
+  const users = new Map<number, string>();
+  for (const key of keys) {
+    if (seen.has(key)) {
+      fail(key, `${key} is the key of two fields, or of a field and an option`, "Rename one of them.");
+    }
+    seen.add(key);
+    const number = numbers.get(key) ?? 0;
+    const other = users.get(number);
+    if (other !== undefined) {
+      const help = `Write the numbers of both in .meta({ proto }). The lock file may contain that of one of them.`;
+      fail(key, `${other} and ${key} have the same number, ${number}`, help);
+    }
+    users.set(number, key);
+    if (number > MAX_NUMBER) {
+      const help = `Write a number up to ${MAX_NUMBER} in .meta({ proto }).`;
+      fail(key, `There is no number left for ${key}`, help);
+    }
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { LockedNumbers } from "../lock/lock.js";
 import type { EnumMark } from "./marks.js";
-import type { Declared, ProtoEnum } from "./model.js";
+import { type Declared, namesIn, type ProtoEnum } from "./model.js";
 import { distinctNames, upperSnakeCase } from "./names.js";
 import { keysByNumber, numbersFor, removedOf } from "./numbers.js";
 
@@ -31,32 +31,44 @@ export function enumType(
   return { kind: "enum", path, docs, values, zero, numbers: assigned, removed, isNumbered: numbers !== undefined };
 }
 
-/** Returns the enum that a schema of integers names. Only the first name of each number is kept. */
-export function openEnum(scope: readonly string[], mark: EnumMark, docs: string | undefined): ProtoEnum {
-  const name = mark.enum.slice(mark.enum.lastIndexOf(".") + 1);
+/**
+ * Returns the enum that a schema of integers names: the one among `siblings`, or a new one. Only the first name of each
+ * number is kept. If a name is taken, the enum gets another one, or its members a prefix: names are not sent.
+ *
+ * @param siblings types in the scope of the enum
+ * @param taken names in that scope
+ */
+export function openEnum(
+  scope: readonly string[],
+  mark: EnumMark,
+  docs: string | undefined,
+  siblings: readonly Declared[],
+  taken: ReadonlySet<string>,
+): ProtoEnum {
+  const wanted = mark.enum.slice(mark.enum.lastIndexOf(".") + 1);
   const members = Object.entries(mark.values);
-  const values = members
-    .filter(([, number], index) => members.findIndex((other) => other[1] === number) === index)
-    .map(([name, number]) => ({ key: name, name, number }));
-  const zero = values.some(({ number }) => number === 0) ? undefined : `${upperSnakeCase(name)}_UNSPECIFIED`;
-  return {
+  const origin = JSON.stringify([wanted, members]);
+  const known = siblings.find((type) => type.kind === "enum" && type.origin === origin);
+  if (known?.kind === "enum") return known;
+  const kept = members.filter(([, number], index) => members.findIndex((other) => other[1] === number) === index);
+  const named = (name: string, prefix: string): ProtoEnum => ({
     kind: "enum",
     path: [...scope, name],
     docs,
-    values,
-    zero,
+    values: kept.map(([key, number]) => ({ key, name: prefix + key, number })),
+    zero: kept.some(([, number]) => number === 0) ? undefined : `${upperSnakeCase(name)}_UNSPECIFIED`,
     numbers: { kind: "values", numbers: new Map(members), removed: new Map() },
     removed: { numbers: [], names: [] },
     isNumbered: true,
-  };
-}
-
-/** Returns the enum among `types` with the name and the members of `wanted`. */
-export function sameEnum(types: readonly Declared[], wanted: ProtoEnum): ProtoEnum | undefined {
-  const text = JSON.stringify([wanted.path, wanted.values]);
-  return types.find((type) => type.kind === "enum" && JSON.stringify([type.path, type.values]) === text) as
-    | ProtoEnum
-    | undefined;
+    origin,
+  });
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? wanted : `${wanted}${n}`;
+    for (const prefix of ["", `${upperSnakeCase(name)}_`]) {
+      const type = named(name, prefix);
+      if (!namesIn(type).some((each) => taken.has(each))) return type;
+    }
+  }
 }
 
 /** Removes underscores, because protobuf refuses enum members whose names differ only in underscores. */

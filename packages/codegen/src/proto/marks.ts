@@ -1,5 +1,6 @@
 import type { SchemaNode } from "../schema/node.js";
 import type { FieldType } from "./model.js";
+import { MAX_NUMBER, type NumberRange, RESERVED } from "./numbers.js";
 import { UnmappableError } from "./value.js";
 
 /** Content of `proto` in the metadata of a schema of integers: the name and the members of an enum. */
@@ -35,12 +36,11 @@ export function fieldMarks(node: SchemaNode, mark: unknown): ReadonlyMap<string,
   };
   const numbers = new Set<number>();
   const number = (value: unknown): number => {
-    if (!Number.isInteger(value) || (value as number) < 1 || (value as number) >= 2 ** 29) {
-      return refuse(`field number ${JSON.stringify(value)}`);
-    }
-    if (numbers.has(value as number)) return refuse(`two fields with the number ${String(value)}`);
-    numbers.add(value as number);
-    return value as number;
+    const isReserved = isNumber(value) && RESERVED.first <= value && value <= RESERVED.last;
+    if (!isNumber(value) || isReserved) return refuse(`field number ${JSON.stringify(value)}`);
+    if (numbers.has(value)) return refuse(`two fields with the number ${value}`);
+    numbers.add(value);
+    return value;
   };
   for (const [key, entry] of Object.entries(isRecord(mark) ? mark : refuse("an object with this proto"))) {
     if (isRecord(entry)) {
@@ -68,6 +68,21 @@ export function numbersIn(marks: ReadonlyMap<string, FieldMark>): ReadonlyMap<st
     arms === undefined ? [[key, number ?? 0] as const] : Object.entries(arms),
   );
   return new Map(all.flat());
+}
+
+/** Returns the numbers that new fields must not get, such as `[2, [5, 9]]` in `protoReserved` of an object schema. */
+export function reservedRanges(node: SchemaNode, ranges: unknown = []): NumberRange[] {
+  const refuse = (): never => {
+    throw new UnmappableError(node, "these reserved numbers", "Write a list such as [2, [5, 9]].");
+  };
+  return (Array.isArray(ranges) ? ranges : refuse()).map((each: unknown) => {
+    const [first, last = first] = [each].flat();
+    return isNumber(first) && isNumber(last) ? { first, last } : refuse();
+  });
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_NUMBER;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

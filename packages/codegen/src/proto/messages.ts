@@ -16,11 +16,12 @@ import {
   type TaggedField,
 } from "./model.js";
 import { type Entry, finishMessage, oneofEntry } from "./entries.js";
-import { enumType, openEnum, sameEnum } from "./enums.js";
+import { enumType, openEnum } from "./enums.js";
 import { discriminatorText, type FieldSource, fieldsOfObject, isObject, isStrict } from "./fields.js";
-import { elementName, snakeCase, typeName } from "./names.js";
+import { elementName, freeName, snakeCase, typeName } from "./names.js";
+import type { NumberRange } from "./numbers.js";
 import { commonScalar, commonType, isTexts, MAP_KEYS, numericMembers, scalar, simpleType } from "./scalars.js";
-import { type EnumMark, fieldMarks, isEnumMark, markedType, numbersIn } from "./marks.js";
+import { type EnumMark, fieldMarks, isEnumMark, markedType, numbersIn, reservedRanges } from "./marks.js";
 import { at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
 
 const COLLECTIONS: ReadonlySet<string> = new Set("array set record map".split(" "));
@@ -44,6 +45,7 @@ export class PackageMessages {
   readonly #package: string;
   readonly #locked: ReadonlyMap<string, LockedNumbers>;
   readonly #reserved: ReadonlySet<string>;
+  readonly #payloads: ReadonlySet<string>;
   #top: Declared[] = [];
   #named = new Map<AnySchema, Declared>();
   /** Unnamed messages whose fields are being created, by schema. */
@@ -52,11 +54,20 @@ export class PackageMessages {
   /** Names and comments of the generated file whose messages are being created. */
   #types!: TypeTable;
 
-  /** @param reserved names of services, which types must not have */
-  constructor(name: string, locked: ReadonlyMap<string, LockedNumbers>, reserved: Iterable<string>) {
+  /**
+   * @param reserved names of services, which types must not have
+   * @param payloads names of the inputs and outputs of methods
+   */
+  constructor(
+    name: string,
+    locked: ReadonlyMap<string, LockedNumbers>,
+    reserved: Iterable<string>,
+    payloads: Iterable<string>,
+  ) {
     this.#package = name;
     this.#locked = locked;
     this.#reserved = new Set(reserved);
+    this.#payloads = new Set(payloads);
   }
 
   /** Types at the top level of the package, in order of first use. */
@@ -94,7 +105,7 @@ export class PackageMessages {
     }
     message.docs = types.namedNode(value.node)?.docs;
     if (isObject(value.node) && !value.isOptional && !value.isNullable) {
-      this.#fill(message, value.node, value.mark);
+      this.#fill(message, value);
       return message;
     }
     message.form = { kind: "value" };
@@ -232,7 +243,7 @@ export class PackageMessages {
     switch (node.kind) {
       case "object":
       case "intersection":
-        return this.#message(node, owner, word, (message) => this.#fill(message, node, mark));
+        return this.#message(node, owner, word, (message) => this.#fill(message, value), mark !== undefined);
       case "discriminated":
         return this.#message(node, owner, word, (message) => this.#arms(message, node));
       case "tuple":
@@ -242,14 +253,25 @@ export class PackageMessages {
     }
   }
 
-  /** Returns the message for a schema. A schema with a name has one message for all its uses. */
-  #message(node: SchemaNode, owner: ProtoMessage, word: string, fill: (message: ProtoMessage) => void): ProtoMessage {
+  /**
+   * Returns the message for a schema. A schema with a name has one message for all its uses.
+   * @param isMarked true if the metadata contains the numbers of fields: the message gets another name if its own is taken
+   */
+  #message(
+    node: SchemaNode,
+    owner: ProtoMessage,
+    word: string,
+    fill: (message: ProtoMessage) => void,
+    isMarked = false,
+  ): ProtoMessage {
     const { schema } = canonicalNode(node);
     const known = this.#named.get(schema) ?? this.#open.get(schema);
     if (known?.kind === "message") return known;
     const named = this.#nameOf(node);
-    const path = named === undefined ? [...owner.path, word] : [named];
-    const message = this.#declared(newMessage(path), named === undefined ? owner : undefined, node);
+    const scope = named === undefined ? owner : undefined;
+    const wanted = named ?? word;
+    const name = isMarked ? freeName(wanted, this.#namesIn(scope)) : wanted;
+    const message = this.#declared(newMessage([...(scope?.path ?? []), name]), scope, node);
     message.docs = this.#types.namedNode(node)?.docs;
     (named === undefined ? this.#open : this.#named).set(schema, message);
     fill(message);
@@ -266,10 +288,9 @@ export class PackageMessages {
 
   /**
    * Adds the fields of an object schema to a message.
-   * @param mark content of `proto` in the object's metadata: numbers of fields
    * @param without key of a field to omit: the discriminator of a union
    */
-  #fill(message: ProtoMessage, node: SchemaNode, mark: unknown, without?: string): void {
+  #fill(message: ProtoMessage, { node, mark, reserved }: Value, without?: string): void {
     const declared = fieldsOfObject(node);
     const marks = fieldMarks(node, mark);
     message.form = { kind: "fields", keys: declared.map(({ key }) => key), isStrict: isStrict(node) };
@@ -293,7 +314,13 @@ export class PackageMessages {
         return [{ key, field: markedType(plain, marks.get(key)), node, docs }];
       }),
     );
-    this.#finish(message, entries, undefined, numbersIn(marks));
+    const given = numbersIn(marks);
+    const known = new Set([...message.form.keys, ...entries.flatMap(({ arms }) => arms?.map((arm) => arm.key) ?? [])]);
+    const unknown = [...given.keys()].find((key) => !known.has(key));
+    if (unknown !== undefined) {
+      throw new UnmappableError(node, `a number of ${unknown}, which is not a field`, "Correct proto in its metadata.");
+    }
+    this.#finish(message, entries, undefined, given, reservedRanges(node, reserved));
   }
 
   /** Adds the fields of a discriminated union to a message: one for each value of the discriminator. */
@@ -311,7 +338,7 @@ export class PackageMessages {
         tags.set(key, { value: tagged, isArm });
         if (!isArm) return { key, field: single(this.#element(value, message, word)), node: option, docs };
         const arm = this.#declared(newMessage([...message.path, word]), message, option);
-        this.#fill(arm, value.node, value.mark, tag);
+        this.#fill(arm, value, tag);
         return { key, field: single(arm), node: option, docs };
       });
     });
@@ -383,16 +410,24 @@ export class PackageMessages {
   #openEnum(node: SchemaNode, mark: EnumMark, owner: ProtoMessage): ProtoEnum {
     // The members of an enum must be distinct from those of others in the same scope.
     const scope = mark.enum.includes(".") ? owner : undefined;
-    const type = openEnum(scope?.path ?? [], mark, this.#types.namedNode(node)?.docs);
-    return sameEnum(scope?.nested ?? this.#top, type) ?? this.#declared(type, scope, node);
+    const siblings = scope?.nested ?? this.#top;
+    const { docs } = this.#types.namedNode(node) ?? {};
+    const type = openEnum(scope?.path ?? [], mark, docs, siblings, this.#namesIn(scope));
+    return siblings.includes(type) ? type : this.#declared(type, scope, node);
+  }
+
+  /** Returns the names that are taken in a message, or at the top level. */
+  #namesIn(scope: ProtoMessage | undefined): Set<string> {
+    const names = (scope?.nested ?? this.#top).flatMap((each) => namesIn(each));
+    return new Set(scope === undefined ? [...names, ...this.#reserved, ...this.#payloads] : names);
   }
 
   #finish(
     message: ProtoMessage,
     entries: readonly Entry[],
     nameOf?: (key: string) => string,
-    given?: ReadonlyMap<string, number>,
+    ...given: [numbers?: ReadonlyMap<string, number>, reserved?: readonly NumberRange[]]
   ): void {
-    finishMessage(message, entries, this.#locked.get(fullName(this.#package, message.path)), nameOf, given);
+    finishMessage(message, entries, this.#locked.get(fullName(this.#package, message.path)), nameOf, ...given);
   }
 }

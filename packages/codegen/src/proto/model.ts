@@ -152,6 +152,8 @@ export interface ProtoEnum {
   readonly removed: Removed;
   /** True if the schema defines the numbers, so that the lock file does not contain them. */
   readonly isNumbered: boolean;
+  /** Name and members in the metadata of a schema of integers, as text. */
+  readonly origin?: string;
 }
 
 export interface ProtoValue {

@@ -39,6 +39,13 @@ export function elementName(key: string, siblings: readonly string[]): string {
   return siblings.some((other) => other !== key && typeName(other) === name) ? `${typeName(key)}Item` : name;
 }
 
+/** Returns `name`, or `name` and a number, so that it is not in `taken`. */
+export function freeName(name: string, taken: ReadonlySet<string>): string {
+  let free = name;
+  for (let n = 2; taken.has(free); n++) free = `${name}${n}`;
+  return free;
+}
+
 /**
  * Returns distinct names for `keys`: the results of `nameOf`, with a number if an earlier key has the same.
  *

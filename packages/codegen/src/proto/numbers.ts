@@ -1,24 +1,34 @@
 import type { LockedNumbers } from "../lock/lock.js";
 import type { Removed } from "./model.js";
 
+export interface NumberRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Highest number of a field. */
+export const MAX_NUMBER: number = 2 ** 29 - 1;
+
 /** First and last of the field numbers that protobuf reserves for itself. */
-export const RESERVED: { readonly first: number; readonly last: number } = { first: 19_000, last: 19_999 };
+export const RESERVED: NumberRange = { first: 19_000, last: 19_999 };
 
 /**
  * Returns the numbers for `keys`: those in `given`, otherwise those in the lock file, and for new keys numbers after the
- * highest one that was ever used. Keys that no longer exist are marked as removed, and their numbers are not reused.
+ * highest one that was ever used, except those in `reserved`. Keys that no longer exist are marked as removed, and their numbers are not reused.
  */
 export function numbersFor(
   keys: readonly string[],
   kind: LockedNumbers["kind"],
   locked: LockedNumbers | undefined,
   given: ReadonlyMap<string, number> = new Map(),
+  reserved: readonly NumberRange[] = [],
 ): LockedNumbers {
   const known = locked?.kind === kind ? locked : undefined;
   let last = Math.max(0, ...given.values(), ...(known?.numbers.values() ?? []), ...(known?.removed.keys() ?? []));
+  const skipped = [RESERVED, ...reserved].sort((a, b) => a.first - b.first);
   const next = (): number => {
     last++;
-    if (last === RESERVED.first && kind === "fields") last = RESERVED.last + 1;
+    if (kind === "fields") for (const { first, last: end } of skipped) if (first <= last && last <= end) last = end + 1;
     return last;
   };
   const numbers = new Map(keys.map((key) => [key, given.get(key) ?? known?.numbers.get(key) ?? next()]));

@@ -44,12 +44,14 @@ export interface Value {
   readonly isNullable: boolean;
   /** Content of `proto` in the schema's metadata. */
   readonly mark?: unknown;
+  /** Content of `protoReserved` next to `mark`. */
+  readonly reserved?: unknown;
 }
 
 export function valueOf(node: SchemaNode): Value {
   const value = unmarkedValue(node);
-  const { proto } = node.meta;
-  return proto === undefined ? value : { ...value, mark: proto };
+  const { proto, protoReserved } = node.meta;
+  return proto === undefined ? value : { ...value, mark: proto, reserved: protoReserved };
 }
 
 function unmarkedValue(node: SchemaNode): Value {

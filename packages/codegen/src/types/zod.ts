@@ -39,6 +39,8 @@ export interface SchemaMeta {
   readonly deprecated?: unknown;
   /** How protobuf encodes the schema. */
   readonly proto?: unknown;
+  /** Field numbers that protobuf must not assign to new fields of an object. */
+  readonly protoReserved?: unknown;
 }
 
 /** Returns the description and metadata that `.describe()` and `.meta()` have added to `schema` itself. */

@@ -130,3 +130,41 @@ test("a group among the fields of a oneof is left out", () => {
   expect(files[0]?.text).not.toContain('"b"');
   expect(warnings).toHaveLength(2);
 });
+
+test("types whose names clash in the .proto file of the generator get others", async () => {
+  const enums = await generated({
+    "a.proto": `package p;
+import "q.proto";
+message Order { enum Status { UNKNOWN = 0; OPEN = 1; } Status s = 1; }
+message Item { enum Status { UNKNOWN = 0; SOLD = 1; } Status s = 1; }
+message View { enum Status { UNKNOWN = 0; SEEN = 1; } Order.Status o = 1; Item.Status i = 2; Status v = 3; Kind k = 4; q.Color c = 5; q.Kind q = 6; }
+enum Kind { UNKNOWN = 0; }
+service S { rpc Do(View) returns (View); }`,
+    "q.proto": "package q;\nenum Color { UNKNOWN = 0; RED = 1; }\nenum Kind { UNKNOWN = 0; ANY = 1; }",
+  });
+  expect(enums.match(/enum \w+/g)).toEqual(
+    ["Status", "Status2", "Status3", "Kind", "Color", "Kind2", "Status", "Status2", "Status3"].map(
+      (name) => `enum ${name}`,
+    ),
+  );
+  expect(enums).toContain("STATUS2_UNKNOWN = 0;");
+  const messages = await generated({
+    "a.proto": 'package p;\nimport "q.proto";\nmessage A { q.Status s = 1; }\nservice S { rpc Do(A) returns (A); }',
+    "b.proto":
+      "package p;\nmessage Status { int32 a = 1; }\nmessage B { Status s = 1; }\nservice T { rpc Do(B) returns (B); }",
+    "q.proto": "package q;\nmessage Status { int32 a = 1; }",
+  });
+  expect(messages).toContain("Status2 s = 1;");
+  const payloads = await generated({
+    "a.proto":
+      "package p;\nmessage SDoRequest { SDoRequest n = 1; }\nmessage B { SDoRequest s = 1; }\nservice S { rpc A(B) returns (B); rpc Do(SDoRequest) returns (SDoRequest); }",
+  });
+  expect(payloads).toContain("message SDoRequest {\n  SDoRequest2 n = 1;");
+});
+
+test("reserved numbers are kept", () => {
+  const { files } = imported({
+    "a.proto": 'message A { reserved 2, 5 to 9, 100 to max; reserved "old"; string a = 1; }',
+  });
+  expect(files[0]?.text).toContain("{ proto: { a: 1 }, protoReserved: [2, [5, 9], [100, 536870911]] }");
+});

@@ -115,8 +115,9 @@ const CHECKS: readonly (readonly [field: string, good: readonly unknown[], bad: 
 test.each(CHECKS)("%s", async (field, good, bad) => {
   const { A, warnings } = await imported(field);
   expect(warnings).toEqual([]);
-  for (const a of good) expect(A.safeParse({ a }).success, String(a)).toBe(true);
-  for (const a of bad) expect(A.safeParse({ a }).success, String(a)).toBe(false);
+  const accepted = (values: readonly unknown[]): unknown[] => values.filter((a) => A.safeParse({ a }).success);
+  expect(accepted(good)).toEqual(good);
+  expect(accepted(bad)).toEqual([]);
 });
 
 test.each([
