@@ -5,6 +5,7 @@ import type { Diagnostic } from "../diagnostics.js";
 import type { GeneratedFile } from "../generate.js";
 import { importExtensionOf } from "../import-extension.js";
 import { Imports } from "../print/imports.js";
+import { isFieldNumber, MAX_NUMBER } from "../proto/numbers.js";
 import { TsConfigs } from "../tsconfig.js";
 import { knownName } from "./fields.js";
 import { isFile, loadProtos, placeOf } from "./load.js";
@@ -83,6 +84,11 @@ export function importProtos(options: ImportOptions): ImportResult {
   /** Adds the modules that contain the types of a field or method. */
   const addTypesOf = (object: protobuf.Field | protobuf.Method): void => {
     if (object instanceof protobuf.Field && reasonToOmit(object) !== undefined) return;
+    if (object instanceof protobuf.Field && !isFieldNumber(object.id)) {
+      const message = `${object.name} has the invalid number ${object.id}.`;
+      const help = `Field numbers are 1 to ${MAX_NUMBER}, except 19000 to 19999.`;
+      diagnostics.push({ code: "proto-syntax", ...placeOf(object, protos.files), message, help });
+    }
     const { missing, unresolved } = protos;
     const name = unresolved.get(object);
     if (name !== undefined) {

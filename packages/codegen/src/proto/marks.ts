@@ -1,6 +1,6 @@
 import type { SchemaNode } from "../schema/node.js";
 import type { FieldType } from "./model.js";
-import { MAX_NUMBER, type NumberRange, RESERVED } from "./numbers.js";
+import { isFieldNumber, isNumber, type NumberRange } from "./numbers.js";
 import { UnmappableError } from "./value.js";
 
 /** Content of `proto` in the metadata of a schema of integers: the name and the members of an enum. */
@@ -36,8 +36,7 @@ export function fieldMarks(node: SchemaNode, mark: unknown): ReadonlyMap<string,
   };
   const numbers = new Set<number>();
   const number = (value: unknown): number => {
-    const isReserved = isNumber(value) && RESERVED.first <= value && value <= RESERVED.last;
-    if (!isNumber(value) || isReserved) return refuse(`field number ${JSON.stringify(value)}`);
+    if (!isFieldNumber(value)) return refuse(`field number ${JSON.stringify(value)}`);
     if (numbers.has(value)) return refuse(`two fields with the number ${value}`);
     numbers.add(value);
     return value;
@@ -79,10 +78,6 @@ export function reservedRanges(node: SchemaNode, ranges: unknown = []): NumberRa
     const [first, last = first] = [each].flat();
     return isNumber(first) && isNumber(last) ? { first, last } : refuse();
   });
-}
-
-function isNumber(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_NUMBER;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

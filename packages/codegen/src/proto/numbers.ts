@@ -12,6 +12,16 @@ export const MAX_NUMBER: number = 2 ** 29 - 1;
 /** First and last of the field numbers that protobuf reserves for itself. */
 export const RESERVED: NumberRange = { first: 19_000, last: 19_999 };
 
+/** Returns true for a number that the encoding of fields can represent. */
+export function isNumber(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_NUMBER;
+}
+
+/** Returns true for a number that a field may have. */
+export function isFieldNumber(value: unknown): value is number {
+  return isNumber(value) && (value < RESERVED.first || value > RESERVED.last);
+}
+
 /**
  * Returns the numbers for `keys`: those in `given`, otherwise those in the lock file, and for new keys numbers after the
  * highest one that was ever used, except those in `reserved`. Keys that no longer exist are marked as removed, and their numbers are not reused.

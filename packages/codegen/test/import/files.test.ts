@@ -83,6 +83,8 @@ test.each([
   ["message A {\n  string a = 1;\n  string b = 1;\n}", "3:Two fields of A have the number 1."],
   ["message A {\n  string a = 1;\n  string a = 2;\n}", "4:a is declared twice."],
   ["message A {}\n// message B {}\nmessage A {}", "4:A is declared twice."],
+  ["message A {\n  string a = 0;\n}", "3:a has the invalid number 0."],
+  ["message A {\n  string a = 19000;\n}", "3:a has the invalid number 19000."],
   ['syntax = "proto4";', "1:The syntax is unknown."],
   [
     'syntax = "proto2";\nmessage A {\n  oneof x {\n    group G = 1 {}\n  }\n}',
