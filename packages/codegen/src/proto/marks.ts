@@ -36,7 +36,7 @@ export function fieldMarks(node: SchemaNode, mark: unknown): ReadonlyMap<string,
   };
   const numbers = new Set<number>();
   const number = (value: unknown): number => {
-    if (!isFieldNumber(value)) return refuse(`field number ${JSON.stringify(value)}`);
+    if (!isNumber(value) || !isFieldNumber(value)) return refuse(`field number ${JSON.stringify(value)}`);
     if (numbers.has(value)) return refuse(`two fields with the number ${value}`);
     numbers.add(value);
     return value;

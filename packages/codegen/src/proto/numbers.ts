@@ -18,7 +18,7 @@ export function isNumber(value: unknown): value is number {
 }
 
 /** Returns true for a number that a field may have. */
-export function isFieldNumber(value: unknown): value is number {
+export function isFieldNumber(value: number): boolean {
   return isNumber(value) && (value < RESERVED.first || value > RESERVED.last);
 }
 
