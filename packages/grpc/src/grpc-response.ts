@@ -19,6 +19,8 @@ const STATUS = "grpc-status";
 const MAX_WAITING = 65_536;
 /** Number of decoded messages that the application has not read, above which no more are decoded. */
 const MAX_AHEAD = 16;
+/** Number of bytes of such messages, after decompression, above which no more are decoded. */
+const MAX_AHEAD_BYTES = 65_536;
 
 /** The response to a call. It receives the parts of a response in any pieces, and passes the messages to a sink. */
 export class GrpcResponse {
@@ -32,10 +34,15 @@ export class GrpcResponse {
   private readonly deadline: number;
   private readonly envelopes: EnvelopeReader;
   private sink: ItemSink<unknown> | undefined = undefined;
+  private hasHead = false;
+  /** Undefined if the response is not one of gRPC. */
   private head: Headers | undefined = undefined;
   private tail: Headers | undefined = undefined;
   private isEmpty = true;
   private ahead = 0;
+  private aheadBytes = 0;
+  /** Why the metadata of a failed call is left out. */
+  private hint: string | undefined = undefined;
   /** True while messages are passed on, or one is decompressed. */
   private isBusy = false;
   private isPaused = false;
@@ -53,8 +60,9 @@ export class GrpcResponse {
   feed(sink: ItemSink<unknown>): void {
     this.sink = sink;
     const items: FedItems = {
-      resumed: () => {
+      resumed: (size) => {
         this.ahead--;
+        this.aheadBytes -= size;
         this.read();
       },
       leaveOnce: () => this.call.fail(new RpcError("cancelled", "the caller wants no more items")),
@@ -79,16 +87,20 @@ export class GrpcResponse {
       let only: unknown;
       this.feed({
         start() {},
-        push: (item) => {
+        push: (item, size) => {
           if (this.ahead > 1) fail("more than one message");
           only = item;
+          // The rest of the response is read whatever the size of this message is.
+          this.aheadBytes -= size;
         },
         end: () => (this.isEmpty ? fail("no message") : resolve(only)),
       });
     });
   }
 
-  onHead(response: Response | { readonly status: number; readonly headers: Headers }): void {
+  /** Returns false if the response is not one of gRPC. Its body is then read for its error. */
+  onHead(response: Response | { readonly status: number; readonly headers: Headers }): boolean {
+    this.hasHead = true;
     const { call, isWeb } = this;
     const { status, headers } = response;
     const type = isWeb ? /^application\/grpc-web(\+proto)?($|;)/ : /^application\/grpc(\+proto)?($|;)/;
@@ -98,16 +110,17 @@ export class GrpcResponse {
         (error) => call.fail(error),
         (error: unknown) => call.fail(error),
       );
-      return;
+      return false;
     }
     try {
-      this.responseMetadata = call.read(() => metadataOf(headers));
+      this.responseMetadata = this.metadataOf(headers, Infinity);
       call.heard(this.responseMetadata, undefined);
       this.head = headers;
       this.read();
     } catch (error) {
       call.fail(error);
     }
+    return true;
   }
 
   /** May be called before `onHead`. */
@@ -121,8 +134,9 @@ export class GrpcResponse {
     this.tail = trailers;
   }
 
-  /** Called when all of the response has arrived. */
+  /** Called when all of the response has arrived, or the server has reset the stream without an error. */
   onEnd(): void {
+    if (!this.hasHead) return this.onLost();
     this.hasEnded = true;
     this.call.answered();
     this.read();
@@ -135,7 +149,7 @@ export class GrpcResponse {
     call.answered();
     const error = given ?? new Error("the server has ended the request");
     const known = unreached(error, call.client.peer);
-    if (error instanceof RpcError) call.fail(error);
+    if (error instanceof RpcError && !this.hasHead) call.fail(error);
     else if (Date.now() >= this.deadline)
       call.fail(new RpcError("deadline_exceeded", "the server ended the request at its deadline", { cause: error }));
     else if (this.head === undefined) call.fail(known);
@@ -151,7 +165,7 @@ export class GrpcResponse {
     if (!this.isBusy && sink !== undefined && this.head !== undefined) {
       this.isBusy = true;
       try {
-        while (this.ahead < MAX_AHEAD && !call.over) {
+        while (!this.isFull && !call.over) {
           const envelope = call.read(() => envelopes.next());
           if (envelope === undefined) {
             if (this.hasEnded) this.finish(sink);
@@ -172,9 +186,13 @@ export class GrpcResponse {
     this.pace();
   }
 
+  private get isFull(): boolean {
+    return this.ahead >= MAX_AHEAD || this.aheadBytes >= MAX_AHEAD_BYTES;
+  }
+
   /** Pauses the server while bytes arrive that are not needed yet. */
   private pace(): void {
-    const isUnwanted = this.isBusy || this.head === undefined || this.ahead >= MAX_AHEAD;
+    const isUnwanted = this.isBusy || this.head === undefined || this.isFull;
     const isPaused = isUnwanted && this.envelopes.held >= MAX_WAITING;
     if (isPaused === this.isPaused) return;
     this.isPaused = isPaused;
@@ -218,6 +236,7 @@ export class GrpcResponse {
       const item = call.read(() => client.decode(method.output, bytes));
       this.isEmpty = false;
       this.ahead++;
+      this.aheadBytes += bytes.length;
       sink?.push(item, bytes.length, 0);
     }
   }
@@ -228,11 +247,7 @@ export class GrpcResponse {
     if (envelopes.isPartial) throw call.unreadable(new Error("the stream ends within a message"));
     // The end of a response without messages may be in its head.
     const fields = this.tail ?? (this.isEmpty ? this.head : undefined) ?? new Headers();
-    const trailers = call.read(() => {
-      const metadata = metadataOf(fields);
-      requireSmall(metadata, call.client.limits.maxMetadataBytes);
-      return metadata;
-    });
+    const trailers = this.metadataOf(fields, call.client.limits.maxMetadataBytes);
     this.trailers = trailers;
     call.heard(undefined, trailers);
     const status = fields.get(STATUS);
@@ -247,15 +262,28 @@ export class GrpcResponse {
     const received = { code, message: decodedMessage(message ?? ""), details };
     const fail = async (): Promise<void> => {
       const { httpErrorOf } = await call.client.later();
-      call.fail(httpErrorOf(call, received, "unknown", trailers, false), "answered");
+      call.fail(httpErrorOf(call, received, "unknown", trailers, false, this.hint), "answered");
     };
     fail().catch((error: unknown) => call.fail(error));
   }
-}
 
-/** Returns metadata without names that belong to gRPC. */
-function metadataOf(fields: Headers): Metadata {
-  return readHeaders(Array.from(fields).filter(([name]) => !name.startsWith("grpc-")));
+  /**
+   * Returns metadata without names that belong to gRPC. If the fields have the status of a failed call, metadata that
+   * cannot be read is left out.
+   */
+  private metadataOf(fields: Headers, maxBytes: number): Metadata {
+    try {
+      return this.call.read(() => {
+        const metadata = readHeaders(Array.from(fields).filter(([name]) => !name.startsWith("grpc-")));
+        requireSmall(metadata, maxBytes);
+        return metadata;
+      });
+    } catch (error) {
+      if ((fields.get(STATUS) ?? "0") === "0") throw error;
+      this.hint = `its metadata is left out: ${RpcError.from(error).message}`;
+      return new Metadata();
+    }
+  }
 }
 
 /** Reads the trailers of gRPC-Web. Values that HTTP headers cannot carry are left out. */

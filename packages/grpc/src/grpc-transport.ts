@@ -15,6 +15,7 @@ import {
   headersOf,
   HttpClient,
   type HttpClientCall,
+  leaveUnread,
   lostRequest,
   oneEnvelope,
   type ResponseHead,
@@ -180,7 +181,9 @@ class Http2Client extends GrpcClient {
     stream.on("trailers", (trailers: ResponseHead) => response.onTrailers(headersOf(trailers)));
     stream.on("end", () => {
       // Node also emits "end" for a reset stream; "close" follows.
-      if ((stream.rstCode ?? NO_ERROR) === NO_ERROR) response.onEnd();
+      if ((stream.rstCode ?? NO_ERROR) !== NO_ERROR) return;
+      response.onEnd();
+      if (response.hasEnded) leaveUnread(stream);
     });
     stream.on("error", (error: Error) => response.onLost(lostRequest(stream, error)));
     stream.on("close", () => response.onLost());
@@ -230,7 +233,7 @@ class WebClient extends GrpcClient {
     } satisfies FetchInit);
     const receive = async (): Promise<void> => {
       const received = await sent;
-      response.onHead(received);
+      if (!response.onHead(received)) return;
       const reader = received.body?.getReader();
       for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
         response.onBytes(read.value);

@@ -5,7 +5,7 @@ export { type Envelope, ENVELOPE_COMPRESSED, EnvelopeReader, writeEnvelope } fro
 export { type ErrorDetail, MAX_DETAILS } from "./protocol/error-json.js";
 export { readHeaders, requireSmall } from "./protocol/headers.js";
 export type { BodySource } from "./protocol/received-body.js";
-export { headersOf, lostRequest, type ResponseHead } from "./client/http2-fetch.js";
+export { headersOf, leaveUnread, lostRequest, type ResponseHead } from "./client/http2-fetch.js";
 export { failureLater, type HttpClientCall, unreached } from "./client/http-call.js";
 export { HttpClient } from "./client/http-client.js";
 export { oneEnvelope } from "./client/one-envelope.js";

@@ -297,6 +297,17 @@ it("a deadline beyond the longest delay of a timer is not over at once", async (
   expect(await answered).toEqual({ text: "a" });
 });
 
+it.each([
+  ["connect", true],
+  [undefined, true],
+  ["read", false],
+  ["write", false],
+])("a call whose connection fails in %s is refused: %s", async (syscall, refused) => {
+  const cause = Object.assign(new Error("EHOSTUNREACH"), { code: "EHOSTUNREACH", syscall });
+  const caller = callerOf(() => Promise.reject(new TypeError("fetch failed", { cause })));
+  expect(await failure(caller.unary(echo, { text: "" }))).toMatchObject({ code: "unavailable", refused });
+});
+
 describe("a call that nobody answers", () => {
   const kinds: [string, (caller: ReturnType<typeof callerOf>, options?: CallOptions) => Promise<unknown>][] = [
     ["unary", (caller, options) => caller.unary(echo, { text: "" }, options)],

@@ -53,16 +53,17 @@ export function httpErrorOf(
   fallback: Code,
   metadata: Metadata,
   refused: boolean,
+  hint?: string,
 ): RpcError {
   const { codec } = client;
   const read = (): NamedDetails | undefined =>
     codec.readDetails ? codec.readDetails(details, method) : readPackedDetail(details, method);
   let named: NamedDetails | undefined;
-  let hint: string | undefined;
   try {
     named = client.decode({ decode: read, encode: () => {} }, NOTHING) as NamedDetails | undefined;
   } catch (error) {
     hint = `its details are left out: ${RpcError.from(error).message}`;
+    details = [];
   }
   const error = new RpcError(code ?? fallback, message, {
     reason: named?.reason,
@@ -71,7 +72,6 @@ export function httpErrorOf(
     refused,
     hint,
   });
-  if (hint !== undefined) return error;
   return named === undefined && details.length > 0 ? withConnectDetails(error, details.map(connectDetail)) : error;
 }
 

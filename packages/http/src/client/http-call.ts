@@ -124,7 +124,14 @@ export class HttpClientCall {
   async request<T>(headers: Headers, make: () => T | Promise<T>): Promise<T> {
     const { credentials } = this.client.options;
     const token = typeof credentials === "function" ? await credentials() : credentials;
-    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    if (token !== undefined) {
+      try {
+        headers.set("authorization", `Bearer ${token}`);
+      } catch {
+        // The platform's error contains the token.
+        throw new RpcError("invalid_argument", "HTTP headers do not carry these credentials");
+      }
+    }
     try {
       return await make();
     } catch (error) {
@@ -184,27 +191,24 @@ const UNSENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_
  */
 export function unreached(error: unknown, peer: string): RpcError {
   if (error instanceof RpcError) return error;
-  const { why, code } = reasonOf(asError(error));
+  let { message: why } = asError(error);
+  let refused = false;
+  try {
+    const { code, message, syscall } = (error as { readonly cause: Record<string, unknown> }).cause;
+    why = `${message || code || why}`;
+    // Reading and writing fail with the same codes after a request was sent.
+    refused = UNSENT.test(`${code}`) && !/^(read|write)$/.test(`${syscall}`);
+  } catch {
+    // There is no cause. A custom `fetch` may throw anything.
+  }
   // Node throws this error if a request that streams its body is redirected.
   if (why === "unexpected redirect")
     return new RpcError("unknown", `${peer} redirects to another URL`, { cause: error });
   return new RpcError("unavailable", `no answer by HTTP from ${peer}: ${why}`, {
     cause: error,
-    refused: UNSENT.test(code),
+    refused,
     hint: "is the server running at this URL, is its certificate trusted, and do its allowedOrigins have this page?",
   });
-}
-
-/** Returns the message and system code of an error's cause. A custom `fetch` may throw anything. */
-function reasonOf(error: Error): { readonly why: string; readonly code: string } {
-  try {
-    const { code, message } = (error.cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
-    const known = typeof code === "string" ? code : "";
-    const why = typeof message === "string" && message !== "" ? message : known;
-    return { why: why || error.message, code: known };
-  } catch {
-    return { why: error.message, code: "" };
-  }
 }
 
 type Timer = ReturnType<typeof setTimeout>;

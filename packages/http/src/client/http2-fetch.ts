@@ -4,12 +4,16 @@ import type { Fetch, FetchInit } from "./options.js";
 
 /** The members of a `node:http2` client stream that this file uses. */
 export interface ClientHttp2Stream {
+  readonly id?: number | undefined;
   readonly destroyed: boolean;
+  readonly writableEnded: boolean;
+  readonly writableFinished: boolean;
   readonly writableNeedDrain: boolean;
   readonly rstCode?: number | undefined;
   write(bytes: Uint8Array): boolean;
   end(bytes?: Uint8Array): unknown;
   close(code: number): void;
+  destroy(error: Error): unknown;
   pause(): unknown;
   resume(): unknown;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
@@ -26,6 +30,12 @@ interface Http2Session {
   unref(): void;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
   on(event: string, listener: (...args: any[]) => void): unknown;
+}
+
+interface Connection {
+  readonly session: Http2Session;
+  /** Requests in progress. A session without requests does not keep the process alive. */
+  readonly streams: Set<ClientHttp2Stream>;
 }
 
 type ConnectOptions = Readonly<Record<string, unknown>>;
@@ -47,6 +57,7 @@ export interface Http2Fetch extends Fetch {
 const NO_ERROR = 0;
 /** The server has not processed the request, so it may be repeated. */
 const REFUSED_STREAM = 7;
+const CANCEL = 8;
 /** Statuses of responses without a body: the constructor of `Response` accepts none for them. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 /**
@@ -66,38 +77,56 @@ export function http2Fetch(
   connect: (origin: string, options?: ConnectOptions) => unknown,
   options: ConnectOptions = {},
 ): Http2Fetch {
-  const sessions = new Map<string, Http2Session>();
-  const sessionOf = (origin: string): Http2Session => {
-    const present = sessions.get(origin);
-    if (present !== undefined && !present.closed && !present.destroyed) return present;
+  const connections = new Map<string, Connection>();
+  const leave = (origin: string, connection: Connection): void => {
+    if (connections.get(origin) === connection) connections.delete(origin);
+  };
+  const connectionOf = (origin: string): Connection => {
+    const present = connections.get(origin);
+    if (present !== undefined && !present.session.closed && !present.session.destroyed) return present;
     // Push is disabled: this client would not read pushed responses, each of which would occupy a flow control window.
     const settings = { ...(options["settings"] as object | undefined), enablePush: false };
     const session = connect(origin, { maxSessionMemory: MAX_SESSION_MB, ...options, settings }) as Http2Session;
-    const leave = (): void => {
-      if (sessions.get(origin) === session) sessions.delete(origin);
-    };
-    session.on("goaway", leave);
-    session.on("close", leave);
+    const streams = new Set<ClientHttp2Stream>();
+    const connection = { session, streams };
+    const onLost = (): void => leave(origin, connection);
+    session.on("goaway", (_: number, lastId: number) => {
+      onLost();
+      // Node would keep those that wait for `maxConcurrentStreams` until another stream ends.
+      for (const stream of streams) if ((stream.id ?? 0) > lastId) stream.destroy(refusedBy());
+    });
+    session.on("close", onLost);
     // The session's requests fail with the same error, so it is not reported here.
-    session.on("error", leave);
+    session.on("error", onLost);
     // An idle session does not keep the process alive.
     session.unref();
-    sessions.set(origin, session);
-    return session;
+    connections.set(origin, connection);
+    return connection;
   };
-  /** Number of requests in progress, by session. A session without requests does not keep the process alive. */
-  const inProgress = new WeakMap<Http2Session, number>();
-  const request: Http2Fetch["request"] = (origin, fields, signal) => {
-    const session = sessionOf(origin);
+  const open: Http2Fetch["request"] = (origin, fields, signal) => {
+    const connection = connectionOf(origin);
+    const { session, streams } = connection;
     const stream = session.request(fields, signal === undefined ? {} : { signal });
     session.ref();
-    inProgress.set(session, (inProgress.get(session) ?? 0) + 1);
+    streams.add(stream);
+    stream.on("error", ({ code }: NodeError) => {
+      if (code === NO_MORE_IDS) leave(origin, connection);
+    });
     stream.on("close", () => {
-      const left = (inProgress.get(session) ?? 1) - 1;
-      inProgress.set(session, left);
-      if (left === 0) session.unref();
+      streams.delete(stream);
+      if (streams.size > 0) return;
+      session.unref();
+      if (connections.get(origin) !== connection) session.close();
     });
     return stream;
+  };
+  const request: Http2Fetch["request"] = (...given) => {
+    try {
+      return open(...given);
+    } catch (cause) {
+      if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause;
+      throw new RpcError("invalid_argument", `the request cannot be made: ${cause.message}`, { cause });
+    }
   };
   const fetch = (url: string, init: FetchInit): Promise<Response> =>
     new Promise((resolve, reject) => {
@@ -106,7 +135,9 @@ export function http2Fetch(
     });
   return Object.assign(fetch, {
     close() {
-      for (const session of sessions.values()) session.close();
+      // Requests in progress close their session when they end: Node would refuse those that are not sent yet.
+      for (const { session, streams } of connections.values()) if (streams.size === 0) session.close();
+      connections.clear();
     },
     request,
   });
@@ -129,8 +160,8 @@ class Exchange {
   private body: ReceivedBody | undefined = undefined;
   private upload: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private error: unknown;
-  /** Number of missing bytes of the response, if its head states a length; otherwise 0 or less. */
-  private awaited = 0;
+  /** Number of missing bytes of the response: infinite before its head, and 0 or less if that states no length. */
+  private awaited = Infinity;
   private ended = false;
 
   constructor(
@@ -159,6 +190,8 @@ class Exchange {
     const stream = this.request(url.origin, fields, this.cancelling.signal);
     this.stream = stream;
     const abort = (): void => this.fail(signal.reason);
+    const lost = (): void =>
+      this.fail(new TypeError("fetch failed", { cause: new Error("the server has ended the request") }));
     signal.addEventListener("abort", abort);
     stream.on("response", (head: ResponseHead) => {
       try {
@@ -171,18 +204,20 @@ class Exchange {
     stream.on("trailers", (trailers: ResponseHead) => init.onTrailers?.(headersOf(trailers)));
     stream.on("end", () => {
       // Node also emits "end" for a reset stream; "close" follows and reports the error.
-      if ((stream.rstCode ?? NO_ERROR) !== NO_ERROR || this.awaited > 0) return;
+      if ((stream.rstCode ?? NO_ERROR) !== NO_ERROR) return;
+      if (this.awaited > 0) return lost();
       this.ended = true;
       this.body?.end();
       this.body = undefined;
+      leaveUnread(stream);
     });
     stream.on("error", (error: Error) => {
       this.fail(lostRequest(stream, error));
     });
     stream.on("close", () => {
       signal.removeEventListener("abort", abort);
-      const cause = this.ended ? undefined : new Error("the server has ended the request");
-      this.fail(cause && new TypeError("fetch failed", { cause }));
+      if (this.ended) this.fail(undefined);
+      else lost();
     });
     if (body instanceof ReadableStream) void this.send(body);
     else stream.end(body);
@@ -247,11 +282,29 @@ class Exchange {
   }
 }
 
+/**
+ * Called when a response has ended. Resets the stream if the server does not read the rest of the request: the stream
+ * would count towards `maxConcurrentStreams` until the session ends. Node would delay a reset with NO_ERROR.
+ */
+export function leaveUnread(stream: ClientHttp2Stream): void {
+  if (stream.writableEnded && !stream.writableFinished) stream.close(CANCEL);
+}
+
+type NodeError = Error & { readonly code?: string };
+
+/** Code of Node's error for a session whose stream ids are used up. */
+const NO_MORE_IDS = "ERR_HTTP2_OUT_OF_STREAMS";
+
+function refusedBy(cause?: Error): RpcError {
+  return new RpcError("unavailable", "the server has refused the request", { refused: true, cause });
+}
+
 /** Returns the reason why a stream has failed, as `fetch` throws it. */
-export function lostRequest({ rstCode }: ClientHttp2Stream, error: Error): Error {
-  if (rstCode === REFUSED_STREAM) {
-    return new RpcError("unavailable", "the server has refused the request", { refused: true, cause: error });
-  }
+export function lostRequest({ rstCode }: ClientHttp2Stream, error: NodeError): Error {
+  if (error instanceof RpcError) return error;
+  // If a session ends, all of its streams have its code.
+  const isRefused = rstCode === REFUSED_STREAM && error.code === "ERR_HTTP2_STREAM_ERROR";
+  if (isRefused || error.code === NO_MORE_IDS) return refusedBy(error);
   // Node wraps the error of a connection that could not be made.
   return new TypeError("fetch failed", { cause: error.cause ?? error });
 }
