@@ -73,13 +73,15 @@ export async function serveFrames(
     const settings = Buffer.concat([Buffer.from([0, MAX_CONCURRENT_STREAMS]), numbers(maxConcurrentStreams)]);
     socket.write(frame(FRAME.settings, 0, 0, settings));
     let received: Buffer = Buffer.alloc(0);
-    let skipped = 0;
+    let hasPreface = false;
     socket.on("data", (piece) => {
       received = Buffer.concat([received, piece]);
-      if (skipped === 0 && received.length >= PREFACE_BYTES) {
-        received = received.subarray((skipped = PREFACE_BYTES));
+      if (!hasPreface) {
+        if (received.length < PREFACE_BYTES) return;
+        hasPreface = true;
+        received = received.subarray(PREFACE_BYTES);
       }
-      while (skipped > 0 && received.length >= HEAD_BYTES) {
+      while (received.length >= HEAD_BYTES) {
         const end = HEAD_BYTES + received.readUIntBE(0, 3);
         if (received.length < end) return;
         const type = received.readUInt8(3);

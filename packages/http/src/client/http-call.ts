@@ -182,6 +182,9 @@ function metadataOf({ metadata: init }: CallOptions, maxBytes: number): Metadata
   return metadata;
 }
 
+/** An error of the platform's connection, of which each member may be missing. */
+type SystemError = Partial<Record<"code" | "message" | "syscall", string>>;
+
 /** System error codes of requests that were never sent, so that the call may be repeated. */
 const UNSENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
@@ -194,10 +197,10 @@ export function unreached(error: unknown, peer: string): RpcError {
   let { message: why } = asError(error);
   let refused = false;
   try {
-    const { code, message, syscall } = (error as { readonly cause: Record<string, unknown> }).cause;
-    why = `${message || code || why}`;
+    const { code = "", message, syscall = "" } = (error as { readonly cause: SystemError }).cause;
+    why = message || code || why;
     // Reading and writing fail with the same codes after a request was sent.
-    refused = UNSENT.test(`${code}`) && !/^(read|write)$/.test(`${syscall}`);
+    refused = UNSENT.test(code) && !/^(read|write)$/.test(syscall);
   } catch {
     // There is no cause. A custom `fetch` may throw anything.
   }
