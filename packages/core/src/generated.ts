@@ -39,4 +39,4 @@ export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
 export { defaultServiceId } from "./contract/service-id.js";
 export type { CallContext } from "./server/context.js";
 export { InnerCalls } from "./server/inner-calls.js";
-export { type Awaitable, createRouter, type Handlers, type Router } from "./server/router.js";
+export { type Awaitable, combineRouters, createRouter, type Handlers, type Router } from "./server/router.js";

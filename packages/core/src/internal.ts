@@ -100,7 +100,6 @@ export { asError, callFailure, forwardedFrom, untracedError } from "./errors.js"
 export {
   type Awaitable,
   type BoundMethod,
-  combineRouters,
   type MessageBytes,
   type ServedExtension,
   type ReservedMethods,

@@ -1,8 +1,8 @@
+import { combineRouters } from "@quicrpc/core/generated";
 import {
   ADVANCED_SESSION_OPTIONS,
   type AdvancedSessionOptions,
   checkOptions,
-  combineRouters,
   createSession,
   type Credentials,
   flatOptions,

@@ -1,11 +1,11 @@
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { inspect } from "node:util";
+import { combineRouters } from "@quicrpc/core/generated";
 import {
   Authentications,
   checkOptions,
   type CloseOptions,
-  combineRouters,
   completeLimits,
   errorHook,
   type ErrorHook,

@@ -18,8 +18,8 @@ import {
   type MessageCodec,
   type StreamSource,
   uncheckedCodec,
+  combineRouters,
 } from "@quicrpc/core/generated";
-import { combineRouters } from "@quicrpc/core/internal";
 import { createReflectionClient, describedMethod, reflectionMethods } from "@quicrpc/services";
 import { CALL_COMPRESS, CALL_NAME, CALL_VIA, watchCarrier } from "./carrier.js";
 

@@ -2,7 +2,6 @@ import { interceptRouter, type Limits, RpcError, ServerLoad } from "@quicrpc/cor
 import {
   Admission,
   Authentications,
-  combineRouters,
   completeLimits,
   errorHook,
   onceSettings,
@@ -33,7 +32,7 @@ import { type Bound, type Match, Routes } from "./routes.js";
 import { Shares } from "./shares.js";
 import { type BlobTarget, HttpBlobs } from "./blobs/http-blobs.js";
 import { answerFailure, UploadProblem } from "./blobs/problem.js";
-import { createRouter, defineMethod } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, combineRouters } from "@quicrpc/core/generated";
 import { HTTP_SERVICE } from "../protocol/ping.js";
 
 const DEFAULT_COMPRESS_FROM = 1024;
