@@ -1,4 +1,7 @@
 import { execFile, spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { devCertificate } from "@quicrpc/node";
@@ -44,8 +47,15 @@ it("a role's permissions hold for programs, curl and quicrpc", { timeout: 60_000
   expect(cancelled).toEqual(["ann"]);
   if (!hasCurl) return;
   const script = fileURLToPath(new URL("login.sh", import.meta.url));
+  // npm links the command of this repository only if it was built before.
+  const bin = mkdtempSync(join(tmpdir(), "quicrpc-bin-"));
+  onTestFinished(() => rmSync(bin, { recursive: true }));
+  const main = fileURLToPath(new URL("../../../packages/cli/dist/main.js", import.meta.url));
+  writeFileSync(join(bin, "quicrpc"), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
+  chmodSync(join(bin, "quicrpc"), 0o755);
   const { stdout } = await promisify(execFile)("sh", [script, new URL(url).origin], {
     cwd: fileURLToPath(new URL("..", import.meta.url)),
+    env: { ...process.env, PATH: `${bin}:${process.env["PATH"] ?? ""}` },
   });
   expect(stdout).toMatch(/^\{\}.*shop\.v1\.Orders/s);
   expect(cancelled).toEqual(["ann", "ann", "ann"]);
