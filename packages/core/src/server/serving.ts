@@ -72,10 +72,10 @@ export class Serving<Context> implements Callee, AdmissionSettings, LoadMember {
   readonly #dispatcher: Dispatcher<Context>;
   readonly #admission: Admission;
   #datagrams: DatagramReceiver | undefined = undefined;
-  readonly onDatagram: (bytes: Uint8Array) => void = (bytes) => {
+  onDatagram(bytes: Uint8Array): void {
     this.#datagrams ??= new DatagramReceiver(this.#dispatcher, this.#prefix, this.limits, this.#onForeignDatagram);
     this.#datagrams.onDatagram(bytes);
-  };
+  }
   /** Place of this session in the server's load; undefined if no server counts it. */
   readonly #place: LoadPlace | undefined;
 

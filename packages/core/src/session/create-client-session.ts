@@ -7,7 +7,7 @@ import type { Prover } from "../transport/prover.js";
 import type { TransportSession } from "../transport/session.js";
 import { clientSideOf, greetingOf, plainSettings } from "./plain-settings.js";
 import { LaneSession } from "./lane-session.js";
-import { takePeerStreams } from "./peer-streams.js";
+import { acceptPeerStream } from "./peer-streams.js";
 import type { Session } from "./session.js";
 import { settledWithin } from "../call/expiries.js";
 import type { Explanation, Fault } from "../call/fault.js";
@@ -52,7 +52,7 @@ export function createClientSession<Transport extends TransportSession>(
     via,
     peer,
     clientSide: clientSideOf(otherOptions, limits),
-    peerStreams: takePeerStreams,
+    acceptStream: acceptPeerStream,
     explain: explainByLoaded,
   }).open();
 }

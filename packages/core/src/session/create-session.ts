@@ -11,7 +11,7 @@ import type { SessionOptions, SessionDrainOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { type RenewalOptions, ServerRenewal } from "./server-renewal.js";
 import { LaneSession } from "./lane-session.js";
-import { takePeerStreams } from "./peer-streams.js";
+import { acceptPeerStream } from "./peer-streams.js";
 import type { Session } from "./session.js";
 import { SoleSession } from "./sole-session.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
@@ -41,7 +41,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
   const parts: SessionParts = {
     settings,
     via,
-    peerStreams: takePeerStreams,
+    acceptStream: acceptPeerStream,
     explain: explainFault,
     peer,
     clientSide: clientSideOf(options, limits),

@@ -23,25 +23,18 @@ export function createStreamSession<Transport extends WebTransportSession>(
   return new StreamSession(transport, {
     settings,
     peer,
-    peerStreams: loadPeerStreams,
+    acceptStream: loadAndAccept,
     explain: explainByLoaded,
   }).open();
 }
 
-/**
- * Returns a function that loads the code for accepting the peer's streams when the first one arrives, because the peer
- * of such a session rarely opens one.
- */
-function loadPeerStreams(session: StreamSession<TransportSession>): (stream: DirectStream) => void {
-  let loading: Promise<(stream: DirectStream) => void> | undefined;
-  return (stream) => {
-    loading ??= import("./loaded-later.js").then(({ takePeerStreams }) => takePeerStreams(session));
-    loading.then(
-      (accept) => accept(stream),
-      () => {
-        stream.reset(ResetCode.UnknownKind);
-        stream.stopSending(ResetCode.UnknownKind);
-      },
-    );
-  };
+/** Loads the code for accepting the peer's streams, because the peer of such a session rarely opens one. */
+function loadAndAccept(session: StreamSession<TransportSession>, stream: DirectStream): void {
+  import("./loaded-later.js").then(
+    ({ acceptPeerStream }) => acceptPeerStream(session, stream),
+    () => {
+      stream.reset(ResetCode.UnknownKind);
+      stream.stopSending(ResetCode.UnknownKind);
+    },
+  );
 }

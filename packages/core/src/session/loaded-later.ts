@@ -2,4 +2,4 @@
 // each set of modules that several dynamic imports share.
 export { explainFault } from "../call/explain-fault.js";
 export { ClientRenewal } from "./client-renewal.js";
-export { takePeerStreams } from "./peer-streams.js";
+export { acceptPeerStream } from "./peer-streams.js";

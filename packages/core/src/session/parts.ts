@@ -22,8 +22,8 @@ export interface SessionParts {
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
   readonly sayDeparture?: typeof sayDeparture | undefined;
-  /** Returns the function that accepts the streams that the peer opens. */
-  readonly peerStreams: (session: StreamSession<TransportSession>) => (stream: DirectStream) => void;
+  /** Accepts a stream that the peer has opened. */
+  readonly acceptStream: (session: StreamSession<TransportSession>, stream: DirectStream) => void;
   readonly explain: ExplainFault;
   readonly onForeign?: ForeignStreams | undefined;
   /**

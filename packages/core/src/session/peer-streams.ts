@@ -12,34 +12,32 @@ import * as ResetCode from "../transport/close-codes.js";
 import type { StreamSession } from "./stream-session.js";
 
 /**
- * Returns the function that accepts the streams that the peer of `session` opens. The first bytes decide whether a
- * stream is a lane, a call, or belongs to another protocol.
+ * Accepts a stream that the peer of `session` has opened. Its first bytes decide whether it is a lane, a call, or
+ * belongs to another protocol. A function for all sessions: V8 keeps a function that is assigned to a property of each
+ * among old objects, and with it the session.
  */
-export function takePeerStreams(session: StreamSession<TransportSession>): (stream: DirectStream) => void {
-  let open = 0;
-  return (stream) => {
-    const { settings, onForeign } = session;
-    const { budget, limits, prefix } = settings;
-    if (open >= limits.maxStreams || !budget.charge(STREAM_BYTES)) {
-      if (open < limits.maxStreams) budget.release(STREAM_BYTES);
-      stream.reset(ResetCode.TooManyStreams);
-      stream.stopSending(ResetCode.TooManyStreams);
-      return;
-    }
-    open++;
-    const onOver = (): void => {
-      open--;
-      budget.release(STREAM_BYTES);
-    };
-    const accept = (handler: (channel: Channel) => FrameHandler): Channel => Channel.accept(stream, handler, settings);
-    const channelOf = (kind: number): Channel | undefined => {
-      const { callee } = session;
-      if (kind === StreamKind.Lane) return accept((channel) => new PeerLane(1, () => channel, session, onOver));
-      if (kind !== StreamKind.Call || !takesStreams(callee)) return undefined;
-      return accept((channel) => callee.onStream(channel, onOver));
-    };
-    StreamSorter.sort(stream, { prefix, channelOf, onForeign, onUnclaimed: onOver });
+export function acceptPeerStream(session: StreamSession<TransportSession>, stream: DirectStream): void {
+  const { settings, onForeign } = session;
+  const { budget, limits, prefix } = settings;
+  if (session.peerStreams >= limits.maxStreams || !budget.charge(STREAM_BYTES)) {
+    if (session.peerStreams < limits.maxStreams) budget.release(STREAM_BYTES);
+    stream.reset(ResetCode.TooManyStreams);
+    stream.stopSending(ResetCode.TooManyStreams);
+    return;
+  }
+  session.peerStreams++;
+  const onOver = (): void => {
+    session.peerStreams--;
+    budget.release(STREAM_BYTES);
   };
+  const accept = (handler: (channel: Channel) => FrameHandler): Channel => Channel.accept(stream, handler, settings);
+  const channelOf = (kind: number): Channel | undefined => {
+    const { callee } = session;
+    if (kind === StreamKind.Lane) return accept((channel) => new PeerLane(1, () => channel, session, onOver));
+    if (kind !== StreamKind.Call || !takesStreams(callee)) return undefined;
+    return accept((channel) => callee.onStream(channel, onOver));
+  };
+  StreamSorter.sort(stream, { prefix, channelOf, onForeign, onUnclaimed: onOver });
 }
 
 function takesStreams(callee: Callee): callee is Callee & Required<Pick<Callee, "onStream">> {

@@ -38,7 +38,10 @@ export class StreamSession<Transport extends TransportSession>
   readonly settings: CarrierSettings;
   readonly budget: MemoryBudget;
   callee: Callee;
+  /** `passDatagram` if datagrams are served. */
   declare onDatagram?: (bytes: Uint8Array) => void;
+  /** Number of open streams that the peer has opened. */
+  peerStreams = 0;
   reserved: ReservedMethods | undefined = undefined;
   drainage: Drain | undefined = undefined;
   readonly peer: string | undefined;
@@ -52,7 +55,7 @@ export class StreamSession<Transport extends TransportSession>
   #leavingOn: PeerLane | undefined = undefined;
   readonly onForeign: SessionParts["onForeign"];
   readonly explain: SessionParts["explain"];
-  readonly onStream: (stream: DirectStream) => void;
+  readonly #acceptStream: SessionParts["acceptStream"];
   readonly #onEnd: (end: SessionEnd) => void;
   /** Promise that resolves when either side starts to drain the session; created on first use. */
   #draining: Deferred<void> | undefined = undefined;
@@ -65,11 +68,11 @@ export class StreamSession<Transport extends TransportSession>
   /** Error of calls that are made after the session was lost. */
   #lost: RpcError | undefined = undefined;
 
-  constructor(transport: Transport, { settings, callee, onForeign, explain, peer, peerStreams }: SessionParts) {
+  constructor(transport: Transport, { settings, callee, onForeign, explain, peer, acceptStream }: SessionParts) {
     super();
     this.explain = explain;
     this.peer = peer;
-    this.onStream = peerStreams(this);
+    this.#acceptStream = acceptStream;
     this.transport = transport;
     this.direct = directSession(transport);
     this.limits = settings.limits;
@@ -77,10 +80,14 @@ export class StreamSession<Transport extends TransportSession>
     this.budget = settings.budget;
     this.onForeign = onForeign;
     this.callee = callee?.(this) ?? UNSERVED;
-    if (this.callee.onDatagram !== undefined) this.onDatagram = this.callee.onDatagram;
+    if (this.callee.onDatagram !== undefined) this.onDatagram = passDatagram;
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
     this.#onEnd = resolve;
+  }
+
+  onStream(stream: DirectStream): void {
+    this.#acceptStream(this, stream);
   }
 
   get draining(): Promise<void> {
@@ -322,4 +329,8 @@ export class OwnStreams implements StreamOpener {
     this.made++;
     return new OutgoingCallStream(stream, this.#session.settings, this, notifies);
   }
+}
+
+function passDatagram(this: StreamSession<TransportSession>, bytes: Uint8Array): void {
+  this.callee.onDatagram?.(bytes);
 }
