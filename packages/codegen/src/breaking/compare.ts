@@ -1,7 +1,7 @@
 import type { ItemCursor } from "@quicrpc/core/internal";
 import { ownValue } from "../schema/node.js";
 import { CanonicalText } from "../shape/canonical.js";
-import { lastPart, payloadName } from "../proto/model.js";
+import { lastPart, methodName, payloadName } from "../proto/model.js";
 import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape, ShapeTypes } from "../shape/shape.js";
 import { CHANGE_CLASSES, type Change, METHOD_CHANGES, type MethodChangeKind, SHAPE_CHANGES } from "./change.js";
 import type { Direction } from "../types/zod.js";
@@ -83,8 +83,10 @@ function compareServices(
     if (method !== name)
       changes.push(change("method-renamed", { service, method: name }, `it is called ${method} now`));
     if (old.id !== now.id) changes.push(change("method-id-changed", at, `its id was ${old.id} and is ${now.id}`));
-    const hadProto = isInProto(before, oldName, name);
-    if (hadProto && after.proto !== undefined && !isInProto(after, service, method)) {
+    const hadProto = isInProto(before, oldName, name, old);
+    // The name in the .proto file may change although the method's own name does not.
+    const rpc = method === name ? old : now;
+    if (hadProto && after.proto !== undefined && !isInProto(after, service, method, rpc)) {
       changes.push(change("proto-method-removed", at, "it is no longer in the .proto file"));
     }
     const versions = [
@@ -100,8 +102,13 @@ function compareServices(
   compareTypeNames(service, before.types, after.types, changes);
 }
 
-function isInProto({ proto = {} }: ServiceSnapshot, service: string, method: string): boolean {
-  return Object.hasOwn(proto, payloadName(lastPart(service), method, "Request"));
+function isInProto(
+  { proto = {} }: ServiceSnapshot,
+  service: string,
+  method: string,
+  { proto: rpc = methodName(method) }: MethodSnapshot,
+): boolean {
+  return Object.hasOwn(proto, payloadName(lastPart(service), rpc, "Request"));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { fullName, packageAndPath, packageNameOf, payloadName } from "../proto/model.js";
+import { fullName, methodName, packageAndPath, packageNameOf, payloadName } from "../proto/model.js";
 import { elementName, typeName } from "../proto/names.js";
 import { compareText } from "../shape/canonical.js";
 
@@ -96,7 +96,7 @@ export function renameLocked(lock: Lock, from: string, to: string): Lock {
   let messages = isMethod ? lock.messages : withPackage(lock, packageNameOf(from), packageNameOf(to));
   for (const [before, after] of renamed) {
     for (const role of ["Request", "Response"] as const) {
-      const [old, now] = [before, after].map((key) => payloadName(serviceOf(key), methodOf(key), role));
+      const [old, now] = [before, after].map((key) => payloadName(serviceOf(key), methodName(methodOf(key)), role));
       if (old !== undefined && now !== undefined && messages.has(old)) messages = withType(messages, old, now);
     }
   }
@@ -150,7 +150,7 @@ function withPackage({ messages, methods }: Lock, from: string, to: string): Mes
   if (from === to) return messages;
   const payloads = new Set(
     [...methods.keys()].flatMap((key) =>
-      (["Request", "Response"] as const).map((role) => payloadName(serviceOf(key), methodOf(key), role)),
+      (["Request", "Response"] as const).map((role) => payloadName(serviceOf(key), methodName(methodOf(key)), role)),
     ),
   );
   const isShared = (name: string): boolean =>

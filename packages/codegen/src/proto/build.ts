@@ -8,7 +8,6 @@ import { goneMessages, lockedNumbersOf, protoShapesOf } from "./locked.js";
 import { PackageMessages } from "./messages.js";
 import {
   lastPart,
-  methodName,
   packageAndPath,
   packageNameOf,
   payloadName,
@@ -16,6 +15,7 @@ import {
   type ProtoMethod,
   type ProtoPackage,
   type ProtoService,
+  rpcName,
 } from "./model.js";
 import { fileDescriptor } from "./descriptor.js";
 import { printProto, protoFileOf } from "./print.js";
@@ -76,7 +76,9 @@ export function buildProto(
       locked,
       members.map(({ service }) => lastPart(service.name)),
       members.flatMap(({ service }) =>
-        service.methods.flatMap((method) => ROLES.map((role) => `${lastPart(service.name)}${rpcName(method)}${role}`)),
+        service.methods.flatMap(({ name, meta }) =>
+          ROLES.map((role) => lastPart(payloadName(service.name, rpcName(name, meta), role))),
+        ),
       ),
     );
     const made = members.map(({ file, service }) => serviceOf(service, file, messages, locked, problems, warnings));
@@ -100,12 +102,6 @@ export function buildProto(
   return { files, gone, numbers, shapes, codecsOf, problems, warnings };
 }
 
-/** Returns the name of a method in the .proto file. */
-function rpcName({ name, meta }: MethodModel): string {
-  const { proto } = (meta ?? {}) as { readonly proto?: unknown };
-  return typeof proto === "string" ? proto : methodName(name);
-}
-
 const ROLES = ["Request", "Response"] as const;
 
 function serviceOf(
@@ -119,12 +115,13 @@ function serviceOf(
   const name = lastPart(service.name);
   const methods = new Map<string, ProtoMethod>();
   for (const method of service.methods) {
-    const rpc = rpcName(method);
+    const rpc = rpcName(method.name, method.meta);
+    const nameOf = (role: (typeof ROLES)[number]): string => payloadName(service.name, rpc, role);
     let part = method.input;
     const payload = (message: MessageModel | undefined, role: (typeof ROLES)[number]): ProtoMessage => {
       part = message;
       const node = message && (message.schema === undefined ? "bytes" : nodeOf(message.schema));
-      return messages.payload(`${name}${rpc}${role}`, node, types);
+      return messages.payload(lastPart(nameOf(role)), node, types);
     };
     try {
       if (methods.has(rpc)) {
@@ -139,7 +136,7 @@ function serviceOf(
       if (!(error instanceof ProtoError)) throw error;
       if (error.path.length > 0 || error.node !== undefined)
         error.path.unshift(part === method.input ? "input" : "output");
-      const isLocked = ROLES.some((role) => locked.has(payloadName(service.name, method.name, role)));
+      const isLocked = ROLES.some((role) => locked.has(nameOf(role)));
       const node = error.node && part?.sourceOf(error.node.schema);
       const place = {
         ...(node === undefined ? { file: schemaFile } : sourcePlaceOf(node)),

@@ -238,13 +238,23 @@ export function packageAndPath(name: string): [packageName: string, path: string
   return [packageName.slice(0, -1), path];
 }
 
-export function payloadName(service: string, method: string, role: "Request" | "Response"): string {
-  return fullName(packageNameOf(service), [`${lastPart(service)}${methodName(method)}${role}`]);
+/**
+ * Returns the full name of the message for a method's input or output.
+ * @param rpc name of the method in the .proto file
+ */
+export function payloadName(service: string, rpc: string, role: "Request" | "Response"): string {
+  return fullName(packageNameOf(service), [`${lastPart(service)}${rpc}${role}`]);
 }
 
-/** Returns the protobuf name of a method: `GetUser` for `getUser`. */
+/** Returns the name of a method in the .proto file, if its metadata contains none: `GetUser` for `getUser`. */
 export function methodName(method: string): string {
   return pascalCase(method.replaceAll("$", "_"));
+}
+
+/** Returns the name of a method with the metadata `meta` in the .proto file. */
+export function rpcName(method: string, meta: unknown): string {
+  const { proto } = (meta ?? {}) as { readonly proto?: unknown };
+  return typeof proto === "string" ? proto : methodName(method);
 }
 
 export function lastPart(service: string): string {

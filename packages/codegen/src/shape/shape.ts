@@ -131,6 +131,8 @@ export interface MethodSnapshot {
   readonly readOnly?: true;
   readonly once?: true;
   readonly delivery?: string;
+  /** Name in the `.proto` file, if the method's metadata contains it. */
+  readonly proto?: string;
   /** Fields of an item that are its cursor. */
   readonly cursor?: ItemCursor;
   /** Shape of the message from the caller, or of one item if the caller streams. */

@@ -1,6 +1,7 @@
 import { type CursorOption, itemCursor } from "@quicrpc/core/internal";
 import type { FoundMethod } from "../discover.js";
 import type { ErrorShape, MethodShape, PayloadPart } from "../methods.js";
+import { methodName, rpcName } from "../proto/model.js";
 import { nodeOf } from "../schema/read.js";
 import { type Direction, isZodSchema } from "../types/zod.js";
 import { compareText } from "./canonical.js";
@@ -43,6 +44,7 @@ export function snapshotOf(
     const taken = message(input, "input");
     const sent = message(output, "input");
     const received = message(output, "output");
+    const rpc = rpcName(method.name, method.schema.meta);
     snapshots[method.name] = {
       id: methodId,
       kind,
@@ -50,6 +52,7 @@ export function snapshotOf(
       ...(readOnly === true ? { readOnly } : {}),
       ...(once === true ? { once } : {}),
       ...(delivery === undefined ? {} : { delivery }),
+      ...(rpc === methodName(method.name) ? {} : { proto: rpc }),
       ...(cursor === undefined ? {} : { cursor: itemCursor(cursor) }),
       ...(taken === undefined ? {} : { input: taken }),
       ...(sent === undefined ? {} : { output: sent }),

@@ -157,6 +157,25 @@ describe("changes in protobuf", () => {
     expect(kinds(service("m", {}), service("m", {}))).toEqual([]);
   });
 
+  test("are found if the name of a method in the .proto file changes", async () => {
+    const snapshotOf = async (a: string, proto: string): Promise<SchemaSnapshot> => {
+      const file = workspace.write(
+        "named/a.service.ts",
+        `import { rpc, service } from "@quicrpc/core";\nimport { z } from "zod";\nexport const S = service("test.v1.S", { put: rpc({ input: z.object({ a: ${a} }), meta: { proto: "${proto}" } }) });`,
+      );
+      const { snapshot } = await generate({ files: [file], proto: "proto", cwd: `${workspace.path}/named` });
+      return snapshot;
+    };
+    const before = await snapshotOf("z.int()", "put_all");
+    const kinds = async (a: string, proto: string): Promise<string[]> =>
+      kindsOf(compareSnapshots(before, await snapshotOf(a, proto)));
+    const removed = "proto-method-removed undefined: it is no longer in the .proto file";
+    expect(await kinds("z.int().min(1)", "put_all")).toEqual([]);
+    expect(await kinds("z.int().meta({ proto: 'sint64' })", "put_all")).toEqual([removed]);
+    expect(await kinds("z.int()", "PutAll")).toEqual([removed]);
+    expect(await kinds("z.int()", "Put")).toEqual([removed]);
+  });
+
   test("are found if the lock file was lost, or names have other numbers", () => {
     const service = (fields: Record<string, [number, string]>, values: Record<string, number>) => ({
       version: 2 as const,

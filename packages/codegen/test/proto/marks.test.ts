@@ -43,6 +43,17 @@ test("a number in the metadata that the lock file has for another field is an er
   expect(mended.problems).toEqual([]);
 });
 
+test("a method with a name in the metadata stays in the .proto file", async () => {
+  const rest = 'meta: { proto: "put_all" }';
+  const { problems } = await versions(
+    `z.object({ a: z.int() }), ${rest}`,
+    `z.object({ a: z.int().meta({ proto: "sint64" }) }), ${rest}`,
+  );
+  expect(problems).toEqual([
+    "error: Protobuf has no form for a int64 encoded as sint64: this method would disappear from the .proto file.",
+  ]);
+});
+
 test("an option of a oneof does not share the key of a field", async () => {
   const { problems } = await versions(
     'z.object({ id: z.int32(), r: z.discriminatedUnion("case", [z.object({ case: z.literal("id"), value: z.int32() }), z.object({ case: z.literal("x"), value: z.int32() })]) }).meta({ proto: { id: 1, r: { id: 2, x: 3 } } })',
