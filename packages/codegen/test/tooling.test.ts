@@ -221,3 +221,13 @@ test("names of definitions need no escapes in references", () => {
     $defs: { "50__of_größe_a_b_c__1": { properties: { n: { type: "integer" } } } },
   });
 });
+
+test("metadata for protobuf is not in JSON Schemas", () => {
+  const meta = { proto: { n: 1 }, protoReserved: [2, [5, 9]], unit: "m" };
+  expect(new JsonSchemas().of(z.object({ n: z.int() }).meta(meta))).toEqual({
+    type: "object",
+    properties: { n: { type: "integer" } },
+    required: ["n"],
+    unit: "m",
+  });
+});

@@ -110,7 +110,7 @@ class Document {
   }
 
   #written(node: SchemaNode): JsonSchema {
-    const { id, proto: _, ...meta } = node.meta as Readonly<Record<string, unknown>>;
+    const { id, proto: _, protoReserved: __, ...meta } = node.meta as Readonly<Record<string, unknown>>;
     if (isBlob(node.schema)) {
       const { description } = meta;
       return { ...(description === undefined ? {} : { description }), [TYPE_KEY]: "blob" };
