@@ -30,6 +30,8 @@ const COLLECTIONS: ReadonlySet<string> = new Set("array set record map".split(" 
 interface Wrapper {
   readonly node: SchemaNode;
   readonly kind: "Item" | "List" | "OrNull" | "Pair";
+  /** Content of `proto` in the metadata of the value. */
+  readonly mark: unknown;
   readonly message: ProtoMessage;
 }
 
@@ -187,7 +189,10 @@ export class PackageMessages {
    */
   #element(value: Value, owner: ProtoMessage, word: string): ProtoType {
     const isBare = !value.isOptional && !value.isNullable && !COLLECTIONS.has(value.node.kind);
-    if (isBare) return this.#single(value, owner, word);
+    return isBare ? this.#single(value, owner, word) : this.#item(value, owner, word);
+  }
+
+  #item(value: Value, owner: ProtoMessage, word: string): ProtoMessage {
     return this.#wrapper(value, owner, word, "Item", (message) => [
       { key: "value", field: this.#field(value, message, VALUE), node: value.node },
     ]);
@@ -200,18 +205,18 @@ export class PackageMessages {
    * @param kind last part of the message's name, which states how it wraps the value
    */
   #wrapper(
-    { node }: Value,
+    { node, mark }: Value,
     owner: ProtoMessage,
     word: string,
     kind: Wrapper["kind"],
     entries: (message: ProtoMessage) => readonly Entry[],
   ): ProtoMessage {
     // A recursive list contains the wrapper that is being created.
-    const open = this.#wrappers.find((each) => each.node === node && each.kind === kind);
+    const open = this.#wrappers.find((each) => each.node === node && each.kind === kind && each.mark === mark);
     if (open !== undefined) return open.message;
     const message = this.#declared(newMessage([...owner.path, word + kind]), owner, node);
     message.form = { kind: kind === "Pair" ? "pair" : kind === "OrNull" ? "choice" : "value" };
-    this.#wrappers.push({ node, kind, message });
+    this.#wrappers.push({ node, kind, mark, message });
     this.#finish(message, entries(message));
     this.#wrappers.pop();
     return message;
@@ -220,10 +225,7 @@ export class PackageMessages {
   #single(value: Value, owner: ProtoMessage, word: string): ProtoType {
     const { node, values, options, mark } = value;
     if (mark === "wrapper") {
-      const bare = { ...value, isOptional: false, isNullable: false, mark: undefined };
-      return this.#wrapper(value, owner, word, "Item", (message) => [
-        { key: "value", field: this.#field(bare, message, VALUE), node },
-      ]);
+      return this.#item({ ...value, isOptional: false, isNullable: false, mark: undefined }, owner, word);
     }
     if (isEnumMark(mark)) return this.#openEnum(node, mark, owner);
     if (options !== undefined) return this.#choice(value, options, owner, word);

@@ -166,6 +166,12 @@ describe("a field", () => {
     expect(await fieldOf("z.array(z.int().nullable())")).toBe(
       "message AItemItem { optional int64 value = 1; } repeated AItemItem a = 1;",
     );
+    expect(await fieldOf("z.array(z.string().meta({ proto: 'wrapper' }).optional())")).toBe(
+      "message AItemItem { message ValueItem { string value = 1; } ValueItem value = 1; } repeated AItemItem a = 1;",
+    );
+    expect(await fieldOf("z.record(z.string(), z.string().meta({ proto: 'wrapper' }).nullable())")).toBe(
+      "message AValueItem { message ValueItem { string value = 1; } ValueItem value = 1; } map<string, AValueItem> a = 1;",
+    );
     expect(await fieldOf("z.array(z.array(z.int()))")).toBe(
       "message AItemItem { repeated int64 value = 1; } repeated AItemItem a = 1;",
     );
