@@ -91,13 +91,14 @@ export function fieldProperty(field: protobuf.Field, key: string, context: Field
   const isMessage = field.resolvedType instanceof protobuf.Type;
   const isList = field.repeated || field.map;
   const bare = valueOf(field, context);
-  const isNullValue = field.resolvedType !== null && knownName(field.resolvedType) === "NullValue";
-  const isCollection = isMessage && /^z\.(?:record|array)\(/.test(bare.text);
+  const known = field.resolvedType && knownName(field.resolvedType);
+  const isNullValue = known === "NullValue";
+  const isCollection = !isList && (known === "Struct" || known === "ListValue");
   const hasPresence = !isList && !isNullValue && (isMessage || field.hasPresence);
   const isRequired = hasPresence && !isCollection && (field.required || rules.isRequired);
   const kind = field.repeated ? "repeated" : field.map ? "map" : field.type;
   let { text, type } = bare;
-  if (rules.isRequired && isMessage && isCollection) context.refused(field, "required");
+  if (rules.isRequired && isCollection) context.refused(field, "required");
   else if (rules.isRequired && !hasPresence) text += nonZero(kind, text);
   if (hasPresence && !isRequired) {
     const preset = isMessage ? undefined : presetOf(field, context);
@@ -158,10 +159,9 @@ function valueOf(field: protobuf.Field, context: FieldContext): Expression {
     return "ignore" in rules ? {} : partOf(rules, kind);
   };
   const element = (rules: Options): Expression => {
-    const { text, type } = singleOf(field, context);
+    const { text, type, mark = "" } = singleOf(field, context);
     const kind = kindOf(field);
-    const [base = "", mark = ""] = splitMark(text);
-    return { text: checked(base, kind, rulesFor(kind, rules), refused) + mark, type };
+    return { text: checked(text, kind, rulesFor(kind, rules), refused) + mark, type };
   };
   if (field.repeated) {
     const rules = rulesFor("repeated", own);
@@ -183,12 +183,6 @@ function kindOf({ type, resolvedType }: protobuf.Field): string {
   if (resolvedType === null) return type;
   if (resolvedType instanceof protobuf.Enum) return "enum";
   return WRAPPERS[knownName(resolvedType) ?? ""] ?? "";
-}
-
-/** Splits off the metadata at the end of the schema of a scalar: checks come before it. */
-function splitMark(text: string): string[] {
-  const at = text.lastIndexOf(".meta({ proto: ");
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at)];
 }
 
 function listOf(field: protobuf.Field, { text, type }: Expression, key: string): Expression {
@@ -217,12 +211,15 @@ function encodingOf(type: string): string {
   return /^s?fixed|^sint/.test(type) ? `.meta({ proto: "${type}" })` : "";
 }
 
-/** Returns the schema of one value of a field's type. */
-function singleOf({ type, resolvedType }: protobuf.Field, context: FieldContext): Expression {
-  if (resolvedType === null) return { text: `${SCALARS[type] ?? ""}${encodingOf(type)}` };
+/** Returns the schema of one value of a field's type, and the metadata that follows its checks. */
+function singleOf(
+  { type, resolvedType }: protobuf.Field,
+  context: FieldContext,
+): Expression & { readonly mark?: string } {
+  if (resolvedType === null) return { text: SCALARS[type] ?? "", mark: encodingOf(type) };
   const known = knownName(resolvedType);
   const scalar = known && WRAPPERS[known];
-  if (scalar !== undefined) return { text: `${SCALARS[scalar] ?? ""}.meta({ proto: "wrapper" })` };
+  if (scalar !== undefined) return { text: SCALARS[scalar] ?? "", mark: '.meta({ proto: "wrapper" })' };
   if (known !== undefined) return { text: KNOWN[known] ?? "" };
   const { text, isLate } = context.referenceTo(resolvedType);
   return { text, type: isLate ? `typeof ${text}` : undefined };
