@@ -108,20 +108,25 @@ class Describer {
     const { path, nested, oneof, removed } = message;
     const fields = numberedFields(message);
     // In a descriptor, each optional field belongs to a oneof of its own, which follows the others.
-    const groups = message.fields.filter(({ label }) => label === "oneof");
-    const optional = fields.filter(({ label }) => label === "optional");
     const oneofs =
-      oneof === undefined ? [...groups.map(nameOfOneof), ...optional.map(({ name }) => `_${name}`)] : [oneof];
-    const oneofOf = (field: ProtoField): number => {
-      if (oneof !== undefined) return 0;
-      const group = groups.findIndex(({ type }) => "fields" in type && type.fields.includes(field));
-      return group < 0 && optional.includes(field) ? groups.length + optional.indexOf(field) : group;
-    };
+      oneof === undefined
+        ? [
+            ...message.fields.flatMap(({ label, type }) =>
+              label === "oneof" ? [{ name: type.oneof, fields: type.fields }] : [],
+            ),
+            ...fields
+              .filter(({ label }) => label === "optional")
+              .map((field) => ({ name: `_${field.name}`, fields: [field] })),
+          ]
+        : [{ name: oneof, fields }];
     return [
       [1, path.at(-1)],
       ...this.#types(nested, 3, 4),
-      ...fields.flatMap((field) => this.#field(field, path, oneofOf(field))),
-      ...oneofs.map((name): Field => [8, [[1, name]]]),
+      ...fields.flatMap((field) => {
+        const index = oneofs.findIndex((each) => each.fields.includes(field));
+        return this.#field(field, path, index);
+      }),
+      ...oneofs.map(({ name }): Field => [8, [[1, name]]]),
       ...reserved(removed, 9, 10, 1),
     ];
   }
@@ -173,10 +178,6 @@ class Describer {
   #nameOf(path: readonly string[]): string {
     return `.${fullName(this.#package, path)}`;
   }
-}
-
-function nameOfOneof({ name, type }: ProtoField): string {
-  return ("fields" in type ? type.oneof : undefined) ?? name;
 }
 
 function fieldOptions(field: ProtoField): Field[] | undefined {

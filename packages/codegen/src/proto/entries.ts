@@ -4,7 +4,7 @@ import { type FieldSource, fieldsOfObject } from "./fields.js";
 import { type FieldType, newMessage, type ProtoField, type ProtoMessage, type TaggedField } from "./model.js";
 import { defaultJsonName, distinctNames, snakeCase, typeName } from "./names.js";
 import { keysByNumber, MAX_NUMBER, type NumberRange, numbersFor, removedOf } from "./numbers.js";
-import { at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
+import { absentOf, at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
 
 /** A field before its name and number are assigned. */
 export interface Entry {
@@ -35,8 +35,8 @@ export function finishMessage(
   const names = distinctNames(keysByNumber(assigned), nameOf, defaultJsonName);
   message.numbers = assigned;
   message.removed = removedOf(assigned, names);
-  const fieldOf = ({ key, field, node, docs, arms }: Entry): ProtoField => {
-    if (arms !== undefined && field.type.kind === "message") {
+  const fieldOf = ({ key, field, node, docs, arms = [] }: Entry): ProtoField => {
+    if (field.label === "oneof") {
       field.type.fields = arms.map(fieldOf);
       // The names of a oneof and the fields of the message must differ.
       while ([...names.values()].includes(field.type.oneof ?? "")) field.type.oneof += "_choice";
@@ -49,7 +49,7 @@ export function finishMessage(
       key,
       name,
       jsonName,
-      number: assigned.numbers.get(arms?.[0]?.key ?? key) ?? 0,
+      number: assigned.numbers.get(arms[0]?.key ?? key) ?? 0,
       docs,
       deprecated,
       node,
@@ -93,10 +93,14 @@ function checkNumbers(entries: readonly Entry[], keys: readonly string[], { numb
  */
 export function oneofEntry(
   key: string,
-  { node, isOptional }: Value,
+  value: Value,
   owner: ProtoMessage,
   arm: (value: FieldSource, name: string) => Entry,
 ): Entry {
+  const { node } = value;
+  if (value.isOptional && value.isNullable) {
+    throw new UnmappableError(node, "a oneof that may be null or undefined", "Use only one of the two.");
+  }
   const reason = "a oneof of other options than objects with a discriminator and a value";
   const refuse = (): never => {
     throw new UnmappableError(node, reason, "Write z.object({ case: z.literal(…), value: … }) for each option.");
@@ -106,16 +110,16 @@ export function oneofEntry(
   const contents = new Set<string>();
   const arms = node.options.map(([tagged, option]): Entry => {
     const name = String(tagged);
-    const [value, ...others] = fieldsOfObject(valueOf(option).node).filter((field) => field.key !== node.key);
-    if (value === undefined || others.length > 0) return refuse();
-    contents.add(value.key);
+    const [content, ...others] = fieldsOfObject(valueOf(option).node).filter((field) => field.key !== node.key);
+    if (content === undefined || others.length > 0) return refuse();
+    contents.add(content.key);
     tags.set(name, { value: tagged, isArm: false });
-    return at(name, () => arm(value, name));
+    return at(name, () => arm(content, name));
   });
   const [content, ...others] = contents;
   if (content === undefined || others.length > 0) return refuse();
   const group = newMessage([...owner.path, typeName(key)]);
   group.oneof = snakeCase(key);
   group.form = { kind: "tagged", key: node.key, tags, content };
-  return { key, field: { label: "oneof", type: group, absent: isOptional ? "undefined" : undefined }, arms };
+  return { key, field: { label: "oneof", type: group, absent: absentOf(value) }, arms };
 }

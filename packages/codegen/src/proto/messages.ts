@@ -22,7 +22,7 @@ import { elementName, freeName, snakeCase, typeName } from "./names.js";
 import type { NumberRange } from "./numbers.js";
 import { commonScalar, commonType, isTexts, MAP_KEYS, numericMembers, scalar, simpleType } from "./scalars.js";
 import { type EnumMark, fieldMarks, isEnumMark, markedType, numbersIn, reservedRanges } from "./marks.js";
-import { at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
+import { absentOf, at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
 
 const COLLECTIONS: ReadonlySet<string> = new Set("array set record map".split(" "));
 
@@ -139,7 +139,7 @@ export class PackageMessages {
 
   #field(value: Value, owner: ProtoMessage, words: Words): FieldType {
     const bare = { ...value, isOptional: false, isNullable: false };
-    const absent = value.isOptional ? "undefined" : value.isNullable ? "null" : undefined;
+    const absent = absentOf(value);
     if (value.isOptional && value.isNullable) {
       const type = this.#wrapper(value, owner, words.own, "OrNull", (message) => {
         message.oneof = "kind";

@@ -33,6 +33,7 @@ export type ProtoType = ProtoScalar | { readonly kind: "known"; readonly name: K
 
 export type FieldType =
   | SingleType
+  | OneofType
   | {
       readonly label: "repeated";
       readonly type: ProtoType;
@@ -48,11 +49,16 @@ export type FieldType =
     };
 
 export interface SingleType {
-  /** "oneof" if `type` is a union whose fields are fields of the message that contains this one. */
-  readonly label: "implicit" | "optional" | "oneof";
+  readonly label: "implicit" | "optional";
   readonly type: ProtoType;
   /** The value in JavaScript if the field is absent; undefined if the field cannot be absent. */
   readonly absent?: "undefined" | "null" | undefined;
+}
+
+/** A union whose fields are fields of the message that contains it. */
+export interface OneofType extends Pick<SingleType, "absent"> {
+  readonly label: "oneof";
+  readonly type: ProtoMessage;
 }
 
 /** Returns the type of a field that is never absent. */
@@ -213,7 +219,7 @@ export function isMessage(type: ProtoType): boolean {
 
 /** Returns the fields of a message that have numbers: those of a oneof instead of the oneof. */
 export function numberedFields({ fields }: ProtoMessage): readonly ProtoField[] {
-  return fields.flatMap((field) => (field.label === "oneof" && "fields" in field.type ? field.type.fields : [field]));
+  return fields.flatMap((field) => (field.label === "oneof" ? field.type.fields : [field]));
 }
 
 export function addInside({ fields }: ProtoMessage, messages: Set<ProtoMessage>): void {

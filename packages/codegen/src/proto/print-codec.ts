@@ -12,6 +12,7 @@ import {
   type Declared,
   fullName,
   isMessage,
+  type MessageForm,
   newMessage,
   packageNameOf,
   type ProtoEnum,
@@ -51,6 +52,7 @@ function fileName(packageName: string): string {
 const LIST_FIELDS = 16;
 
 type MapField = Extract<ProtoField, { readonly label: "map" }>;
+type TaggedForm = Extract<MessageForm, { readonly kind: "tagged" }>;
 
 class Printer {
   readonly #names = new Map<Declared, string>();
@@ -171,8 +173,8 @@ class Printer {
 
   #cases({ field, name, isInOneof }: Place, message: ProtoMessage): string[] {
     const { number, type } = field;
-    if (field.label === "oneof" && "fields" in type) {
-      const tags = type.fields.map((arm) => `case ${tagOf(arm.number, wireOf(arm.type))}:`);
+    if (field.label === "oneof") {
+      const tags = field.type.fields.map((arm) => `case ${tagOf(arm.number, wireOf(arm.type))}:`);
       return [...tags, `${name} = whole; pb.skipField(r, tag, end, depth); break;`];
     }
     const line = (wire: number, statement: string): string => {
@@ -225,17 +227,8 @@ class Printer {
       case "choice":
       case "tagged": {
         const cases = places.map((place) => {
-          const tag = form.kind === "tagged" ? form.tags.get(place.field.key) : undefined;
           const own = value(place);
-          const result =
-            form.kind === "tagged" && form.content !== undefined
-              ? braced([`${keyText(form.key)}: ${expression(tag?.value)}`, `${keyText(form.content)}: ${own}`])
-              : form.kind === "tagged" && tag?.isArm === true
-                ? braced([
-                    ...(tag.value === undefined ? [] : [`${keyText(form.key)}: ${expression(tag.value)}`]),
-                    `...${own}`,
-                  ])
-                : own;
+          const result = form.kind === "tagged" ? taggedValue(form, place.field.key, own) : own;
           return `case ${place.field.number}: return ${result};`;
         });
         return [block("switch (choice)", [...cases, "default: return undefined;"])];
@@ -249,9 +242,9 @@ class Printer {
       return field.collection === "array" ? name : `pb.to${pascalCase(field.collection)}(${name})`;
     }
     const { type } = field;
-    if (field.label === "oneof") return `pb.readParts(r, ${name}, ${this.#function("read", type)}, depth + 1)`;
     const parts = isEntry ? `${name} ?? [0, 0]` : name;
-    const value = isMessage(type) ? `pb.readParts(r, ${parts}, ${this.#function("read", type)}, depth)` : name;
+    const depth = field.label === "oneof" ? "depth + 1" : "depth";
+    const value = isMessage(type) ? `pb.readParts(r, ${parts}, ${this.#function("read", type)}, ${depth})` : name;
     return field.absent === "null" ? `${value} ?? null` : value;
   }
 
@@ -347,4 +340,18 @@ class Printer {
       isNested ? `pb.writeMessage(b, ${at}, ${value}, ${write}, depth)` : `${write}(b, ${at}, ${value})`,
     );
   }
+}
+
+/**
+ * Returns the expression for an option of a discriminated union.
+ *
+ * @param field key of the option's field
+ * @param own expression for the value of that field
+ */
+function taggedValue({ key, tags, content }: TaggedForm, field: string, own: string): string {
+  const { value, isArm = false } = tags.get(field) ?? {};
+  const tag = `${keyText(key)}: ${expression(value)}`;
+  if (content !== undefined) return braced([tag, `${keyText(content)}: ${own}`]);
+  if (!isArm) return own;
+  return braced([...(value === undefined ? [] : [tag]), `...${own}`]);
 }

@@ -2,6 +2,7 @@ import { quoted } from "../print/text.js";
 import {
   type Declared,
   isMessage,
+  type OneofType,
   type ProtoField,
   type ProtoScalar,
   type ProtoType,
@@ -93,7 +94,7 @@ function defaultOf({ name, isBig = false }: ProtoScalar): string {
 }
 
 /** Returns a function that creates the condition under which a field is sent; undefined if it is always sent. */
-export function isSent(field: SingleType): ((name: string) => string) | undefined {
+export function isSent(field: SingleType | OneofType): ((name: string) => string) | undefined {
   const { type, absent } = field;
   if (absent !== undefined) return (name) => `${name} !== ${absent}`;
   if (field.label === "optional" || type.kind === "message" || isMessage(type)) return undefined;

@@ -105,7 +105,7 @@ class Printer {
   }
 
   #field(field: ProtoField, scope: readonly string[]): string[] {
-    if (field.label === "oneof" && "fields" in field.type) {
+    if (field.label === "oneof") {
       const lines = field.type.fields.flatMap((arm) => this.#field(arm, scope));
       return [...comment(field.docs), ...block(`oneof ${field.type.oneof}`, lines)];
     }

@@ -48,6 +48,11 @@ export interface Value {
   readonly reserved?: unknown;
 }
 
+/** Returns the value in JavaScript if a field is absent; undefined if the field cannot be absent. */
+export function absentOf({ isOptional, isNullable }: Value): "undefined" | "null" | undefined {
+  return isOptional ? "undefined" : isNullable ? "null" : undefined;
+}
+
 export function valueOf(node: SchemaNode): Value {
   const value = unmarkedValue(node);
   const { proto, protoReserved } = node.meta;

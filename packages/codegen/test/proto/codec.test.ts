@@ -211,6 +211,19 @@ test.skipIf(BUF === undefined)("a field with a fallback may be absent", async ()
   expect(codec && roundTrip(codec, { a: "", b: 0, c: [] })).toEqual({ a: "", b: 0, c: [] });
 });
 
+test.skipIf(BUF === undefined)("a oneof may be null or undefined", async () => {
+  const options = ["b", "c"].map((arm) => `z.object({ case: z.literal("${arm}"), value: z.int() })`);
+  const oneof = (absent: string): string =>
+    `z.object({ a: z.discriminatedUnion("case", [${options.join()}])${absent} }).meta({ proto: { a: { b: 1, c: 2 } } })`;
+  const samples = ["", ".optional()", ".nullable()"].map((absent) => ({
+    source: oneof(absent),
+    valid: fc.constant(undefined),
+  }));
+  const { compiled } = await compile("oneofs", samples);
+  const values = [{ a: { case: "c", value: 0 } }, {}, { a: null }];
+  expect(compiled.map(({ codec }, i) => roundTrip(codec, values[i]))).toEqual(values);
+});
+
 test.skipIf(BUF === undefined)("empty lists are charged", async () => {
   const keys = Array.from({ length: 40 }, (_, i) => `k${i}: z.array(z.int())`);
   const source = `z.object({ ${keys.join(", ")} })`;

@@ -152,6 +152,10 @@ describe("a field", () => {
       "z.object({ b: z.union([z.int(), z.string()]) }).meta({ proto: { b: { c: 1, d: 2 } } })",
       "a oneof of other options than objects with a discriminator and a value",
     ],
+    [
+      'z.object({ b: z.discriminatedUnion("case", [z.object({ case: z.literal("c"), value: z.int() })]).nullish() }).meta({ proto: { b: { c: 1 } } })',
+      "a oneof that may be null or undefined",
+    ],
   ])("with metadata that does not fit: %s", async (schema, reason) => {
     expect(await fieldOf(schema)).toContain(`Protobuf has no form for ${reason}: this method is left out`);
   });
