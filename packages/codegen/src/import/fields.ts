@@ -1,7 +1,9 @@
+import { isObject } from "@quicrpc/core/internal";
 import protobuf from "protobufjs";
 import { keyText, quoted } from "../print/text.js";
 import { arrayOf, braced } from "../print/syntax.js";
-import { checked, isObject, literal, nonZero, type Options, partOf, rulesOf } from "./rules.js";
+import { defaultJsonName } from "../proto/names.js";
+import { checked, literal, nonZero, type Options, partOf, rulesOf } from "./rules.js";
 
 /** Schemas of scalar types. */
 export const SCALARS: Readonly<Record<string, string>> = {
@@ -82,7 +84,7 @@ interface Expression {
 /** Returns the name of a field in JSON, as protoc derives it. */
 export function jsonName({ name, options }: protobuf.ReflectionObject): string {
   const given: unknown = options?.["json_name"];
-  return typeof given === "string" ? given : name.replaceAll(/_+(.?)/g, (_, letter: string) => letter.toUpperCase());
+  return typeof given === "string" ? given : defaultJsonName(name);
 }
 
 /** Returns the property for a field that is not part of a oneof. */

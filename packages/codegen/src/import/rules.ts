@@ -1,4 +1,4 @@
-import { backtrackingOf } from "@quicrpc/core/internal";
+import { backtrackingOf, isObject } from "@quicrpc/core/internal";
 import type protobuf from "protobufjs";
 import { quoted } from "../print/text.js";
 
@@ -30,10 +30,6 @@ function merged(value: unknown): unknown {
     return parts.length > 0 && parts.every(isObject) ? merged(Object.assign({}, ...parts)) : parts;
   }
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, merged(each)])) : value;
-}
-
-export function isObject(value: unknown): value is Options {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function partOf(rules: Options, name: string): Options {

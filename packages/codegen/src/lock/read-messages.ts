@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../diagnostics.js";
-import { RESERVED } from "../proto/numbers.js";
+import { isFieldNumber } from "../proto/numbers.js";
 import type { LockedNumbers } from "./lock.js";
 
 const TABLE = String.raw`\{(?:[^{}"]|"(?:[^"\\\n]|\\.)*")*\}`;
@@ -98,14 +98,4 @@ function isEntry(body: string): boolean {
 
 function isValueNumber(number: unknown): boolean {
   return Number.isInteger(number) && Math.abs(Number(number)) < 2 ** 31;
-}
-
-/** Returns true if protobuf allows a number for fields; it reserves some for itself. */
-function isFieldNumber(number: unknown): boolean {
-  return (
-    isValueNumber(number) &&
-    Number(number) > 0 &&
-    Number(number) < 2 ** 29 &&
-    !(Number(number) >= RESERVED.first && Number(number) <= RESERVED.last)
-  );
 }

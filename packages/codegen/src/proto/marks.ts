@@ -1,3 +1,4 @@
+import { isObject } from "@quicrpc/core/internal";
 import type { SchemaNode } from "../schema/node.js";
 import type { FieldType } from "./model.js";
 import { isFieldNumber, isNumber, type NumberRange } from "./numbers.js";
@@ -21,7 +22,7 @@ interface FieldMark {
 }
 
 export function isEnumMark(mark: unknown): mark is EnumMark {
-  return isRecord(mark) && typeof mark["enum"] === "string" && isRecord(mark["values"]);
+  return isObject(mark) && typeof mark["enum"] === "string" && isObject(mark["values"]);
 }
 
 /**
@@ -41,8 +42,8 @@ export function fieldMarks(node: SchemaNode, mark: unknown): ReadonlyMap<string,
     numbers.add(value);
     return value;
   };
-  for (const [key, entry] of Object.entries(isRecord(mark) ? mark : refuse("an object with this proto"))) {
-    if (isRecord(entry)) {
+  for (const [key, entry] of Object.entries(isObject(mark) ? mark : refuse("an object with this proto"))) {
+    if (isObject(entry)) {
       const arms = Object.entries(entry).map(([arm, value]) => [arm, number(value)]);
       marks.set(key, { arms: Object.fromEntries(arms) as Record<string, number> });
       continue;
@@ -78,8 +79,4 @@ export function reservedRanges(node: SchemaNode, ranges: unknown = []): NumberRa
     const [first, last = first] = [each].flat();
     return isNumber(first) && isNumber(last) ? { first, last } : refuse();
   });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

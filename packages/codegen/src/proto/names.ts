@@ -26,7 +26,7 @@ export function upperSnakeCase(text: string): string {
 
 /** Returns the name that protobuf derives from a field's name for JSON. */
 export function defaultJsonName(name: string): string {
-  return name.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  return name.replaceAll(/_+(.?)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 export function typeName(text: string): string {

@@ -10,7 +10,7 @@ export interface NumberRange {
 export const MAX_NUMBER: number = 2 ** 29 - 1;
 
 /** First and last of the field numbers that protobuf reserves for itself. */
-export const RESERVED: NumberRange = { first: 19_000, last: 19_999 };
+const RESERVED: NumberRange = { first: 19_000, last: 19_999 };
 
 /** Returns true for a number that the encoding of fields can represent. */
 export function isNumber(value: unknown): value is number {
@@ -18,7 +18,7 @@ export function isNumber(value: unknown): value is number {
 }
 
 /** Returns true for a number that a field may have. */
-export function isFieldNumber(value: number): boolean {
+export function isFieldNumber(value: unknown): boolean {
   return isNumber(value) && (value < RESERVED.first || value > RESERVED.last);
 }
 

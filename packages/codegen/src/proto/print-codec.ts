@@ -21,6 +21,7 @@ import {
   type ProtoService,
   type ProtoType,
 } from "./model.js";
+import { freeName } from "./names.js";
 import { functionName, initialOf, isRest, isSent, type Place, tagged, tagOf, wireOf } from "./print-field.js";
 
 /**
@@ -97,9 +98,7 @@ class Printer {
   #name(type: Declared): string {
     const known = this.#names.get(type);
     if (known !== undefined) return known;
-    const wanted = type.path.map(pascalCase).join("");
-    let name = wanted;
-    for (let n = 2; this.#taken.has(name); n++) name = `${wanted}${n}`;
+    const name = freeName(type.path.map(pascalCase).join(""), this.#taken);
     this.#taken.add(name);
     this.#names.set(type, name);
     this.#queue.push(type);
