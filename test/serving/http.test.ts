@@ -9,9 +9,10 @@ import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
 import { connect as connectTcp, type Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
-import { connect as connectHttp2, type SecureClientSessionOptions } from "node:http2";
+import { type ClientHttp2Stream, connect as connectHttp2, type SecureClientSessionOptions } from "node:http2";
 import { request as httpsRequest } from "node:https";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { once as onceMethods, onceRouter } from "../behaviour/once-service.js";
 import { methods } from "../behaviour/service.js";
 import { certificate } from "../../packages/quic/test/certificates.js";
@@ -179,6 +180,65 @@ it("names the client that a proxy speaks for, to authenticate and to onError", a
   socket.resume();
   await once(socket, "close");
   expect(seen).toEqual(["203.0.113.7", "203.0.113.7"]);
+});
+
+/** Stops each decompression by the platform until its function in the returned list is called. */
+function stopDecompressions(): (() => void)[] {
+  const continued: (() => void)[] = [];
+  const Platform = DecompressionStream;
+  class Stopped {
+    readonly readable: ReadableStream;
+    readonly writable: WritableStream;
+
+    constructor(format: CompressionFormat) {
+      const { readable, writable } = new Platform(format);
+      const start = (): Promise<void> => new Promise((resolve) => continued.push(resolve));
+      this.readable = readable.pipeThrough(new TransformStream({ start }));
+      this.writable = writable;
+    }
+  }
+  vi.stubGlobal("DecompressionStream", Stopped);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  return continued;
+}
+
+it("lets the clients that a proxy speaks for take turns of decompression", async () => {
+  const continued = stopDecompressions();
+  const called: string[] = [];
+  const base = await served("https://127.0.0.1:0", {
+    http: true,
+    routers: [
+      createRouter({ nothing, wait }, { nothing() {}, wait: (input) => (called.push(input.text), { text: "" }) }),
+    ],
+    advanced: { trustedProxies: ["127.0.0.0/8"] },
+  });
+  /** Calls over HTTP/2 on behalf of a client, and resolves when the server has read its messages. */
+  const callAs = async (host: string, text: string, count: number): Promise<void> => {
+    const socket = connectTcp(Number(new URL(base).port), "127.0.0.1");
+    socket.write(`PROXY TCP4 ${host} 127.0.0.1 4000 443\r\n`);
+    const createConnection = (): Socket => connectTls({ socket, rejectUnauthorized: false, ALPNProtocols: ["h2"] });
+    const session = connectHttp2(base, { createConnection }).on("error", () => {});
+    onTestFinished(() => session.destroy());
+    const request = (method: string, fields: Record<string, string>, body: Uint8Array): ClientHttp2Stream => {
+      const path = `/test.v1.Behaviour/${method}`;
+      const stream = session.request({ ":method": "POST", ":path": path, "content-type": MESSAGE_PACK, ...fields });
+      return stream.on("error", () => {}).end(body);
+    };
+    const body = gzipSync(Uint8Array.of(0x81, 0xa4, ...Buffer.from("text"), 0xa0 + text.length, ...Buffer.from(text)));
+    for (let i = 0; i < count; i++) request("wait", { "content-encoding": "gzip" }, body);
+    // The server reads the requests of a connection in their order.
+    await once(request("nothing", {}, new Uint8Array(0)), "response");
+  };
+  await callAs("203.0.113.7", "a", 19);
+  await callAs("203.0.113.8", "b", 1);
+  expect(continued).toHaveLength(16);
+  for (const resume of continued) resume();
+  await expect.poll(() => continued).toHaveLength(20);
+  for (let count = 17; count <= 20; count++) {
+    continued[count - 1]?.();
+    await expect.poll(() => called).toHaveLength(count);
+  }
+  expect(called.slice(16)).toEqual(["a", "b", "a", "a"]);
 });
 
 it("http:// needs to know what answers", async () => {

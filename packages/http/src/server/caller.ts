@@ -33,6 +33,12 @@ export function requestAddressOf(
   return host?.addressOf(request) ?? peer;
 }
 
+/** Returns the key of a client that is known by its network alone. */
+export function networkKeyOf(address: string | undefined): string {
+  // The prefix distinguishes addresses from principals, whose names are arbitrary.
+  return `quicrpc http ${sourceOf(address ?? "")}`;
+}
+
 export interface RequestCaller {
   /**
    * Key under which the client's calls are counted: its principal, otherwise its network; undefined if neither is
@@ -53,8 +59,7 @@ export function callerOf(
   const { options } = settings;
   const principalBy = options.principal ?? options.once?.principal;
   const address = requestAddressOf(exchange, options);
-  // The prefix distinguishes addresses from principals, whose names are arbitrary.
-  const byAddress = `quicrpc http ${sourceOf(address ?? "")}`;
+  const byAddress = networkKeyOf(address);
   const client = address && byAddress;
   if (principalBy === undefined && typeof connection !== "string")
     return { client, requester: () => ({ principal: "", counted: byAddress }) };

@@ -182,7 +182,8 @@ export class HttpServerRequest implements ServerRequest {
     const { exchange, shared } = this;
     const { framing, query } = this.match;
     const limits = readingWithin(shared.reading, this.remainingMs);
-    this.reader = new RequestReader(exchange, this.budget, limits, shared.readers, this.protocol.codingHeader);
+    const { codingHeader } = this.protocol;
+    this.reader = new RequestReader(exchange, this.budget, limits, shared.readers, this.client, codingHeader);
     const bytes = await this.reader.read(framing, query);
     return { bytes, position: 0, end: bytes.length };
   }

@@ -14,7 +14,7 @@ import {
   permit,
   serveRequest,
 } from "@quicrpc/core/internal";
-import { callerOf, type CallerSettings, contextOf, requestAddressOf } from "./caller.js";
+import { callerOf, type CallerSettings, contextOf, networkKeyOf, requestAddressOf } from "./caller.js";
 import { describeBehind, OpenApiPage } from "./open-api-page.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 import type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./extension.js";
@@ -224,7 +224,9 @@ export class HttpService<Context> {
       whole?.abort(error);
       if (request.unsent.some) exchange.cutOff(error);
     });
-    const reader = new RequestReader(exchange, budget, this.shared.reading, this.shared.readers);
+    const { reading, readers } = this.shared;
+    const client = networkKeyOf(requestAddressOf(exchange, this.options));
+    const reader = new RequestReader(exchange, budget, reading, readers, client);
     try {
       await this.authentication?.run(exchange, DESCRIBE);
       this.admission.requireRoom();

@@ -1,5 +1,5 @@
 import { type Limits, RpcError } from "@quicrpc/core";
-import { expiries, type LinkedSet, type MemoryBudget, sourceOf } from "@quicrpc/core/internal";
+import { expiries, type LinkedSet, type MemoryBudget } from "@quicrpc/core/internal";
 import { messageTooLarge } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { type Envelope, envelopesIn, readEnvelopes } from "../protocol/envelope.js";
@@ -49,6 +49,7 @@ export class RequestReader {
   private readonly exchange: HttpExchange;
   private readonly limits: ReadingLimits;
   private readonly held: RequestBytes;
+  private readonly client: string | undefined;
   private readonly codingHeader: string;
   /** Error with which other code has ended the reading; undefined if it has not. */
   private ended: RpcError | undefined = undefined;
@@ -59,6 +60,7 @@ export class RequestReader {
 
   /**
    * @param readers list of active readers, which contains this one while it reads
+   * @param client key of the client, for its turns of decompression
    * @param codingHeader name of the header that states the compression of a message in an envelope
    */
   constructor(
@@ -66,10 +68,12 @@ export class RequestReader {
     budget: MemoryBudget,
     limits: ReadingLimits,
     readers: LinkedSet<RequestReader>,
+    client: string | undefined,
     codingHeader: string = STREAM_CODING_HEADER,
   ) {
     this.exchange = exchange;
     this.readers = readers;
+    this.client = client;
     this.codingHeader = codingHeader;
     this.held = new RequestBytes(budget);
     this.limits = limits;
@@ -186,7 +190,7 @@ export class RequestReader {
       if (only !== undefined) throw new RpcError("unimplemented", "the method takes one message, and there are more");
       this.hold(envelope.bytes.length);
       const hold = (more: number): void => this.hold(more);
-      only = await envelopeMessageOf(envelope, coding, limits.maxDecompressedBytes, hold, this.source);
+      only = await envelopeMessageOf(envelope, coding, limits.maxDecompressedBytes, hold, this.client);
     }
     if (only === undefined) throw new RpcError("unimplemented", "the method takes one message, and there is none");
     return only;
@@ -196,14 +200,9 @@ export class RequestReader {
     if (coding === undefined || bytes.length === 0) return bytes;
     const { maxDecompressedBytes } = this.limits;
     const hold = (more: number): void => this.hold(more);
-    return inCodingTurn(this.source, () =>
+    return inCodingTurn(this.client, () =>
       coding.decompress(bytes, maxDecompressedBytes, hold, "maxDecompressedBytes"),
     );
-  }
-
-  /** The network of the client. */
-  private get source(): string {
-    return sourceOf(this.exchange.peer ?? "");
   }
 
   private hold(change: number): void {
