@@ -1,4 +1,5 @@
 import { FairQueue } from "@quicrpc/core/internal";
+import type { ContentCoding } from "../protocol/compression.js";
 
 /**
  * Maximum number of messages that are compressed or decompressed at once, for all clients. Each takes memory that no
@@ -20,4 +21,23 @@ export async function inCodingTurn(client: string | undefined, code: () => Promi
     if (next === undefined) running--;
     else next();
   }
+}
+
+/**
+ * Decompresses a message of a request when `client` has its turn.
+ *
+ * @param hold called with the size of each decompressed piece, and with 0 before the first; throws if the request has
+ * ended
+ */
+export function decompressInTurn(
+  client: string | undefined,
+  coding: ContentCoding,
+  bytes: Uint8Array,
+  maxBytes: number,
+  hold: (bytes: number) => void,
+): Promise<Uint8Array> {
+  return inCodingTurn(client, () => {
+    hold(0);
+    return coding.decompress(bytes, maxBytes, hold, "maxDecompressedBytes");
+  });
 }

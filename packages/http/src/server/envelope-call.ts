@@ -2,7 +2,6 @@ import { Metadata, type RpcError } from "@quicrpc/core";
 import type { ItemReceiver } from "@quicrpc/core/internal";
 import type { ContentCoding } from "../protocol/compression.js";
 import { ENVELOPE_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
-import { inCodingTurn } from "./coding-turns.js";
 import { CODINGS } from "./http-call.js";
 import { InputReader } from "./input-reader.js";
 import { HttpStreamedCall } from "./streamed-call.js";
@@ -68,7 +67,7 @@ export abstract class EnvelopeCall<Ending> extends HttpStreamedCall<Ending> {
     if (compression === undefined || !this.compresses(message.length))
       this.answerFlow.write(writeEnvelope({ flags, bytes: message }));
     else {
-      const compressing = inCodingTurn(this.settings.client, () => compression.compress(message));
+      const compressing = this.compressed(compression, message);
       this.answerFlow.writeLater(
         compressing.then((bytes) => writeEnvelope({ flags: flags | ENVELOPE_COMPRESSED, bytes })),
         (error) => this.tellHook(error),

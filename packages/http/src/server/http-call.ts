@@ -19,15 +19,17 @@ import { encodeMessage } from "../protocol/message.js";
 import { packedDetail } from "../protocol/packed-detail.js";
 import { structDetail } from "../protocol/struct-detail.js";
 import { zstd } from "../protocol/zstd.js";
+import { inCodingTurn } from "./coding-turns.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpServerRequest } from "./http-request.js";
 import type { MessageFormat } from "./message-formats.js";
 import type { RequestBytes } from "./request-bytes.js";
-import { bodyOf, bodyLengthOf, type WholeBody } from "./text-body.js";
+import { bodyLengthOf, bodyOf, bytesOfBody, type WholeBody } from "./text-body.js";
 
 /** Compressions that the server supports. Each client names the one that it prefers. */
 export const CODINGS: readonly ContentCoding[] = zstd === undefined ? [gzip] : [gzip, zstd];
 
+const NOTHING = new Uint8Array(0);
 const EMPTY_JSON = new TextEncoder().encode("{}");
 
 /** A call that has arrived as an HTTP request. */
@@ -111,6 +113,14 @@ export abstract class HttpCall extends ServedCall {
   /** The compression that both client and server support; undefined if there is none. */
   protected get coding(): ContentCoding | undefined {
     return acceptedCoding(this.request.protocol.accepts(this.request), CODINGS);
+  }
+
+  /** Compresses a part of the response when the client has its turn. If the client has gone by then, does nothing. */
+  protected compressed(coding: ContentCoding, body: WholeBody): Promise<Uint8Array> {
+    const { exchange, settings } = this;
+    return inCodingTurn(settings.client, async () => {
+      return exchange.isGone ? NOTHING : await coding.compress(bytesOfBody(body));
+    });
   }
 
   private outputCodec(): MessageCodec<unknown> | undefined {

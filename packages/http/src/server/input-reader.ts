@@ -4,7 +4,7 @@ import type { Frame, ItemReceiver, ServedCallSettings } from "@quicrpc/core/inte
 import type { ByteBody } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { type Envelope, ENVELOPE_COMPRESSED, FLAG_END, readEnvelopes } from "../protocol/envelope.js";
-import { inCodingTurn } from "./coding-turns.js";
+import { decompressInTurn } from "./coding-turns.js";
 import { RequestBytes } from "./request-bytes.js";
 
 /** Numbers of unread item bytes at which reading the body pauses and resumes. */
@@ -60,7 +60,11 @@ export class InputReader {
     const expanded = new RequestBytes(settings.budget);
     for await (const envelope of readEnvelopes(this.body, maxFrameBytes, (change) => held.change(change))) {
       try {
-        const hold = (more: number): void => expanded.change(more);
+        const hold = (more: number): void => {
+          if (this.stopped) throw new RpcError("cancelled", "the call is over");
+          expanded.change(more);
+        };
+        if ((envelope.flags & ENVELOPE_COMPRESSED) !== 0) hold(envelope.bytes.length);
         const bytes = await envelopeMessageOf(envelope, compression, maxDecompressedBytes, hold, settings.client);
         if (this.stopped) return;
         this.input.receive(frameOf(bytes));
@@ -109,5 +113,5 @@ export async function envelopeMessageOf(
     throw new RpcError("internal", "a message is compressed, and the request does not say how");
   }
   if (bytes.length === 0) return bytes;
-  return inCodingTurn(client, () => compression.decompress(bytes, maxBytes, hold, "maxDecompressedBytes"));
+  return decompressInTurn(client, compression, bytes, maxBytes, hold);
 }

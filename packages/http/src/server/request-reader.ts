@@ -6,7 +6,7 @@ import { type Envelope, envelopesIn, readEnvelopes } from "../protocol/envelope.
 import { type GetQuery, readGetQuery } from "../protocol/get-query.js";
 import type { HttpExchange } from "./exchange.js";
 import { RequestBytes } from "./request-bytes.js";
-import { inCodingTurn } from "./coding-turns.js";
+import { decompressInTurn } from "./coding-turns.js";
 import { CODINGS } from "./http-call.js";
 import { envelopeMessageOf } from "./input-reader.js";
 import type { Framing } from "./routes.js";
@@ -200,13 +200,11 @@ export class RequestReader {
     if (coding === undefined || bytes.length === 0) return bytes;
     const { maxDecompressedBytes } = this.limits;
     const hold = (more: number): void => this.hold(more);
-    return inCodingTurn(this.client, () =>
-      coding.decompress(bytes, maxDecompressedBytes, hold, "maxDecompressedBytes"),
-    );
+    return decompressInTurn(this.client, coding, bytes, maxDecompressedBytes, hold);
   }
 
   private hold(change: number): void {
-    if (change > 0 && this.ended !== undefined) throw this.ended;
+    if (change >= 0 && this.ended !== undefined) throw this.ended;
     this.held.change(change);
   }
 }

@@ -4,10 +4,9 @@ import { statusOf } from "../protocol/codes.js";
 import { contentType } from "../protocol/content-type.js";
 import { jsonBytes } from "../protocol/error-json.js";
 import { REFUSED_HEADER, TRAILER_PREFIX, writeHeaders } from "../protocol/headers.js";
-import { inCodingTurn } from "./coding-turns.js";
 import { isGet } from "./exchange.js";
 import { HttpCall } from "./http-call.js";
-import { bytesOfBody, bodyLengthOf, type WholeBody } from "./text-body.js";
+import { bodyLengthOf, type WholeBody } from "./text-body.js";
 
 /** A call whose request and response are one message each, without envelopes. */
 export class UnaryCall extends HttpCall {
@@ -81,7 +80,7 @@ export class UnaryCall extends HttpCall {
     }
     fields["content-encoding"] = coding.name;
     fields["vary"] = "accept-encoding";
-    inCodingTurn(this.settings.client, () => coding.compress(bytesOfBody(body)))
+    this.compressed(coding, body)
       .then(
         (compressed) => exchange.respond({ status, fields, metadata }, compressed),
         (error: unknown) => {
