@@ -201,7 +201,6 @@ class Exchange {
         this.fail(new RpcError("unknown", "the server has sent an invalid head of a response", { cause }));
       }
     });
-    stream.on("trailers", (trailers: ResponseHead) => init.onTrailers?.(headersOf(trailers)));
     stream.on("end", () => {
       // Node also emits "end" for a reset stream; "close" follows and reports the error.
       if ((stream.rstCode ?? NO_ERROR) !== NO_ERROR) return;

@@ -25,8 +25,6 @@ export interface FetchInit {
    * body.
    */
   readonly window?: null;
-  /** Called with the trailers of the response before its body ends. Only `http2Fetch` calls it. */
-  readonly onTrailers?: (trailers: Headers) => void;
 }
 
 /**

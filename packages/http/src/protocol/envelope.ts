@@ -108,10 +108,9 @@ export async function* readEnvelopes(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   maxBytes: number,
   hold: (change: number) => void = (): void => {},
-  known?: number,
 ): AsyncGenerator<Envelope, void> {
   if (reader === undefined) return;
-  const envelopes = new EnvelopeReader(maxBytes, known);
+  const envelopes = new EnvelopeReader(maxBytes);
   let held = 0;
   const tell = (): void => {
     const change = envelopes.held - held;
