@@ -1,5 +1,6 @@
 import { type ItemStream, RpcError } from "@quicrpc/core";
 import { uncheckedCodec } from "@quicrpc/core/generated";
+import { cutText } from "@quicrpc/core/internal";
 import { type Bound, readBase64 } from "@quicrpc/http/internal";
 import type { ProtobufMessage, ProtobufMethod, ProtobufService } from "@quicrpc/protobuf";
 import {
@@ -188,9 +189,7 @@ class Files {
 }
 
 function notFound(what: string): Answer {
-  // Half of a surrogate pair at the cut could not be written.
-  const name = what.slice(0, 200).replace(/[\ud800-\udbff]$/, "");
-  return { tag: 58, write: writeNotFound, value: `${name} is not known` };
+  return { tag: 58, write: writeNotFound, value: `${cutText(what, 200)} is not known` };
 }
 
 type ReadParameters = Parameters<ProtobufMessage["read"]>;
