@@ -152,40 +152,30 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     return body;
   }
 
-  respond(head: AnswerHead, body?: Uint8Array | string): void {
+  respond(head: AnswerHead, body?: Uint8Array | string, trailers?: Headers): void {
     const stream = this.request;
     this.onGone = undefined;
     if (this.isGone) return;
     const fields = this.fieldsOf(head);
-    if (body !== undefined) fields["content-length"] = String(bodyLengthOf(body));
+    if (body !== undefined && trailers === undefined) fields["content-length"] = String(bodyLengthOf(body));
     const endStream = body === undefined || this.method === "HEAD";
+    const options = { endStream, waitForTrailers: trailers !== undefined };
     if (!endStream && isInPieces(body, this.isSecure)) {
       if (!stream.readableEnded && !this.isTaken) stream.resume();
-      stream.respond(fields);
+      stream.respond(fields, options);
       const pieces = this.bodyInPieces();
-      pieces.write(body);
-      pieces.end();
-      return;
-    }
-    if (!stream.readableEnded) this.endRequest();
-    stream.respond(fields, endStream ? { endStream } : undefined);
-    if (!endStream) stream.end(body);
-  }
-
-  respondWhole(head: AnswerHead, body: Uint8Array, trailers: Headers): void {
-    const stream = this.request;
-    this.onGone = undefined;
-    if (this.isGone) return;
-    if (isInPieces(body, this.isSecure)) {
-      const pieces = this.open(head);
       pieces.write(body);
       pieces.end(trailers);
       return;
     }
     if (!stream.readableEnded) this.endRequest();
-    sendAfterBody(stream, trailersOf(trailers));
-    stream.respond(this.fieldsOf(head), { waitForTrailers: true });
-    stream.end(body);
+    if (trailers !== undefined) sendAfterBody(stream, trailersOf(trailers));
+    stream.respond(fields, options);
+    if (!endStream) stream.end(body);
+  }
+
+  respondWhole(head: AnswerHead, body: Uint8Array, trailers: Headers): void {
+    this.respond(head, body, trailers);
   }
 
   open(head: AnswerHead): AnswerBody {
