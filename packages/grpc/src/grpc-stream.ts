@@ -28,7 +28,9 @@ export async function callStream(
   if (method.kind === "client_stream") {
     pending.source = undefined;
     if (upload !== undefined) void sendItems(upload, input);
-    pending.end(undefined, await response.only());
+    const answer = await response.only();
+    call.settle();
+    pending.end(undefined, answer);
     return;
   }
   pending.onStarted?.();

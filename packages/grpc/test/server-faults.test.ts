@@ -1,7 +1,7 @@
 // Responses of servers and proxies that end early, are refused, or cannot be read.
 import { createCaller, type RpcError } from "@quicrpc/core";
 import { type Fetch, gzip, http2Fetch, httpTransport } from "@quicrpc/http";
-import { type ClientHttp2Session, connect, createServer, type ServerHttp2Stream } from "node:http2";
+import { type ClientHttp2Session, connect, createServer, type ServerHttp2Stream, type Settings } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -58,8 +58,8 @@ function answering(answer: (stream: number) => readonly Buffer[], maxConcurrentS
   return serveFrames(onFrame, maxConcurrentStreams);
 }
 
-async function serve(answer: (stream: ServerHttp2Stream) => void): Promise<number> {
-  const server = createServer().on("stream", (stream) => answer(stream.on("error", () => {})));
+async function serve(answer: (stream: ServerHttp2Stream) => void, settings: Settings = {}): Promise<number> {
+  const server = createServer({ settings }).on("stream", (stream) => answer(stream.on("error", () => {})));
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   return (server.address() as AddressInfo).port;
@@ -175,6 +175,25 @@ test("calls whose requests the server does not read leave no streams", async () 
   }
   const other = connectClientOf(port);
   for (let i = 0; i < 4; i++) expect(await failure(other.say(LARGE))).toMatchObject({ code: "unknown" });
+});
+
+test("client streams that succeed are not aborted, and leave no streams", async () => {
+  const port = await serve(succeed, { maxConcurrentStreams: 2 });
+  const signals: (AbortSignal | undefined)[] = [];
+  const client = clientOf(port, {}, (...given) => {
+    const session = connect(...given);
+    const request = session.request.bind(session);
+    return Object.assign(session, {
+      request(...[fields, options]: Parameters<typeof request>) {
+        signals.push(options?.signal);
+        return request(fields, options);
+      },
+    });
+  });
+  for (const items of [[EMPTY], [LARGE], [LARGE, LARGE]]) {
+    for (let i = 0; i < 4; i++) expect(await client.join(items)).toEqual({ text: "a", count: 1 });
+  }
+  expect(signals.map((signal) => signal?.aborted)).toEqual(Array.from({ length: 12 }, () => false));
 });
 
 test("a call that waits for a place is refused when the server leaves", async () => {
