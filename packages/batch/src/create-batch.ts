@@ -1,6 +1,6 @@
 import { type CallOptions, type Caller, json, RpcError } from "@quicrpc/core";
 import { type AnyMethod, type MessageCodec, type MethodDescriptor, uncheckedCodec } from "@quicrpc/core/generated";
-import { callFailure, type DecodeBudget, decodeWithin, isCode } from "@quicrpc/core/internal";
+import { callFailure, declaredError, type DecodeBudget, decodeWithin, isCode } from "@quicrpc/core/internal";
 import {
   type Answer,
   createBatchClient,
@@ -114,6 +114,7 @@ const MAX_DEPTH = 100;
 const MAX_REFERENCES = 64;
 
 const unchecked = uncheckedCodec<unknown>();
+const NOTHING = new Uint8Array(0);
 
 /** The calls of a batch at its caller. */
 class PlannedCalls {
@@ -311,12 +312,12 @@ class Result {
   }
 
   private errorOf({ code, message, reason, details }: Failure, element: number | undefined): RpcError {
-    const { errors } = this.method;
-    const error = (declared?: ErrorFields): RpcError =>
-      this.failed(isCode(code) ? code : "unknown", message, element, declared);
-    const known = reason !== undefined && Object.hasOwn(errors, reason) ? errors[reason] : undefined;
+    const { method } = this;
+    const error = (fields?: ErrorFields): RpcError =>
+      this.failed(isCode(code) ? code : "unknown", message, element, fields);
+    const declared = reason === undefined ? undefined : declaredError(method, reason);
     try {
-      if (known !== undefined) return error({ reason, ...(details && { details: decoded(known.details, details) }) });
+      if (declared !== undefined) return error({ reason, details: decoded(declared.details, details ?? NOTHING) });
     } catch {
       // The details do not match the schema of this side: they are decoded without it.
     }
@@ -331,12 +332,12 @@ class Result {
     code: RpcError["code"],
     message: string,
     element: number | undefined,
-    declared: ErrorFields = {},
+    fields: ErrorFields = {},
   ): RpcError {
     const { method, index } = this;
     const name = `${method.service.name}/${method.name}`;
     const place = element === undefined ? "" : `, element ${element}`;
-    return callFailure(new RpcError(code, `${message} (step ${index} of the batch, ${name}${place})`, declared), name);
+    return callFailure(new RpcError(code, `${message} (step ${index} of the batch, ${name}${place})`, fields), name);
   }
 }
 

@@ -1,11 +1,5 @@
 import { json, RpcError } from "@quicrpc/core";
-import {
-  type AnyMethod,
-  type CallContext,
-  InnerCalls,
-  type MessageCodec,
-  uncheckedCodec,
-} from "@quicrpc/core/generated";
+import { type AnyMethod, type CallContext, InnerCalls, type MessageCodec } from "@quicrpc/core/generated";
 import type { Answer, Answers, Failure, Plan, Source, Step } from "./generated/batch.js";
 import { type BatchLimits, encodingCost, exceeded, MessageWriter } from "./limits.js";
 import { hasMember, memberOf, type Path, pathText, valueAt } from "./path.js";
@@ -16,7 +10,6 @@ const ITEM_BYTES = 65_536;
 /** Estimated bytes of an answer without its message, its failure's text and details. */
 const ANSWER_BYTES = 96;
 const NOTHING = new Uint8Array(0);
-const unchecked = uncheckedCodec<unknown>();
 
 /** Yields the answers of a plan as its calls end. */
 export async function* serveBatch(
@@ -233,22 +226,18 @@ class ServedBatch {
     return out.written;
   }
 
-  /** Returns the failure to send. Its bytes count like those of a response. */
+  /** Returns the failure to send. Its bytes count like those of a response. Omits details that are too large. */
   private failureOf(method: AnyMethod, thrown: unknown): Failure {
-    const { maxErrorMessageBytes, maxMessageBytes } = this.calls;
-    const { code, message, reason, details } = RpcError.from(thrown, "internal");
-    const declared = reason !== undefined && Object.hasOwn(method.errors, reason) ? method.errors[reason] : undefined;
-    const codec = declared === undefined ? unchecked : declared.details;
-    const text = truncated(message, maxErrorMessageBytes);
-    const room = maxMessageBytes - text.length * MAX_UTF8_BYTES;
-    const encoded = details === undefined || codec === undefined ? undefined : tryEncode(codec, details, room);
+    const { code, message, head, details } = this.calls.fault(method, RpcError.from(thrown, "internal"));
+    const reason = head?.reason;
+    const hasRoom = details !== undefined && details.length <= this.calls.maxMessageBytes - textBytes(message);
     try {
-      this.charge(text.length + (encoded?.length ?? 0));
+      this.charge(message.length + (hasRoom ? details.length : 0));
     } catch (error) {
       const { code: limitCode, message: limitText } = RpcError.from(error);
       return { code: limitCode, message: limitText };
     }
-    return { code, message: text, ...(declared && { reason }), ...(encoded && { details: encoded }) };
+    return { code, message, ...(reason !== undefined && { reason }), ...(hasRoom && { details }) };
   }
 
   private valueOf(source: Source, item: unknown): unknown {
@@ -301,26 +290,12 @@ function put(input: unknown, at: Path, value: unknown): void {
   container[last] = value;
 }
 
-/** Maximum number of bytes of a UTF-16 code unit of a text in UTF-8. */
-const MAX_UTF8_BYTES = 3;
-
 function bytesOf({ message, failure }: Answer): number {
-  const text = failure === undefined ? 0 : failure.message.length * MAX_UTF8_BYTES;
+  const text = failure === undefined ? 0 : textBytes(failure.message);
   return ANSWER_BYTES + (message?.length ?? 0) + text + (failure?.details?.length ?? 0);
 }
 
-function truncated(text: string, maxBytes: number): string {
-  if (text.length * MAX_UTF8_BYTES <= maxBytes) return text;
-  return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(maxBytes)).read);
-}
-
-/** Returns the encoded details of an error; undefined if they do not fit their schema, or have more than `max` bytes. */
-function tryEncode(codec: MessageCodec<unknown>, value: unknown, max: number): Uint8Array | undefined {
-  const out = new MessageWriter();
-  try {
-    codec.encode(value, out);
-    return out.position <= max ? out.written : undefined;
-  } catch {
-    return undefined;
-  }
+/** Returns the maximum number of bytes of a text in UTF-8. */
+function textBytes(text: string): number {
+  return text.length * 3;
 }

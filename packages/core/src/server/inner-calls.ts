@@ -4,8 +4,10 @@ import { type AnyMethod, fullName, type MessageCodec, type PayloadWriter } from 
 import { RpcError, untracedError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import { decodeWithin } from "../msgpack/decode-within.js";
-import { FrameWriter } from "../wire/writer.js";
+import type { SentFault } from "../wire/sent-fault.js";
+import { cutText, FrameWriter } from "../wire/writer.js";
 import type { CallContext, ContextSettings, IncomingContext } from "./context.js";
+import { faultOf } from "./reply.js";
 import type { BoundMethod, MessageBytes, Router } from "./router.js";
 import { type RequestHead, serveRequest, type ServerRequest } from "./serve.js";
 import { ServedCall, type ServedCallSettings } from "./served-call.js";
@@ -43,7 +45,6 @@ const namedMethods: WeakMap<object, ReadonlyMap<string, BoundMethod>> = new Weak
 export class InnerCalls {
   /** Maximum number of bytes of a response. */
   readonly maxMessageBytes: number;
-  readonly maxErrorMessageBytes: number;
   private readonly deadline: number;
   private readonly context: IncomingContext<unknown>;
   private readonly settings: Settings;
@@ -71,7 +72,6 @@ export class InnerCalls {
     this.holdPlace = () => admission.hold(client);
     this.methods = methodsOf(table);
     this.maxMessageBytes = Math.floor(limits.maxFrameBytes * MESSAGE_PART);
-    this.maxErrorMessageBytes = limits.maxErrorMessageBytes;
     this.deadline = Math.min(this.context.deadline ?? Number.POSITIVE_INFINITY, Date.now() + maxMs);
   }
 
@@ -121,6 +121,17 @@ export class InnerCalls {
         void serveRequest(new InnerRequest(this, bound, this.settings, message, resolve, reject));
       });
     });
+  }
+
+  /**
+   * Returns an error of `method` in the form that is sent to its caller: with encoded details, and in `head` the name of
+   * a declared error. If the details do not match their schema, reports that to `onError` and omits the name.
+   */
+  fault(method: AnyMethod, error: RpcError): SentFault {
+    const { onError, limits } = this.settings;
+    const onMisfit = (misfit: unknown): void => onError(misfit, { method: fullName(method) });
+    const fault = faultOf(error, method, undefined, onMisfit);
+    return { ...fault, message: cutText(fault.message, limits.maxErrorMessageBytes) };
   }
 
   /** Encodes a message, within the steps of validation that decoding a message may take. */

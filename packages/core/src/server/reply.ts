@@ -205,7 +205,7 @@ export class Reply extends ServedCall implements IncomingCall {
  * Converts an error to the form that is sent. Sends the error's name (`reason`) only if the method declares it. If the
  * details do not match the declaration, reports that to `onMisfit` and omits the name.
  */
-function faultOf(
+export function faultOf(
   error: RpcError,
   method: AnyMethod | undefined,
   head: HeadFields | undefined,
