@@ -1,5 +1,6 @@
 import { json, RpcError } from "@quicrpc/core";
 import { type AnyMethod, type CallContext, InnerCalls, type MessageCodec } from "@quicrpc/core/generated";
+import { CALL_BYTES } from "@quicrpc/core/internal";
 import type { Answer, Answers, Failure, Plan, Source, Step } from "./generated/batch.js";
 import { type BatchLimits, encodingCost, exceeded, MessageWriter } from "./limits.js";
 import { hasMember, memberOf, type Path, pathText, valueAt } from "./path.js";
@@ -17,15 +18,15 @@ export async function* serveBatch(
   limits: Required<BatchLimits>,
   context: CallContext,
 ): AsyncGenerator<Answers> {
-  const batch = new ServedBatch(plan, limits, context);
+  const calls = new InnerCalls(context, limits);
   const { signal } = context;
-  const stop = (): void => batch.calls.end(signal.reason as RpcError);
+  const stop = (): void => calls.end(signal.reason as RpcError);
   signal.addEventListener("abort", stop);
   try {
-    yield* batch.answers();
+    yield* new ServedBatch(plan, limits, calls).answers();
   } finally {
     signal.removeEventListener("abort", stop);
-    batch.calls.end();
+    calls.end();
   }
 }
 
@@ -39,7 +40,7 @@ interface CheckedStep {
 
 /** One batch at the server. Its constructor checks the whole plan, before anything runs. */
 class ServedBatch {
-  readonly calls: InnerCalls;
+  private readonly calls: InnerCalls;
   private readonly limits: Required<BatchLimits>;
   private readonly steps: readonly CheckedStep[];
   /** Steps whose responses other steps take. */
@@ -54,17 +55,17 @@ class ServedBatch {
   private callCount = 0;
   private bytes = 0;
 
-  constructor({ version, steps }: Plan, limits: Required<BatchLimits>, context: CallContext) {
+  constructor({ version, steps }: Plan, limits: Required<BatchLimits>, calls: InnerCalls) {
     if (version !== VERSION)
       throw new RpcError("unimplemented", `plans of version ${version} are not known here: the version is ${VERSION}`);
     const { maxSteps } = limits;
     if (steps.length > maxSteps) throw exceeded("maxSteps", maxSteps, `the batch has ${steps.length} steps`);
     this.limits = limits;
-    this.calls = new InnerCalls(context, limits);
+    this.calls = calls;
     this.steps = steps.map((step, index) => this.check(step, index));
     this.checkDepth();
     this.countCalls(steps.filter(({ each }) => each === undefined).length);
-    this.spend(steps.reduce((sum, { message, template }) => sum + (message ?? template ?? NOTHING).length, 0));
+    this.spend(steps.reduce((sum, step) => sum + inputOf(step).length, 0));
   }
 
   async *answers(): AsyncGenerator<Answers> {
@@ -119,6 +120,8 @@ class ServedBatch {
     this.callCount += calls;
     const { maxCalls } = this.limits;
     if (this.callCount > maxCalls) throw exceeded("maxCalls", maxCalls, `the batch has ${this.callCount} calls`);
+    // What the batch keeps of a call, mostly its result, stays until the batch ends.
+    this.calls.hold(calls * CALL_BYTES);
   }
 
   private spend(bytes: number): void {
@@ -171,7 +174,7 @@ class ServedBatch {
     const { length } = list;
     if (length > maxElements) throw exceeded("maxElements", maxElements, `${place} has ${length} elements`);
     this.countCalls(length);
-    this.spend((step.message ?? step.template ?? NOTHING).length * length);
+    this.spend(inputOf(step).length * length);
     this.answer({ step: index, elements: length });
     const { method } = this.steps[index] as CheckedStep;
     const responses = await Promise.allSettled(
@@ -275,6 +278,11 @@ class ElementFailed extends Error {
     super(first.message);
     this.first = first;
   }
+}
+
+/** Returns the encoded input of a step, or its template. */
+function inputOf({ message, template }: Step): Uint8Array {
+  return message ?? template ?? NOTHING;
 }
 
 function startsWith(path: Path, start: Path): boolean {

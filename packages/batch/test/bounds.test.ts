@@ -145,6 +145,36 @@ describe("handlers that run on after their batch was cancelled", () => {
   });
 });
 
+it("hold memory for each of their calls until they end", async () => {
+  const [ours, theirs] = createMemoryPair();
+  const limits = { maxSessionBytes: 400_000 };
+  const served = createSession(theirs, { routers: [router, createBatches()], limits });
+  const session = createSession(ours);
+  const codes: string[] = [];
+  const send = (): Promise<unknown> => {
+    const batch = createBatch(session, services);
+    for (let call = 0; call < 31; call++) batch.bounds.fail(1);
+    batch.bounds.hang();
+    return failure(batch.send()).then(({ code }) => codes.push(code));
+  };
+  const sent: Promise<unknown>[] = [];
+  while (sent.length < 20) {
+    sent.push(send());
+    await expect.poll(() => hanging + codes.length, { interval: 1 }).toBe(sent.length);
+  }
+  // 64 KiB for the calls of each, some 20 KiB for its plan, and 2 KiB for the call that hangs.
+  expect(hanging).toBeGreaterThan(3);
+  expect(hanging).toBeLessThan(7);
+  expect(codes).toEqual(Array.from({ length: 20 - hanging }, () => "resource_exhausted"));
+  release();
+  await Promise.all(sent);
+  codes.length = 0;
+  await send();
+  expect(codes).toEqual(["not_found"]);
+  await session.close();
+  await served.close();
+});
+
 describe("answers", () => {
   it("are divided into items that fit into frames", async () => {
     const [ours, theirs] = createMemoryPair();

@@ -64,7 +64,7 @@ export { completeLimits } from "./limits.js";
 export { CALLER_LIMITS, type CallerLimits } from "./caller-limits.js";
 export { FairQueue, hasShare } from "./fair-queue.js";
 export { type ListLink, LinkedSet } from "./linked-set.js";
-export { ITEM_BYTES, MemoryBudget } from "./memory-budget.js";
+export { CALL_BYTES, ITEM_BYTES, MemoryBudget } from "./memory-budget.js";
 export {
   Admission,
   callBytes,
