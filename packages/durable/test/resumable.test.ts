@@ -2,7 +2,8 @@ import { createConnection, createSession, interceptCaller, type Session } from "
 import { callTimings } from "@quicrpc/core/measure";
 import { timedRouter } from "../../services/src/timed-router.js";
 import { createMemoryPair } from "@quicrpc/core/transport";
-import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, InnerCalls, uncheckedCodec } from "@quicrpc/core/generated";
+import { pack, unpack } from "@quicrpc/core/internal";
 import { durableRouter, resumableCalls } from "@quicrpc/durable/generated";
 import { expect, it } from "vitest";
 
@@ -99,4 +100,37 @@ it.each([
   expect(back).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   expect(servers.length).toBeGreaterThan(5);
   await healing.close();
+});
+
+it("a handler can make calls of the same server's other methods", async () => {
+  const twice = defineMethod({ name: "test.v1.Plain", id: 4721 }, "unary", "twice", {
+    id: 1,
+    input: uncheckedCodec<number>(),
+    output: uncheckedCodec<number>(),
+  });
+  const doubling = createRouter(
+    { count: methods.count },
+    {
+      count: async function* (upTo, context) {
+        const calls = new InnerCalls(context, { maxConcurrent: 1, maxMs: 10_000 });
+        try {
+          for (let i = 0; i < upTo; i++) {
+            const response = await calls.call("test.v1.Plain/twice", () => pack(i));
+            yield unpack(response, 0, response.length) as number;
+          }
+        } finally {
+          calls.end();
+        }
+      },
+    },
+  );
+  const [near, far] = createMemoryPair();
+  const routers = [durableRouter(doubling), createRouter({ twice }, { twice: (value) => value * 2 })];
+  const server = createSession(far, { routers });
+  const connection = createConnection(async () => createSession(near));
+  const items: number[] = [];
+  for await (const item of connection.serverStream(methods.count, 3)) items.push(item);
+  expect(items).toEqual([0, 2, 4]);
+  await connection.close();
+  await server.close();
 });

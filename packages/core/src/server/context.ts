@@ -126,7 +126,7 @@ export interface ContextSettings<Context> {
   readonly principal?: PrincipalOf<never> | undefined;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
   /** The methods of the server, with its interceptors. Undefined for requests that are not calls. */
-  readonly table?: Router<never> | undefined;
+  readonly served?: Router<never> | undefined;
 }
 
 export type ReceivedMetadata = RawMetadata | Metadata | (() => Metadata) | undefined;

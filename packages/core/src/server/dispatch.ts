@@ -36,6 +36,7 @@ export type ErrorHook = (error: unknown, site: FailureSite) => void;
 export interface DispatchSettings<Context> extends ContextSettings<Context>, ReplySettings {
   /** The session. It serves the methods that the protocol reserves. */
   readonly host: { readonly reserved: ReservedMethods | undefined };
+  /** The methods that may be called here: `served`, or only the method of a resumable call. */
   readonly table: MethodTable<Context>;
   readonly onError: ErrorHook;
   /** Address or URL of the peer; undefined if it is not known. */

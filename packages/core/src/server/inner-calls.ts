@@ -64,13 +64,13 @@ export class InnerCalls {
   /** @param context the context that the handler of the outer call has received */
   constructor(context: CallContext, { maxConcurrent, maxMs }: InnerCallsOptions) {
     this.context = context as IncomingContext<unknown>;
-    const { session, connection, identity, limits, once, principal, onError, table, admission, budget, client } = this
+    const { session, connection, identity, limits, once, principal, onError, served, admission, budget, client } = this
       .context.settings as Settings;
-    if (table === undefined) throw new TypeError("this context is not that of a call which a server serves");
-    const own = { session, connection, identity, limits, once, principal, onError, table, budget, client };
+    if (served === undefined) throw new TypeError("this context is not that of a call which a server serves");
+    const own = { session, connection, identity, limits, once, principal, onError, served, budget, client };
     this.settings = { ...own, admission: admission.within(maxConcurrent, () => this.onIdle()) };
     this.holdPlace = () => admission.hold(client);
-    this.methods = methodsOf(table);
+    this.methods = methodsOf(served);
     this.maxMessageBytes = Math.floor(limits.maxFrameBytes * MESSAGE_PART);
     this.deadline = Math.min(this.context.deadline ?? Number.POSITIVE_INFINITY, Date.now() + maxMs);
   }
@@ -199,11 +199,11 @@ export class InnerCalls {
   }
 }
 
-function methodsOf(table: Router<never>): ReadonlyMap<string, BoundMethod> {
-  let methods = namedMethods.get(table);
+function methodsOf(served: Router<never>): ReadonlyMap<string, BoundMethod> {
+  let methods = namedMethods.get(served);
   if (methods === undefined) {
-    methods = new Map((table as Router).methods.map((bound) => [fullName(bound.method), bound]));
-    namedMethods.set(table, methods);
+    methods = new Map((served as Router).methods.map((bound) => [fullName(bound.method), bound]));
+    namedMethods.set(served, methods);
   }
   return methods;
 }

@@ -85,6 +85,7 @@ export class Serving<Context> implements Callee, AdmissionSettings, LoadMember {
     const { loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
     const onError = errorHook(options.onError, options.peer);
     const once = onceSettings(options.once);
+    const table = MethodTable.of(options.routers ?? []);
     this.#host = host;
     this.#serves = (options.routers ?? []).length > 0;
     this.limits = limits;
@@ -95,7 +96,8 @@ export class Serving<Context> implements Callee, AdmissionSettings, LoadMember {
     this.#onForeignDatagram = onForeignDatagram && guardedDatagrams(onForeignDatagram, onError);
     this.#admission = new Admission(this);
     this.#dispatcher = new Dispatcher<Context>({
-      table: MethodTable.of(options.routers ?? []),
+      table,
+      served: table,
       connection: options.connection as Context,
       identity: options.renewal && new Identity(options.connection as Context),
       session: host,

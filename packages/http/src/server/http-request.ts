@@ -62,7 +62,7 @@ export interface SharedSettings {
   readonly limits: Limits;
   readonly once: OnceSettings | undefined;
   /** The methods of the handler, with its interceptors. */
-  readonly table: Router<never>;
+  readonly served: Router<never>;
 }
 
 /**
@@ -124,8 +124,8 @@ export class HttpServerRequest implements ServerRequest {
     return this;
   }
 
-  get table(): Router<never> {
-    return this.shared.table;
+  get served(): Router<never> {
+    return this.shared.served;
   }
 
   /** Key under which the client's calls are counted; undefined if clients are not distinguished. */

@@ -79,8 +79,8 @@ export class HttpService<Context> {
     const authentications =
       options.authentications ?? (authenticate && new Authentications({ authenticate, limits, onError }));
     this.authentication = authentications && new RequestAuthentication(authentications, options, limits, onError);
-    const table = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
-    const { methods } = table;
+    const served = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
+    const { methods } = served;
     const describing = methods.find(({ method }) => fullName(method) === DESCRIBE);
     this.describing = describing ?? describeBehind(interceptors);
     const isOpen = authentications === undefined && this.describing.authorize === undefined;
@@ -120,7 +120,7 @@ export class HttpService<Context> {
     );
     const cacheControl = authentications && "private";
     const [calls, readers] = [new LinkedSet<HttpCall>(), new LinkedSet<RequestReader>()];
-    this.shared = { compressFrom, cacheControl, calls, readers, reading, blobs, limits, once, table };
+    this.shared = { compressFrom, cacheControl, calls, readers, reading, blobs, limits, once, served };
     this.ownAdmission = new Admission({ ...counted, loadShedder: undefined, isRefusing: () => this.draining });
   }
 
