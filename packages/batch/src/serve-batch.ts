@@ -19,13 +19,9 @@ export async function* serveBatch(
   context: CallContext,
 ): AsyncGenerator<Answers> {
   const calls = new InnerCalls(context, limits);
-  const { signal } = context;
-  const stop = (): void => calls.end(signal.reason as RpcError);
-  signal.addEventListener("abort", stop);
   try {
     yield* new ServedBatch(plan, limits, calls).answers();
   } finally {
-    signal.removeEventListener("abort", stop);
     calls.end();
   }
 }

@@ -1,4 +1,5 @@
 import { expiries, type Expiry } from "../call/expiries.js";
+import { onAbort } from "../call/watch.js";
 import { encodePayload } from "../call/messages/payload.js";
 import { type AnyMethod, fullName, type MessageCodec, type PayloadWriter } from "../contract/descriptor.js";
 import { RpcError, untracedError } from "../errors.js";
@@ -40,7 +41,7 @@ const namedMethods: WeakMap<object, ReadonlyMap<string, BoundMethod>> = new Weak
  * Calls of the same server's methods, which a handler serves as parts of its own call: decoding, validation,
  * interceptors, deadlines, memory limits and errors are those of a call that arrives by itself. The calls have the
  * connection value of the outer call, and copies of its request metadata. Together they count as one call in progress,
- * until the last of their handlers has settled. `end` must be called.
+ * until the last of their handlers has settled. They are cancelled with the outer call. `end` must be called.
  */
 export class InnerCalls {
   /** Maximum number of bytes of a response. */
@@ -52,6 +53,8 @@ export class InnerCalls {
   private readonly calls: Set<Cancellable> = new Set();
   /** Stops the calls at `deadline`; undefined before the first call. */
   private expiry: Expiry | undefined = undefined;
+  /** Stops watching whether the outer call is cancelled. */
+  private readonly unwatch: () => void;
   /** Counts a call in progress at the server. */
   private readonly holdPlace: () => () => void;
   /** Ends the call that is counted for handlers which run after `end`. */
@@ -72,6 +75,8 @@ export class InnerCalls {
     this.holdPlace = () => admission.hold(client);
     this.methods = methodsOf(served);
     this.maxMessageBytes = Math.floor(limits.maxFrameBytes * MESSAGE_PART);
+    const { signal } = context;
+    this.unwatch = onAbort(signal, () => this.stop(signal.reason as RpcError));
     this.deadline = Math.min(this.context.deadline ?? Number.POSITIVE_INFINITY, Date.now() + maxMs);
   }
 
@@ -162,8 +167,9 @@ export class InnerCalls {
   }
 
   /** Cancels the calls in progress, refuses later ones, and releases the memory. */
-  end(reason: RpcError = untracedError("cancelled", "the outer call is over")): void {
-    this.stop(reason);
+  end(): void {
+    this.unwatch();
+    this.stop(untracedError("cancelled", "the outer call is over"));
     this.hasEnded = true;
     this.settings.budget.release(this.heldBytes);
     this.heldBytes = 0;
