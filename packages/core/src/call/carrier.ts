@@ -127,7 +127,7 @@ export interface Callee {
    */
   onStream?(channel: Channel, onOver: () => void): FrameHandler;
   /** Handles a received datagram. If absent, datagrams are not read. */
-  readonly onDatagram?: ((bytes: Uint8Array) => void) | undefined;
+  onDatagram?(bytes: Uint8Array): void;
   /** Called when the session has ended. */
   onClosed?(): void;
 }

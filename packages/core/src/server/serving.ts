@@ -72,10 +72,6 @@ export class Serving<Context> implements Callee, AdmissionSettings, LoadMember {
   readonly #dispatcher: Dispatcher<Context>;
   readonly #admission: Admission;
   #datagrams: DatagramReceiver | undefined = undefined;
-  onDatagram(bytes: Uint8Array): void {
-    this.#datagrams ??= new DatagramReceiver(this.#dispatcher, this.#prefix, this.limits, this.#onForeignDatagram);
-    this.#datagrams.onDatagram(bytes);
-  }
   /** Place of this session in the server's load; undefined if no server counts it. */
   readonly #place: LoadPlace | undefined;
 
@@ -144,6 +140,11 @@ export class Serving<Context> implements Callee, AdmissionSettings, LoadMember {
 
   onStream(channel: Channel, onOver: () => void): FrameHandler {
     return new IncomingCallStream(channel, this.#dispatcher, onOver);
+  }
+
+  onDatagram(bytes: Uint8Array): void {
+    this.#datagrams ??= new DatagramReceiver(this.#dispatcher, this.#prefix, this.limits, this.#onForeignDatagram);
+    this.#datagrams.onDatagram(bytes);
   }
 
   get budget(): MemoryBudget {

@@ -49,7 +49,7 @@ interface StreamOwner {
   /** Bytes at the beginning of every stream of this protocol, before the number of its kind. */
   readonly prefix: Uint8Array;
   /** Creates the channel for a stream of this protocol. Returns undefined if its kind is unknown. */
-  readonly channelOf: (kind: number, stream: DirectStream) => Channel | undefined;
+  readonly channelOf: (kind: number) => Channel | undefined;
   /** Takes over a stream of another protocol. If undefined, such streams are refused. */
   readonly onForeign: ForeignStreams | undefined;
   /** Called if a stream was refused, or ended before it could be identified. */
@@ -144,7 +144,7 @@ export class StreamSorter implements DirectStreamHandler {
       // The varint is larger than any number of this protocol.
       if (!(error instanceof ProtocolError)) throw error;
     }
-    this.#channel = owner.channelOf(kind, this.#stream);
+    this.#channel = owner.channelOf(kind);
     if (this.#channel === undefined) {
       this.#giveAway(owner, bytes);
       return;
