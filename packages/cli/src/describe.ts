@@ -1,4 +1,5 @@
 import { type CallOptions, sanitizeForLog, type Session } from "@quicrpc/core";
+import { streamsInput, streamsOutput } from "@quicrpc/core/internal";
 import { type MethodDescription, type MethodDetails, schemaText, type ServiceDescription } from "@quicrpc/services";
 import { Command } from "commander";
 import { describedServices, detailsOf, findService, missing } from "./described-services.js";
@@ -70,12 +71,8 @@ function format({ service, methods }: Described): string {
 
 function methodText(method: Described["methods"][number], colors: Colors): string {
   const { name, kind, takes, gives, docs } = method;
-  const [streamsIn, streamsOut] = [
-    kind === "client_stream" || kind === "duplex",
-    kind === "server_stream" || kind === "duplex",
-  ];
-  const input = side(takes, method.input, streamsIn);
-  const output = kind === "notify" ? "nothing" : side(gives, method.output, streamsOut);
+  const input = side(takes, method.input, streamsInput(method));
+  const output = kind === "notify" ? "nothing" : side(gives, method.output, streamsOutput(method));
   const lines = [...(docs?.split("\n") ?? []), ...blobLines("input", method), ...blobLines("output", method)];
   const comment = lines.map((line) => `  ${colors.dim(`// ${sanitizeForLog(line)}`)}\n`).join("");
   const thrown = Object.entries(method.errors ?? {}).map(

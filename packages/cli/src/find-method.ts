@@ -51,10 +51,6 @@ function converter(schema: JsonSchema | undefined): (value: unknown) => unknown 
   return schema === undefined ? (value) => value : (value) => valueOf(value, schema);
 }
 
-export function takesItems({ kind }: Pick<AnyMethod, "kind">): boolean {
-  return kind === "client_stream" || kind === "duplex";
-}
-
 export function parseMethod(text: string): [string, string] {
   const [service, method, ...more] = text.split("/");
   if (!service || !method || more.length > 0)

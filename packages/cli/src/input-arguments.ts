@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { RpcError } from "@quicrpc/core";
 import { bytesCodec } from "@quicrpc/core/generated";
+import { streamsInput } from "@quicrpc/core/internal";
 import { InvalidArgumentError } from "commander";
 import { type DataField, withDataFields } from "./data-fields.js";
-import { type RemoteMethod, takesItems } from "./find-method.js";
+import type { RemoteMethod } from "./find-method.js";
 
 /**
  * A command-line argument with the input of a call: JSON, `@file` with JSON in the file, or `-` for stdin. For methods
@@ -104,7 +105,7 @@ function noItems({ name }: RemoteMethod["method"]): RpcError {
 /** Converts an input of the `load` command, which is used for many calls: a message, or the items of a stream. */
 export function inputOf(remote: RemoteMethod, argument: InputArgument | undefined): unknown {
   const input = new InputArguments(argument);
-  if (!takesItems(remote.method)) return input.message(remote);
+  if (!streamsInput(remote.method)) return input.message(remote);
   const items = input.items(remote);
   if (items === undefined) throw noItems(remote.method);
   return items;

@@ -4,7 +4,7 @@ export { createConnection } from "./connection/connection.js";
 export { createClientSession } from "./session/create-client-session.js";
 export { createSession } from "./session/create-session.js";
 export { onAbort, type Timers, watch as watchCall, sleep } from "./call/watch.js";
-export { Received } from "./call/messages/payload.js";
+export { Received, streamsInput, streamsOutput } from "./call/messages/payload.js";
 export { measuredOutput } from "./interceptors/call-timings.js";
 export { withoutPermissionCheck } from "./interceptors/interceptor.js";
 export { BLOB, type BlobCode, type BlobField, type BlobRules } from "./contract/blob-code.js";
@@ -41,7 +41,6 @@ export {
 } from "./call/items/send-items.js";
 export { type Attempt, cancelled, throwIfAborted, timeoutOf } from "./call/options.js";
 export { fullName } from "./contract/descriptor.js";
-export { streamsInput, streamsOutput } from "./server/router.js";
 export { Fifo } from "./fifo.js";
 export { guarded } from "./guarded.js";
 export { isBinaryKey, keyProblem } from "./metadata.js";

@@ -1,7 +1,7 @@
 import type { Tool as Listing } from "@modelcontextprotocol/server";
 import type { RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { fullName } from "@quicrpc/core/internal";
+import { fullName, streamsInput } from "@quicrpc/core/internal";
 import type { JsonSchema } from "@quicrpc/http/openapi";
 import { isObject } from "@quicrpc/services/json-schema";
 import { toolMarkOf, type McpTool } from "./meta.js";
@@ -45,7 +45,7 @@ export function toolsOf(sources: readonly ToolSource[]): ReadonlyMap<string, Too
     const name = fullName(method);
     const mark = toolMarkOf(method.meta, name);
     if (mark === undefined) continue;
-    if (method.kind === "client_stream" || method.kind === "duplex") {
+    if (streamsInput(method)) {
       throw new TypeError(`${name} cannot be a tool: it streams its input, and a tool takes one object`);
     }
     const tool = toolOf(source, mark);

@@ -2,7 +2,7 @@ import { type AnyAnswer, BaseCaller, type Resumption } from "../call/base-caller
 import { CallPlaces } from "../call/call-places.js";
 import type { CallOptions, Attempt } from "../call/options.js";
 import { rejectionAtCaller } from "../callers-line.js";
-import { payloadSize } from "../call/messages/payload.js";
+import { payloadSize, streamsInput } from "../call/messages/payload.js";
 import type { Calling, CallingHost } from "../client/calling.js";
 import { callFailureOf, atEnd, type CallOwner, followAnswer, type PendingCall } from "../client/pending-call.js";
 import type { AnyMethod } from "../contract/descriptor.js";
@@ -250,9 +250,9 @@ export abstract class SessionCaller<C extends object> extends BaseCaller {
     try {
       if (options?.waitForReady === false) throw notReady(this.lastError());
       this.beforeWait();
-      const takesInput = method.kind === "client_stream" || method.kind === "duplex";
+      const takesItems = streamsInput(method);
       const bytes =
-        takesInput || method.blobs !== undefined ? 0 : payloadSize(method.input, input, this.#limits.maxFrameBytes);
+        takesItems || method.blobs !== undefined ? 0 : payloadSize(method.input, input, this.#limits.maxFrameBytes);
       placed.waitingSince ??= Date.now();
       // The peer announces how long it drains; this side limits how long it waits.
       const drainsUntil = Math.min(this.drainsUntil, Date.now() + this.#limits.maxDrainMs);

@@ -1,7 +1,8 @@
+import { streamsInput, streamsOutput } from "../call/messages/payload.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { CallContext } from "../server/context.js";
-import { type Awaitable, streamsInput, streamsOutput } from "../server/router.js";
+import type { Awaitable } from "../server/router.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 
 /** Who may call a method: everybody ("public"), or authenticated callers that have all of these scopes. */

@@ -1,3 +1,4 @@
+import { streamsOutput } from "../call/messages/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { Interceptor } from "./interceptor.js";
 
@@ -9,8 +10,7 @@ import type { Interceptor } from "./interceptor.js";
  */
 export function defaultTimeout(timeoutMs: number | ((method: AnyMethod) => number | undefined)): Interceptor {
   return (call, next) => {
-    const { kind } = call.method;
-    if (call.deadline !== undefined || kind === "server_stream" || kind === "duplex") return next(call);
+    if (call.deadline !== undefined || streamsOutput(call.method)) return next(call);
     const ms = typeof timeoutMs === "function" ? timeoutMs(call.method) : timeoutMs;
     return next(ms === undefined ? call : { ...call, deadline: Date.now() + ms });
   };

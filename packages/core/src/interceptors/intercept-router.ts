@@ -1,9 +1,10 @@
+import { streamsInput, streamsOutput } from "../call/messages/payload.js";
 import { itemQueue, ItemStream } from "../call/items/item-stream.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import type { CallContext } from "../server/context.js";
-import { type BoundMethod, type Router, streamsInput, streamsOutput } from "../server/router.js";
+import type { BoundMethod, Router } from "../server/router.js";
 import { compose, type InterceptedResponse, type InterceptedCall, type Interceptor } from "./interceptor.js";
 import { SourceItems } from "./items.js";
 

@@ -1,3 +1,4 @@
+import { streamsOutput } from "../call/messages/payload.js";
 import { fullName } from "../contract/descriptor.js";
 import { type Code, RpcError } from "../errors.js";
 import { type InterceptedCall, type Interceptor, withoutPermissionCheck } from "./interceptor.js";
@@ -38,7 +39,7 @@ const FAULTS: ReadonlySet<string> = new Set<Code>(["unknown", "internal", "data_
 export function logging(logger: Logger): Interceptor {
   return withoutPermissionCheck(async (call, next) => {
     const start = performance.now();
-    const streamed = call.method.kind === "server_stream" || call.method.kind === "duplex";
+    const streamed = streamsOutput(call.method);
     let items = 0;
     const log = (error: unknown): void => {
       const fields = { ...outcome(call, error), durationMs: performance.now() - start, ...(streamed && { items }) };

@@ -1,6 +1,6 @@
 import * as FrameType from "../wire/frame-type.js";
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
-import { codecIn } from "../call/messages/payload.js";
+import { codecIn, streamsInput } from "../call/messages/payload.js";
 import type { FormatTable } from "../call/messages/session-format.js";
 import { type AnyMethod, fullName, type MessageCodec } from "../contract/descriptor.js";
 import { asError, ProtocolError, RpcError } from "../errors.js";
@@ -14,7 +14,7 @@ import { makeRoomToDecode } from "./admission.js";
 import type { ContextSettings, IncomingContext } from "./context.js";
 import { runNotification, serveRequest, type ServerRequest } from "./serve.js";
 import { Reply, type ReplySettings } from "./reply.js";
-import { type BoundMethod, type MethodTable, type ReservedMethods, streamsInput } from "./router.js";
+import type { BoundMethod, MethodTable, ReservedMethods } from "./router.js";
 import { sanitizeForLog } from "./log-error.js";
 
 export interface FailureSite {

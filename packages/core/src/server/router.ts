@@ -25,16 +25,6 @@ type HandlerResult<Kind extends MethodKind, Returned> = Kind extends "unary" | "
     ? Awaitable<void>
     : Awaitable<StreamSource<Returned>>;
 
-/** Returns true if the caller of a method sends a stream. */
-export function streamsInput({ kind }: AnyMethod): boolean {
-  return kind === "client_stream" || kind === "duplex";
-}
-
-/** Returns true if the callee of a method sends a stream. */
-export function streamsOutput({ kind }: AnyMethod): boolean {
-  return kind === "server_stream" || kind === "duplex";
-}
-
 /** Type of an object with a handler for each method of a service. */
 export type Handlers<Methods extends Record<string, AnyMethod>, Context> = {
   [Name in keyof Methods]: Handler<Methods[Name], Context>;

@@ -1,10 +1,11 @@
+import { streamsInput } from "../call/messages/payload.js";
 import { decodeWithin } from "../msgpack/decode-within.js";
 import { type AnyMethod, fullName, type MessageCodec } from "../contract/descriptor.js";
 import { requirePositions } from "../call/items/positions.js";
 import { RpcError, untracedError } from "../errors.js";
 import { callBytes, makeRoomToDecode } from "./admission.js";
 import { type ContextSettings, IncomingContext, type ReceivedMetadata } from "./context.js";
-import { type BoundMethod, type MessageBytes, refusing, streamsInput } from "./router.js";
+import { type BoundMethod, type MessageBytes, refusing } from "./router.js";
 import { type ServedCall, type ServedCallSettings, isPromiseLike } from "./served-call.js";
 
 export interface RequestHead {

@@ -1,3 +1,4 @@
+import { streamsInput, streamsOutput } from "../call/messages/payload.js";
 import { expiries, type Expiry } from "../call/expiries.js";
 import { ItemReceiver } from "../call/items/item-receiver.js";
 import type { ItemStream } from "../call/items/item-stream.js";
@@ -10,7 +11,7 @@ import type { MemoryBudget } from "../memory-budget.js";
 import { immediate } from "../turn-pace.js";
 import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
-import { type BoundMethod, refusing, streamsInput, streamsOutput } from "./router.js";
+import { type BoundMethod, refusing } from "./router.js";
 
 /** Tolerance in milliseconds: a timer may fire this much earlier than `Date.now()` reaches its time. */
 const CLOCK_SLACK_MS = 2;

@@ -1,3 +1,4 @@
+import { streamsInput, streamsOutput } from "@quicrpc/core/internal";
 import type { Components } from "./components.js";
 import { withBlobUrls } from "./blob-operations.js";
 import { errorResponses } from "./error-responses.js";
@@ -21,12 +22,12 @@ export function operationsOf(
   const { kind, blobs } = method;
   const input = withBlobUrls(method.input, blobs?.input, true, components);
   const output = withBlobUrls(method.output, blobs?.output, false, components);
-  const [streamsInput, streamsOutput] = [kind === "client_stream" || kind === "duplex", isServerStream(method)];
-  const taken = input && components.add(input, `${name}${streamsInput ? "InputItem" : "Input"}`);
-  const given = output && components.add(output, `${name}${streamsOutput ? "OutputItem" : "Output"}`);
+  const [takesItems, givesItems] = [streamsInput(method), streamsOutput(method)];
+  const taken = input && components.add(input, `${name}${takesItems ? "InputItem" : "Input"}`);
+  const given = output && components.add(output, `${name}${givesItems ? "OutputItem" : "Output"}`);
   const texts = textsOf(service, method);
-  const isStream = streamsInput || streamsOutput;
-  const hasGet = method.readOnly && !streamsInput && kind !== "notify";
+  const isStream = takesItems || givesItems;
+  const hasGet = method.readOnly && !takesItems && kind !== "notify";
   const errors = isStream && !hasGet ? {} : errorResponses(method, name, components);
   const post = {
     operationId: name,
@@ -44,8 +45,8 @@ export function operationsOf(
   const get = {
     operationId: `${name}ByGet`,
     ...texts,
-    parameters: parametersOf(taken, streamsOutput),
-    responses: streamsOutput
+    parameters: parametersOf(taken, givesItems),
+    responses: givesItems
       ? { 200: { description: EVENTS_ANSWER, content: { [EVENTS_TYPE]: { schema: itemsOf(given) } } }, ...errors }
       : { 200: response(given), ...errors },
   };
@@ -65,10 +66,6 @@ const STREAM_ANSWER =
   "A stream of messages in the envelopes of the Connect protocol. The last says whether the call failed, and why.";
 const EVENTS_ANSWER =
   "Server-sent events: a message is the data of each. An event `end` comes last, or an event `error` with the error's JSON.";
-
-function isServerStream({ kind }: DescribedMethod): boolean {
-  return kind === "server_stream" || kind === "duplex";
-}
 
 function requestBody(schema: JsonSchema | undefined, isStream: boolean): JsonSchema {
   if (isStream) {

@@ -11,6 +11,16 @@ import type { SessionFormat } from "./session-format.js";
 import { RpcError } from "../../errors.js";
 import type { ClientLimits } from "../../client-limits.js";
 
+/** Returns true if the caller of a method sends a stream. */
+export function streamsInput({ kind }: Pick<AnyMethod, "kind">): boolean {
+  return kind === "client_stream" || kind === "duplex";
+}
+
+/** Returns true if the callee of a method sends a stream. */
+export function streamsOutput({ kind }: Pick<AnyMethod, "kind">): boolean {
+  return kind === "server_stream" || kind === "duplex";
+}
+
 export interface PayloadTarget {
   readonly out: FrameWriter;
   readonly compression: SessionCompression | undefined;
