@@ -5,6 +5,7 @@ import type { FileModel, MessageModel, MethodModel, ServiceModel } from "../mode
 import { nodeOf } from "../schema/read.js";
 import type { ProtoShape } from "../shape/shape.js";
 import { goneMessages, lockedNumbersOf, protoShapesOf } from "./locked.js";
+import { Declarations } from "./declared.js";
 import { PackageMessages } from "./messages.js";
 import {
   lastPart,
@@ -71,7 +72,7 @@ export function buildProto(
   const problems: Diagnostic[] = [];
   const warnings: Diagnostic[] = [];
   for (const [name, members] of groupBy(sources, ({ service }) => packageNameOf(service.name))) {
-    const messages = new PackageMessages(
+    const declared = new Declarations(
       name,
       locked,
       members.map(({ service }) => lastPart(service.name)),
@@ -81,8 +82,9 @@ export function buildProto(
         ),
       ),
     );
+    const messages = new PackageMessages(declared);
     const made = members.map(({ file, service }) => serviceOf(service, file, messages, locked, problems, warnings));
-    const model: ProtoPackage = { name, services: made, types: messages.types };
+    const model: ProtoPackage = { name, services: made, types: declared.types };
     const schemaFiles = [...new Set(members.map(({ file }) => nameOfFile(file.schemaFile)))];
     files.set(protoFileOf(name), printProto(model, schemaFiles));
     descriptors.set(name, Buffer.from(fileDescriptor(model)).toString("base64"));

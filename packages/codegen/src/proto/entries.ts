@@ -16,18 +16,22 @@ export interface Entry {
   readonly arms?: readonly Entry[];
 }
 
-/**
- * Adds fields to a message, with their numbers and names.
- * @param given numbers of fields in the schema's metadata
- * @param reserved numbers that new fields must not get
- */
+/** Options of `finishMessage`. */
+export interface FinishOptions {
+  /** Returns the name of a field. Default: its key in snake case. */
+  readonly nameOf?: (key: string) => string;
+  /** Numbers of fields in the schema's metadata. */
+  readonly given?: ReadonlyMap<string, number>;
+  /** Numbers that new fields must not get. */
+  readonly reserved?: readonly NumberRange[];
+}
+
+/** Adds fields to a message, with their numbers and names. */
 export function finishMessage(
   message: ProtoMessage,
   entries: readonly Entry[],
   locked: LockedNumbers | undefined,
-  nameOf: (key: string) => string = (key) => snakeCase(key),
-  given?: ReadonlyMap<string, number>,
-  reserved?: readonly NumberRange[],
+  { nameOf = (key) => snakeCase(key), given, reserved }: FinishOptions,
 ): void {
   const keys = entries.flatMap(({ key, arms }) => arms?.map((arm) => arm.key) ?? [key]);
   const assigned = numbersFor(keys, "fields", locked, given, reserved);

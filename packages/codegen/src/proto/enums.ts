@@ -36,20 +36,21 @@ export function enumType(
  * number is kept. If a name is taken, the enum gets another one, or its members a prefix: names are not sent.
  *
  * @param siblings types in the scope of the enum
- * @param taken names in that scope
+ * @param takenNames returns the names in that scope
  */
 export function openEnum(
   scope: readonly string[],
   mark: EnumMark,
   docs: string | undefined,
   siblings: readonly Declared[],
-  taken: ReadonlySet<string>,
+  takenNames: () => ReadonlySet<string>,
 ): ProtoEnum {
   const wanted = mark.enum.slice(mark.enum.lastIndexOf(".") + 1);
   const members = Object.entries(mark.values);
   const origin = JSON.stringify([wanted, members]);
   const known = siblings.find((type) => type.kind === "enum" && type.origin === origin);
   if (known?.kind === "enum") return known;
+  const taken = takenNames();
   const kept = members.filter(([, number], index) => members.findIndex((other) => other[1] === number) === index);
   const named = (name: string, prefix: string): ProtoEnum => ({
     kind: "enum",

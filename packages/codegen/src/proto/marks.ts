@@ -62,12 +62,22 @@ export function markedType(type: FieldType, { isRequired = false, isUnpacked = f
   return isRequired && type.label === "implicit" ? { ...type, label: "optional" } : type;
 }
 
-/** Returns the numbers of fields and of the options of oneofs. */
-export function numbersIn(marks: ReadonlyMap<string, FieldMark>): ReadonlyMap<string, number> {
+/**
+ * Returns the numbers of fields and of the options of oneofs.
+ * @param known keys of fields and options in the schema
+ */
+export function numbersIn(
+  node: SchemaNode,
+  marks: ReadonlyMap<string, FieldMark>,
+  known: ReadonlySet<string>,
+): ReadonlyMap<string, number> {
   const all = Array.from(marks, ([key, { number, arms }]) =>
     arms === undefined ? [[key, number ?? 0] as const] : Object.entries(arms),
   );
-  return new Map(all.flat());
+  const numbers = new Map(all.flat());
+  const unknown = [...numbers.keys()].find((key) => !known.has(key));
+  if (unknown === undefined) return numbers;
+  throw new UnmappableError(node, `a number of ${unknown}, which is not a field`, "Correct proto in its metadata.");
 }
 
 /** Returns the numbers that new fields must not get, such as `[2, [5, 9]]` in `protoReserved` of an object schema. */

@@ -1,13 +1,9 @@
-import type { LockedNumbers } from "../lock/lock.js";
 import { canonicalNode, keyOf, type NodeOf, type SchemaNode } from "../schema/node.js";
 import type { TypeTable } from "../types/declare.js";
 import type { AnySchema } from "../types/zod.js";
 import {
-  type Declared,
   type FieldType,
-  fullName,
   isMessage,
-  namesIn,
   newMessage,
   type ProtoEnum,
   type ProtoMessage,
@@ -15,14 +11,14 @@ import {
   single,
   type TaggedField,
 } from "./model.js";
-import { type Entry, finishMessage, oneofEntry } from "./entries.js";
+import type { Declarations } from "./declared.js";
+import { type Entry, finishMessage, type FinishOptions, oneofEntry } from "./entries.js";
 import { enumType, openEnum } from "./enums.js";
 import { discriminatorText, type FieldSource, fieldsOfObject, isObject, isStrict } from "./fields.js";
 import { elementName, freeName, snakeCase, typeName } from "./names.js";
-import type { NumberRange } from "./numbers.js";
 import { commonScalar, commonType, isTexts, MAP_KEYS, numericMembers, scalar, simpleType } from "./scalars.js";
 import { type EnumMark, fieldMarks, isEnumMark, markedType, numbersIn, reservedRanges } from "./marks.js";
-import { absentOf, at, NameClashError, UnmappableError, type Value, valueOf } from "./value.js";
+import { absentOf, at, UnmappableError, type Value, valueOf } from "./value.js";
 
 const COLLECTIONS: ReadonlySet<string> = new Set("array set record map".split(" "));
 
@@ -44,46 +40,23 @@ const VALUE: Words = { own: "Value", element: "Value" };
 
 /** Creates the protobuf messages and enums of a package from schemas. */
 export class PackageMessages {
-  readonly #package: string;
-  readonly #locked: ReadonlyMap<string, LockedNumbers>;
-  readonly #reserved: ReadonlySet<string>;
-  readonly #payloads: ReadonlySet<string>;
-  #top: Declared[] = [];
-  #named = new Map<AnySchema, Declared>();
+  readonly #declared: Declarations;
   /** Unnamed messages whose fields are being created, by schema. */
   readonly #open = new Map<AnySchema, ProtoMessage>();
   readonly #wrappers: Wrapper[] = [];
   /** Names and comments of the generated file whose messages are being created. */
   #types!: TypeTable;
 
-  /**
-   * @param reserved names of services, which types must not have
-   * @param payloads names of the inputs and outputs of methods
-   */
-  constructor(
-    name: string,
-    locked: ReadonlyMap<string, LockedNumbers>,
-    reserved: Iterable<string>,
-    payloads: Iterable<string>,
-  ) {
-    this.#package = name;
-    this.#locked = locked;
-    this.#reserved = new Set(reserved);
-    this.#payloads = new Set(payloads);
-  }
-
-  /** Types at the top level of the package, in order of first use. */
-  get types(): readonly Declared[] {
-    return this.#top;
+  /** @param declared types of the package; created messages and enums are added */
+  constructor(declared: Declarations) {
+    this.#declared = declared;
   }
 
   /** Returns the result of `make`. If it throws, removes the types that it has declared. */
   attempt<Result>(make: () => Result): Result {
-    const [top, named] = [[...this.#top], new Map(this.#named)];
     try {
-      return make();
+      return this.#declared.attempt(make);
     } catch (error) {
-      [this.#top, this.#named] = [top, named];
       this.#open.clear();
       this.#wrappers.length = 0;
       throw error;
@@ -98,7 +71,7 @@ export class PackageMessages {
    */
   payload(name: string, node: SchemaNode | "bytes" | undefined, types: TypeTable): ProtoMessage {
     this.#types = types;
-    const message = this.#declared(newMessage([name]), undefined, node === "bytes" ? undefined : node);
+    const message = this.#declared.add(newMessage([name]), undefined, node === "bytes" ? undefined : node);
     const value = node === undefined || node === "bytes" ? undefined : valueOf(node);
     if (value === undefined || value.node.kind === "undefined") {
       message.form = { kind: "value" };
@@ -113,28 +86,6 @@ export class PackageMessages {
     message.form = { kind: "value" };
     this.#finish(message, [{ key: "value", field: this.#field(value, message, VALUE), node: value.node }]);
     return message;
-  }
-
-  /** Adds a type to the message that contains it, or to the top level. Throws `NameClashError` if its name is taken. */
-  #declared<Type extends Declared>(type: Type, owner: ProtoMessage | undefined, node: SchemaNode | undefined): Type {
-    const siblings = owner?.nested ?? this.#top;
-    const name = type.path.at(-1) ?? "";
-    const scope = type.path.slice(0, -1);
-    // The values of an enum are declared in the scope that contains the enum.
-    const taken = new Map(siblings.flatMap((each) => namesIn(each).map((name) => [name, "another type"])));
-    if (owner === undefined) for (const each of this.#reserved) taken.set(each, "a service");
-    const clash = namesIn(type).find((each) => taken.has(each));
-    if (clash !== undefined) {
-      const text = fullName(this.#package, [...scope, clash]);
-      const other = clash === name ? taken.get(clash) : "the value of another enum";
-      throw new NameClashError(
-        node,
-        `${text} is already the name of ${other}`,
-        "Rename one of the two schemas or fields.",
-      );
-    }
-    siblings.push(type);
-    return type;
   }
 
   #field(value: Value, owner: ProtoMessage, words: Words): FieldType {
@@ -214,7 +165,7 @@ export class PackageMessages {
     // A recursive list contains the wrapper that is being created.
     const open = this.#wrappers.find((each) => each.node === node && each.kind === kind && each.mark === mark);
     if (open !== undefined) return open.message;
-    const message = this.#declared(newMessage([...owner.path, word + kind]), owner, node);
+    const message = this.#declared.add(newMessage([...owner.path, word + kind]), owner, node);
     message.form = { kind: kind === "Pair" ? "pair" : kind === "OrNull" ? "choice" : "value" };
     this.#wrappers.push({ node, kind, mark, message });
     this.#finish(message, entries(message));
@@ -267,15 +218,15 @@ export class PackageMessages {
     isMarked = false,
   ): ProtoMessage {
     const { schema } = canonicalNode(node);
-    const known = this.#named.get(schema) ?? this.#open.get(schema);
+    const known = this.#declared.named.get(schema) ?? this.#open.get(schema);
     if (known?.kind === "message") return known;
     const named = this.#nameOf(node);
     const scope = named === undefined ? owner : undefined;
     const wanted = named ?? word;
-    const name = isMarked ? freeName(wanted, this.#namesIn(scope)) : wanted;
-    const message = this.#declared(newMessage([...(scope?.path ?? []), name]), scope, node);
+    const name = isMarked ? freeName(wanted, this.#declared.namesIn(scope)) : wanted;
+    const message = this.#declared.add(newMessage([...(scope?.path ?? []), name]), scope, node);
     message.docs = this.#types.namedNode(node)?.docs;
-    (named === undefined ? this.#open : this.#named).set(schema, message);
+    (named === undefined ? this.#open : this.#declared.named).set(schema, message);
     fill(message);
     this.#open.delete(schema);
     return message;
@@ -284,8 +235,7 @@ export class PackageMessages {
   #nameOf(node: SchemaNode): string | undefined {
     const named = this.#types.namedNode(node);
     if (named?.isGiven !== true) return undefined;
-    const name = typeName(named.name);
-    return this.#reserved.has(name) ? `${name}Message` : name;
+    return this.#declared.nameFor(typeName(named.name));
   }
 
   /**
@@ -316,13 +266,9 @@ export class PackageMessages {
         return [{ key, field: markedType(plain, marks.get(key)), node, docs }];
       }),
     );
-    const given = numbersIn(marks);
-    const known = new Set([...message.form.keys, ...entries.flatMap(({ arms }) => arms?.map((arm) => arm.key) ?? [])]);
-    const unknown = [...given.keys()].find((key) => !known.has(key));
-    if (unknown !== undefined) {
-      throw new UnmappableError(node, `a number of ${unknown}, which is not a field`, "Correct proto in its metadata.");
-    }
-    this.#finish(message, entries, undefined, given, reservedRanges(node, reserved));
+    const names = entries.flatMap(({ arms = [] }) => arms.map((arm) => arm.key));
+    const given = numbersIn(node, marks, new Set([...message.form.keys, ...names]));
+    this.#finish(message, entries, { given, reserved: reservedRanges(node, reserved) });
   }
 
   /** Adds the fields of a discriminated union to a message: one for each value of the discriminator. */
@@ -339,12 +285,12 @@ export class PackageMessages {
         const isArm = isObject(value.node);
         tags.set(key, { value: tagged, isArm });
         if (!isArm) return { key, field: single(this.#element(value, message, word)), node: option, docs };
-        const arm = this.#declared(newMessage([...message.path, word]), message, option);
+        const arm = this.#declared.add(newMessage([...message.path, word]), message, option);
         this.#fill(arm, value, tag);
         return { key, field: single(arm), node: option, docs };
       });
     });
-    this.#finish(message, entries, (key) => snakeCase(key, snakeCase(tag)));
+    this.#finish(message, entries, { nameOf: (key) => snakeCase(key, snakeCase(tag)) });
   }
 
   #tuple(message: ProtoMessage, { items, rest }: NodeOf<"tuple">): void {
@@ -397,39 +343,28 @@ export class PackageMessages {
     word: string,
   ): ProtoEnum {
     const { schema } = canonicalNode(node);
-    const known = this.#named.get(schema);
+    const known = this.#declared.named.get(schema);
     if (known?.kind === "enum") return known;
     const named = this.#nameOf(node);
     const path = named === undefined ? [...owner.path, word] : [named];
     const docs = this.#types.namedNode(node)?.docs;
-    const locked = this.#locked.get(fullName(this.#package, path));
+    const locked = this.#declared.lockedOf(path);
     const type = enumType(path, [...(members?.keys() ?? texts)], members, locked, docs);
-    this.#declared(type, named === undefined ? owner : undefined, node);
-    if (named !== undefined) this.#named.set(schema, type);
+    this.#declared.add(type, named === undefined ? owner : undefined, node);
+    if (named !== undefined) this.#declared.named.set(schema, type);
     return type;
   }
 
   #openEnum(node: SchemaNode, mark: EnumMark, owner: ProtoMessage): ProtoEnum {
     // The members of an enum must be distinct from those of others in the same scope.
     const scope = mark.enum.includes(".") ? owner : undefined;
-    const siblings = scope?.nested ?? this.#top;
+    const siblings = this.#declared.typesIn(scope);
     const { docs } = this.#types.namedNode(node) ?? {};
-    const type = openEnum(scope?.path ?? [], mark, docs, siblings, this.#namesIn(scope));
-    return siblings.includes(type) ? type : this.#declared(type, scope, node);
+    const type = openEnum(scope?.path ?? [], mark, docs, siblings, () => this.#declared.namesIn(scope));
+    return siblings.includes(type) ? type : this.#declared.add(type, scope, node);
   }
 
-  /** Returns the names that are taken in a message, or at the top level. */
-  #namesIn(scope: ProtoMessage | undefined): Set<string> {
-    const names = (scope?.nested ?? this.#top).flatMap((each) => namesIn(each));
-    return new Set(scope === undefined ? [...names, ...this.#reserved, ...this.#payloads] : names);
-  }
-
-  #finish(
-    message: ProtoMessage,
-    entries: readonly Entry[],
-    nameOf?: (key: string) => string,
-    ...given: [numbers?: ReadonlyMap<string, number>, reserved?: readonly NumberRange[]]
-  ): void {
-    finishMessage(message, entries, this.#locked.get(fullName(this.#package, message.path)), nameOf, ...given);
+  #finish(message: ProtoMessage, entries: readonly Entry[], options: FinishOptions = {}): void {
+    finishMessage(message, entries, this.#declared.lockedOf(message.path), options);
   }
 }
