@@ -39,11 +39,18 @@ export function finishMessage(
   const names = distinctNames(keysByNumber(assigned), nameOf, defaultJsonName);
   message.numbers = assigned;
   message.removed = removedOf(assigned, names);
+  const taken = new Set(names.values());
+  // The names of oneofs and of the fields of the message must differ.
+  const freeOneof = (wanted = ""): string => {
+    let name = wanted;
+    while (taken.has(name)) name += "_choice";
+    taken.add(name);
+    return name;
+  };
   const fieldOf = ({ key, field, node, docs, arms = [] }: Entry): ProtoField => {
     if (field.label === "oneof") {
       field.type.fields = arms.map(fieldOf);
-      // The names of a oneof and the fields of the message must differ.
-      while ([...names.values()].includes(field.type.oneof ?? "")) field.type.oneof += "_choice";
+      field.type.oneof = freeOneof(field.type.oneof);
     }
     const name = names.get(key) ?? snakeCase(key);
     const jsonName = message.oneof === undefined && defaultJsonName(name) !== key ? key : undefined;
@@ -60,8 +67,7 @@ export function finishMessage(
     };
   };
   message.fields = entries.map(fieldOf);
-  // The names of a oneof and its fields must differ.
-  if (message.fields.some(({ name }) => name === message.oneof)) message.oneof = `${message.oneof}_choice`;
+  if (message.oneof !== undefined) message.oneof = freeOneof(message.oneof);
 }
 
 /** Throws unless keys and numbers of fields are distinct, and the numbers are valid. */

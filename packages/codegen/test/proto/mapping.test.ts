@@ -187,6 +187,16 @@ describe("a field", () => {
     );
   });
 
+  test("of a message has a name that no other field or oneof has", async () => {
+    const oneof = (name: string): string =>
+      `z.discriminatedUnion("case", [z.object({ case: z.literal("${name}"), value: z.int() })])`;
+    expect(
+      await fieldOf(
+        `z.object({ fooBAR: ${oneof("b")}, fooBar: ${oneof("d")} }).meta({ proto: { fooBAR: { b: 1 }, fooBar: { d: 3 } } })`,
+      ),
+    ).toBe("message A { oneof foo_bar { int64 b = 1; } oneof foo_bar_choice { int64 d = 3; } } A a = 1;");
+  });
+
   test("of a union is a message with a oneof", async () => {
     expect(await fieldOf("z.union([z.string(), z.int(), z.object({ b: z.int() })])")).toBe(
       "message A { message Option3 { int64 b = 1; } oneof kind { string string_value = 1; int64 int64_value = 2; Option3 option3 = 3; } } A a = 1;",
