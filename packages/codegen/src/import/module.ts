@@ -16,6 +16,7 @@ import {
   SCALARS,
   WRAPPERS,
 } from "./fields.js";
+import { hasMessageRules } from "./rules.js";
 
 export type Declaration = protobuf.Type | protobuf.Enum;
 
@@ -116,12 +117,7 @@ export class ModulePrinter {
     const text = `export const ${name} = z.object(${braced(fields, ",", true)})${meta};\n`;
     this.#parts.push(`${jsDoc(type.comment ?? undefined)}${text}`);
     this.#printed.add(type);
-    if (
-      (type.parsedOptions as unknown as readonly object[] | null)?.some((each) => "(buf.validate.message)" in each) ===
-      true
-    ) {
-      this.#fields.refused(type, "of the message");
-    }
+    if (hasMessageRules(type)) this.#fields.refused(type, "of the message");
   }
 
   #properties(type: protobuf.Type): Property[] {

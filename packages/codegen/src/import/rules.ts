@@ -12,15 +12,25 @@ export interface Rules {
 }
 
 /** Returns the protovalidate rules of a field or oneof. */
-export function rulesOf({ parsedOptions }: protobuf.ReflectionObject): Rules {
-  const all = (parsedOptions ?? []) as unknown as readonly Options[];
-  const options = all.flatMap((each) =>
-    ["field", "oneof"].flatMap((name) => each[`(buf.validate.${name})`] ?? each[`(.buf.validate.${name})`] ?? []),
-  );
+export function rulesOf(object: protobuf.ReflectionObject): Rules {
+  const options = partsOf(object, "field", "oneof");
   const own = options.length > 0 && options.every(isObject) ? (merged(options) as Options) : {};
   return own["ignore"] === "IGNORE_ALWAYS"
     ? { isRequired: false, own: {} }
     : { isRequired: own["required"] === true, own };
+}
+
+/** Returns true if a message has protovalidate rules of its own. */
+export function hasMessageRules(type: protobuf.Type): boolean {
+  return partsOf(type, "message").length > 0;
+}
+
+/** Returns the parts of the protovalidate options with these names. */
+function partsOf({ parsedOptions }: protobuf.ReflectionObject, ...names: readonly string[]): unknown[] {
+  const all = (parsedOptions ?? []) as unknown as readonly Options[];
+  return all.flatMap((each) =>
+    names.flatMap((name) => each[`(buf.validate.${name})`] ?? each[`(.buf.validate.${name})`] ?? []),
+  );
 }
 
 /** Combines parts of an option that are set one after the other: the parser returns them as a list. */

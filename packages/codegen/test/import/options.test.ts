@@ -131,6 +131,8 @@ test.each([
   [`google.protobuf.Struct a = 1 ${required};`, "required"],
   [`map<int32, string> a = 1 [(buf.validate.field).ignore = IGNORE_IF_ZERO_VALUE];`, "ignore"],
   [`int32 a = 1 ${rules("int32", "gt: 5, lt: 1")};`, "int32.gt"],
+  ['option (buf.validate.message).cel = { id: "x", expression: "true" };', "of the message"],
+  ['option (.buf.validate.message).cel = { id: "x", expression: "true" };', "of the message"],
 ])("%s warns", async (field, rule) => {
   const { warnings, text } = await imported(field);
   expect(warnings[0]).toBe(`The protovalidate rule ${rule} has no check in zod.`);
