@@ -154,10 +154,9 @@ function unsupportedIn(file: ProtoFile): Diagnostic | undefined {
     message,
     help,
   });
-  const [syntax] = /(?<![\w.])syntax\s*=\s*["']/.exec(code) ?? [];
-  const at = syntax === undefined ? -1 : code.indexOf(syntax);
-  if (syntax !== undefined && !/^proto[23]["']/.test(text.slice(at + syntax.length))) {
-    return problem(at, "The syntax is unknown.", 'Write "proto2", "proto3" or an edition.');
+  const syntax = /(?<![\w.])syntax\s*=\s*["']/.exec(code);
+  if (syntax !== null && !/^proto[23]["']/.test(text.slice(syntax.index + syntax[0].length))) {
+    return problem(syntax.index, "The syntax is unknown.", 'Write "proto2", "proto3" or an edition.');
   }
   const group = /\boneof\s+\w+\s*\{[^{}]*\bgroup\s/.exec(code);
   if (group !== null) {

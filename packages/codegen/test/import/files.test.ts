@@ -17,7 +17,7 @@ function folderOf(files: Readonly<Record<string, string>>): string {
   const folder = `case${count++}`;
   mkdirSync(join(workspace.path, folder), { recursive: true });
   for (const [name, text] of Object.entries(files)) {
-    workspace.write(`${folder}/${name}`, text.startsWith("syntax") ? text : `syntax = "proto3";\n${text}`);
+    workspace.write(`${folder}/${name}`, /^syntax/m.test(text) ? text : `syntax = "proto3";\n${text}`);
   }
   return join(workspace.path, folder);
 }
@@ -86,6 +86,7 @@ test.each([
   ["message A {\n  string a = 0;\n}", "3:a has the invalid number 0."],
   ["message A {\n  string a = 19000;\n}", "3:a has the invalid number 19000."],
   ['syntax = "proto4";', "1:The syntax is unknown."],
+  ['option (x).syntax = "proto3";\nsyntax = "proto4";', "2:The syntax is unknown."],
   [
     'syntax = "proto2";\nmessage A {\n  oneof x {\n    group G = 1 {}\n  }\n}',
     "4:A group in a oneof is not supported.",
