@@ -124,18 +124,16 @@ export class ModulePrinter {
     const properties: Property[] = [];
     const oneofs = new Set<protobuf.OneOf>();
     const all = [...type.fieldsArray].sort((a, b) => a.id - b.id);
-    const keys = this.#keysOf(type);
-    for (const field of all) {
+    const fields = all.filter((field) => {
       const leftOut = reasonToOmit(field);
-      if (leftOut !== undefined) {
-        this.#context.warn(
-          // The parser does not keep the file of every extension.
-          field.declaringField?.filename ? field.declaringField : field,
-          leftOut,
-          "Its bytes are skipped when messages are read, and not sent.",
-        );
-        continue;
-      }
+      if (leftOut === undefined) return true;
+      // The parser does not keep the file of every extension.
+      const declared = field.declaringField?.filename ? field.declaringField : field;
+      this.#context.warn(declared, leftOut, "Its bytes are skipped when messages are read, and not sent.");
+      return false;
+    });
+    const keys = this.#keysOf(type, fields);
+    for (const field of fields) {
       const oneof = field.partOf;
       if (oneof === null || field.getOption("proto3_optional") === true) {
         properties.push(fieldProperty(field, keys.get(field) ?? "", this.#fields));
@@ -147,9 +145,8 @@ export class ModulePrinter {
     return properties;
   }
 
-  /** Returns distinct keys for the fields and oneofs of a message. */
-  #keysOf(type: protobuf.Type): Map<protobuf.ReflectionObject, string> {
-    const fields = type.fieldsArray.filter((field) => reasonToOmit(field) === undefined).sort((a, b) => a.id - b.id);
+  /** Returns distinct keys for `fields` and the oneofs of a message. */
+  #keysOf(type: protobuf.Type, fields: readonly protobuf.Field[]): Map<protobuf.ReflectionObject, string> {
     const oneofs = type.oneofsArray.filter(({ fieldsArray: [first] }) => first?.getOption("proto3_optional") !== true);
     const keys = distinctKeys([...fields, ...oneofs], jsonName);
     for (const field of fields) {
