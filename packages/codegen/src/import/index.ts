@@ -5,6 +5,7 @@ import type { Diagnostic } from "../diagnostics.js";
 import type { GeneratedFile } from "../generate.js";
 import { importExtensionOf } from "../import-extension.js";
 import { Imports } from "../print/imports.js";
+import { groupBy } from "../proto/group.js";
 import { isFieldNumber, MAX_NUMBER } from "../proto/numbers.js";
 import { TsConfigs } from "../tsconfig.js";
 import { knownName } from "./fields.js";
@@ -56,6 +57,7 @@ export function importProtos(options: ImportOptions): ImportResult {
   const warnings: Diagnostic[] = [];
   const protos = loadProtos(options.files, folders, cwd, (problem) => void diagnostics.push(problem));
   if (diagnostics.length > 0) return { files: [], diagnostics, warnings };
+  const declarations = groupBy(declarationsOf(protos.root), fileNameOf);
   const modules = new Map<string, Module>();
   const extensionOf = new TsConfigs();
 
@@ -63,7 +65,7 @@ export function importProtos(options: ImportOptions): ImportResult {
   const moduleFor = (file: string): Module => {
     const known = modules.get(file);
     if (known !== undefined) return known;
-    const all = declarationsOf(protos.root, file);
+    const all = declarations.get(file) ?? [];
     const services = all.filter((each) => each instanceof protobuf.Service);
     const types = all.filter((each): each is Declaration => !(each instanceof protobuf.Service) && !isKnown(each));
     const path = join(resolve(cwd, out), file.replace(/\.proto$/, services.length > 0 ? ".service.ts" : ".ts"));
@@ -165,16 +167,12 @@ function isKnown(type: Declaration): boolean {
   return knownName(type) !== undefined;
 }
 
-/** Returns the messages, enums and services of a file, with nested ones. */
-function declarationsOf(
-  namespace: protobuf.NamespaceBase,
-  file: string,
-): (protobuf.Type | protobuf.Enum | protobuf.Service)[] {
+/** Returns the messages, enums and services in a namespace, with nested ones. */
+function declarationsOf(namespace: protobuf.NamespaceBase): (Declaration | protobuf.Service)[] {
   return namespace.nestedArray.flatMap((object) => {
-    const isOwn = fileNameOf(object) === file;
-    if (object instanceof protobuf.Enum || object instanceof protobuf.Service) return isOwn ? [object] : [];
+    if (object instanceof protobuf.Enum || object instanceof protobuf.Service) return [object];
     if (object instanceof protobuf.Type)
-      return isOwn && !("group" in object && object.group === true) ? [object, ...declarationsOf(object, file)] : [];
-    return object instanceof protobuf.Namespace ? declarationsOf(object, file) : [];
+      return "group" in object && object.group === true ? [] : [object, ...declarationsOf(object)];
+    return object instanceof protobuf.Namespace ? declarationsOf(object) : [];
   });
 }

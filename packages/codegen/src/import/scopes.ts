@@ -23,11 +23,15 @@ export function resolveNames(
   files: ReadonlyMap<string, FileScope>,
 ): Map<protobuf.ReflectionObject, string> {
   const unresolved = new Map<protobuf.ReflectionObject, string>();
-  const visible = new Map(Array.from(files.keys(), (name) => [name, visibleFrom(name, files)]));
+  const visible = new Map(
+    Array.from(files.keys(), (name) => {
+      const names = visibleFrom(name, files);
+      return [name, { names, packages: [...names].map((each) => `.${files.get(each)?.packageName ?? ""}.`) }];
+    }),
+  );
 
   const find = (object: protobuf.Field | protobuf.Method, from: protobuf.ReflectionObject, name: string): string => {
-    const names = visible.get(fileNameOf(from)) ?? new Set<string>();
-    const packages = [...names].map((each) => `.${files.get(each)?.packageName ?? ""}.`);
+    const { names = new Set<string>(), packages = [] } = visible.get(fileNameOf(from)) ?? {};
     const member = (
       scope: protobuf.ReflectionObject | undefined,
       key: string,

@@ -6,6 +6,7 @@ import { nodeOf } from "../schema/read.js";
 import type { ProtoShape } from "../shape/shape.js";
 import { goneMessages, lockedNumbersOf, protoShapesOf } from "./locked.js";
 import { Declarations } from "./declared.js";
+import { groupBy } from "./group.js";
 import { PackageMessages } from "./messages.js";
 import {
   lastPart,
@@ -182,10 +183,4 @@ function factsOf({
     streamsOutput: kind === "server_stream" || kind === "duplex",
     idempotency: readOnly ? "NO_SIDE_EFFECTS" : idempotent ? "IDEMPOTENT" : undefined,
   };
-}
-
-function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
 }
