@@ -134,18 +134,17 @@ export function importProtos(options: ImportOptions): ImportResult {
   const files = Array.from(modules, ([name, module]): GeneratedFile => {
     const { path, types, services, taken } = module;
     const extension = options.importExtension ?? importExtensionOf(extensionOf.optionsFor(path));
-    const imports = new Imports(path, extension, () => false);
     const printer = new ModulePrinter(
       {
         constantOf,
-        specifierOf: (type) => {
+        fileOf: (type) => {
           const other = moduleOf(type);
-          return other === module ? undefined : imports.specifierOf(other.path);
+          return other === module ? undefined : other.path;
         },
         warn: (object, message, help) =>
           void warnings.push({ code: "proto-left-out", ...placeOf(object, protos.files), message, help }),
       },
-      taken,
+      new Imports(path, extension, (each) => taken.has(each)),
     );
     const text = withHeader(name, printer.print(types, services));
     const before = isFile(path) ? readFileSync(path, "utf8") : undefined;

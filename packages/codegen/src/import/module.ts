@@ -1,6 +1,7 @@
 import protobuf from "protobufjs";
 import { isIdentifier, isReservedMethodName, isReservedWord } from "../names.js";
 import { methodName } from "../proto/model.js";
+import { type Imports, importText } from "../print/imports.js";
 import { braced } from "../print/syntax.js";
 import { keyText, quoted } from "../print/text.js";
 import { joinParts, jsDoc } from "../print/writer.js";
@@ -23,9 +24,9 @@ export type Declaration = protobuf.Type | protobuf.Enum;
 /** What a module needs from the others. */
 export interface ModuleContext {
   /** Returns the constant that contains the schema of a type in its module. */
-  readonly constantOf: (type: Declaration) => string;
-  /** Returns the module that a type belongs to, as an import specifier; undefined if it is this module. */
-  readonly specifierOf: (type: Declaration) => string | undefined;
+  readonly constantOf: (object: Declaration | protobuf.Service) => string;
+  /** Returns the path of the module that a type belongs to; undefined if it is this module. */
+  readonly fileOf: (type: Declaration) => string | undefined;
   /** Reports something that is left out. */
   readonly warn: (object: protobuf.ReflectionObject, message: string, help: string) => void;
 }
@@ -38,44 +39,28 @@ export class ModulePrinter {
   /** Messages that are being printed. */
   readonly #open = new Set<Declaration>();
   readonly #parts: string[] = [];
-  readonly #imports = new Map<string, Map<string, string>>();
-  readonly #taken: Set<string>;
+  readonly #imports: Imports;
   readonly #usedOfCore = new Set<string>();
 
-  /** @param taken names that the module declares */
-  constructor(context: ModuleContext, taken: Iterable<string>) {
+  constructor(context: ModuleContext, imports: Imports) {
     this.#context = context;
-    this.#taken = new Set(taken);
+    this.#imports = imports;
   }
 
   print(types: readonly Declaration[], services: readonly protobuf.Service[]): string {
     for (const type of types) if (type instanceof protobuf.Enum) this.#enum(type);
     for (const type of types) if (type instanceof protobuf.Type) this.#message(type);
     for (const service of services) this.#service(service);
-    const imports = Array.from(this.#imports, ([from, names]) => {
-      const list = Array.from(names, ([name, as]) => (name === as ? name : `${name} as ${as}`)).sort();
-      return `import ${braced(list)} from ${quoted(from)};\n`;
-    });
-    const core = [...this.#usedOfCore].sort();
-    if (core.length > 0) imports.unshift(`import ${braced(core)} from "@quicrpc/core";\n`);
-    return joinParts([`${imports.join("")}import { z } from "zod";\n`, ...this.#parts]);
+    const core = importText("import", [...this.#usedOfCore].sort(), "@quicrpc/core");
+    return joinParts([`${core}${this.#imports.print()}import { z } from "zod";\n`, ...this.#parts]);
   }
 
   readonly #referenceTo = (type: Declaration): Reference => {
     const name = this.#context.constantOf(type);
-    const from = this.#context.specifierOf(type);
-    if (from === undefined) {
-      if (type instanceof protobuf.Type) this.#message(type);
-      return { text: name, isLate: !this.#printed.has(type) };
-    }
-    const names = this.#imports.get(from) ?? new Map<string, string>();
-    this.#imports.set(from, names);
-    let as = names.get(name);
-    if (as === undefined) {
-      as = freeName(name, this.#taken);
-      names.set(name, as);
-    }
-    return { text: as, isLate: false };
+    const file = this.#context.fileOf(type);
+    if (file !== undefined) return { text: this.#imports.schema({ file, name }, true), isLate: false };
+    if (type instanceof protobuf.Type) this.#message(type);
+    return { text: name, isLate: !this.#printed.has(type) };
   };
 
   readonly #fields: FieldContext = {
@@ -174,7 +159,7 @@ export class ModulePrinter {
       return;
     }
     this.#usedOfCore.add("service");
-    const name = this.#context.constantOf(service as unknown as Declaration);
+    const name = this.#context.constantOf(service);
     const wireName = quoted(service.fullName.slice(1));
     const text = `export const ${name} = service(${wireName}, ${braced(methods, ",", true)});\n`;
     this.#parts.push(`${jsDoc(service.comment ?? undefined)}${text}`);
