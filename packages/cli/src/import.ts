@@ -1,14 +1,12 @@
 import { relative } from "node:path";
+import type { ImportOptions } from "@quicrpc/codegen/import";
 import { Command, Option } from "commander";
 import { writeProblem } from "./gen.js";
 import { colorsFor, formatDiagnostics, formatFiles, formatWarnings } from "./report.js";
 import { printJson } from "./target.js";
 
-interface ImportCommandOptions {
+interface ImportCommandOptions extends Pick<ImportOptions, "out" | "importExtension" | "force"> {
   readonly include?: readonly string[];
-  readonly out: string;
-  readonly importExtension?: "ts" | "js" | "none";
-  readonly force?: boolean;
   readonly json?: boolean;
 }
 
@@ -46,17 +44,9 @@ Exit codes: 0 done, 1 a file is wrong or a module was edited, 2 wrong usage.`,
 async function run(paths: readonly string[], options: ImportCommandOptions): Promise<number> {
   const started = performance.now();
   const cwd = process.cwd();
-  const { include = [], out, importExtension, force = false, json = false } = options;
-  const { importProtos } = await import("@quicrpc/codegen/import");
-  const { writeGenerated } = await import("@quicrpc/codegen");
-  const result = importProtos({
-    files: paths,
-    folders: include,
-    out,
-    cwd,
-    force,
-    ...(importExtension !== undefined && { importExtension }),
-  });
+  const { include: folders = [], json = false, ...rest } = options;
+  const { importProtos, writeGenerated } = await import("@quicrpc/codegen/import");
+  const result = importProtos({ ...rest, files: paths, folders, cwd });
   const { warnings, files } = result;
   const diagnostics = [...result.diagnostics];
   try {

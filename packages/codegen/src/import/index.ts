@@ -4,7 +4,7 @@ import protobuf from "protobufjs";
 import type { Diagnostic } from "../diagnostics.js";
 import type { GeneratedFile } from "../generate.js";
 import { importExtensionOf } from "../import-extension.js";
-import { Imports } from "../print/imports.js";
+import { type ImportExtension, Imports } from "../print/imports.js";
 import { groupBy } from "../proto/group.js";
 import { isFieldNumber, MAX_NUMBER } from "../proto/numbers.js";
 import { TsConfigs } from "../tsconfig.js";
@@ -13,6 +13,8 @@ import { isFile, loadProtos, placeOf } from "./load.js";
 import { type Declaration, freeName, ModulePrinter, pathOf, reasonToOmit } from "./module.js";
 import { fileNameOf } from "./scopes.js";
 import { isEdited, isSameModule, withHeader } from "./written.js";
+
+export { writeGenerated } from "../write.js";
 
 /** Options of `importProtos`. */
 export interface ImportOptions {
@@ -23,7 +25,7 @@ export interface ImportOptions {
   /** Folder of the modules. Default: `cwd`. */
   readonly out?: string;
   /** Extension in imports of other modules. Default: as the nearest tsconfig.json allows. */
-  readonly importExtension?: "ts" | "js" | "none";
+  readonly importExtension?: ImportExtension;
   /** Whether to replace modules that were edited. Default: false. */
   readonly force?: boolean;
   readonly cwd: string;
