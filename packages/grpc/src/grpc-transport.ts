@@ -62,20 +62,24 @@ export function grpcWebTransport(options: GrpcWebTransportOptions): HttpTranspor
 /** Messages are encoded by the codecs of their methods, which `GrpcClient` replaces. */
 const PROTO: HttpCodec = { ...plainJson, name: "proto", of: (codec) => codec };
 
+type Fields = Readonly<Record<string, string>>;
+
 abstract class GrpcClient extends HttpClient {
   readonly #services: readonly ProtobufService[];
   /** Methods as they are in `.proto` files. */
   readonly #methods = new Map<AnyMethod, AnyMethod>();
+  readonly #codingNames: string;
 
   constructor(url: URL, { services, ...options }: GrpcWebTransportOptions) {
     super(url, { ...options, codec: PROTO });
     this.#services = services;
+    this.#codingNames = this.codings.map(({ name }) => name).join(",");
   }
 
   /** Sends a request. `body` is undefined if the caller streams its messages. */
   protected abstract open(
     call: HttpClientCall,
-    headers: Headers,
+    fields: Fields,
     body: UnsharedBytes | undefined,
   ): SentCall | Promise<SentCall>;
 
@@ -96,27 +100,24 @@ abstract class GrpcClient extends HttpClient {
   }
 
   #send(call: HttpClientCall, body: UnsharedBytes | undefined): Promise<SentCall> {
-    const headers = this.#headersOf(call, body);
-    return call.request(headers, () => {
+    return call.request(call.headers, () => {
       if (call.over) throw new RpcError("cancelled", "the call is over");
-      return this.open(call, headers, body);
+      return this.open(call, this.#fieldsOf(call, body), body);
     });
   }
 
   /** Returns the header fields of a request, made from those that `HttpClientCall` has for the Connect protocol. */
-  #headersOf({ headers: given }: HttpClientCall, body: UnsharedBytes | undefined): Headers {
-    const headers = new Headers();
-    for (const [name, value] of given) {
-      if (!/^(connect-|grpc-|content-(type|encoding)$)/.test(name)) headers.append(name, value);
+  #fieldsOf({ headers }: HttpClientCall, body: UnsharedBytes | undefined): Fields {
+    const isKept = ([name]: [string, string]): boolean => !/^(connect-|grpc-|content-(type|encoding)$)/.test(name);
+    const fields = Object.fromEntries(Array.from(headers).filter(isKept));
+    const timeoutMs = headers.get("connect-timeout-ms");
+    if (timeoutMs !== null) fields["grpc-timeout"] = timeoutOf(timeoutMs);
+    const [first] = this.codings;
+    if (first !== undefined) {
+      fields["grpc-accept-encoding"] = this.#codingNames;
+      if (body === undefined || body[0] === ENVELOPE_COMPRESSED) fields["grpc-encoding"] = first.name;
     }
-    const timeoutMs = given.get("connect-timeout-ms");
-    if (timeoutMs !== null) headers.set("grpc-timeout", timeoutOf(timeoutMs));
-    const names = this.codings.map(({ name }) => name);
-    if (names.length > 0) {
-      headers.set("grpc-accept-encoding", names.join(","));
-      if (body === undefined || body[0] === ENVELOPE_COMPRESSED) headers.set("grpc-encoding", names[0] as string);
-    }
-    return headers;
+    return fields;
   }
 
   /** Returns a method with its name and messages in protobuf. Without them, its calls fail. */
@@ -159,16 +160,16 @@ class Http2Client extends GrpcClient {
     this.#url = new URL(this.base);
   }
 
-  protected open(call: HttpClientCall, headers: Headers, body: UnsharedBytes | undefined): SentCall {
+  protected open(call: HttpClientCall, fields: Fields, body: UnsharedBytes | undefined): SentCall {
     const { origin, pathname } = this.#url;
-    const fields: Record<string, string> = {
+    const headers = {
       ":method": "POST",
       ":path": pathname + fullName(call.method),
       "content-type": "application/grpc",
       te: "trailers",
-      ...Object.fromEntries(headers),
+      ...fields,
     };
-    const stream = this.#fetch.request(origin, fields, body === undefined ? call.controller.signal : undefined);
+    const stream = this.#fetch.request(origin, headers, body === undefined ? call.controller.signal : undefined);
     const response = new GrpcResponse(call, false, stream);
     stream.on("response", (head: ResponseHead) => {
       try {
@@ -207,9 +208,8 @@ class Http2Client extends GrpcClient {
 }
 
 class WebClient extends GrpcClient {
-  protected async open(call: HttpClientCall, headers: Headers, body: UnsharedBytes | undefined): Promise<SentCall> {
-    headers.set("content-type", "application/grpc-web+proto");
-    headers.set("x-grpc-web", "1");
+  protected async open(call: HttpClientCall, fields: Fields, body: UnsharedBytes | undefined): Promise<SentCall> {
+    const headers = new Headers({ ...fields, "content-type": "application/grpc-web+proto", "x-grpc-web": "1" });
     const { upload, body: sentBody } =
       body === undefined ? (await this.later()).uploadStream(call) : { upload: undefined, body };
     let onResumed: (() => void) | undefined;
