@@ -2,7 +2,7 @@
 // project, develops it, calls its server from Chromium over WebTransport, and upgrades it to a next version. Reports seconds and
 // megabytes. Needs the network. cargo and rustc are hidden.
 //   npm run release:rehearsal -- pnpm yarn     with these package managers; with all by default
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -20,7 +20,8 @@ import { build } from "esbuild";
 import { chromium } from "playwright-core";
 import { freePort } from "../../scripts/free-port.mjs";
 import { pack } from "../../scripts/pack.mjs";
-import { fail, root, run, setup } from "../../scripts/setup.mjs";
+import { fail, root, setup } from "../../scripts/setup.mjs";
+import { end, must, start, until } from "./processes.mjs";
 
 const MOST_SECONDS = 60;
 const PATIENCE_MS = 30_000;
@@ -39,11 +40,7 @@ for (const name of managers.filter((name) => !(name in MANAGERS)))
   fail(`there is no package manager ${name}, only ${Object.keys(MANAGERS).join(", ")}`);
 await setup();
 const scratch = mkdtempSync(join(tmpdir(), "quicrpc-rehearsal-"));
-const started = new Set();
-process.on("exit", () => {
-  for (const child of started) endGroup(child, "SIGKILL");
-  rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
-});
+process.on("exit", () => rmSync(scratch, { recursive: true, force: true, maxRetries: 3 }));
 const faults = [];
 const version = JSON.parse(readFileSync(join(root, "packages/core/package.json"), "utf8")).version;
 const next = version.replace(/\d+$/, (patch) => Number(patch) + 1);
@@ -63,7 +60,7 @@ async function startRegistry() {
   if (!existsSync(join(tool, "node_modules/verdaccio"))) {
     mkdirSync(tool, { recursive: true });
     writeFileSync(join(tool, "package.json"), JSON.stringify(VERDACCIO));
-    await must("npm", ["install", "--ignore-scripts"], tool);
+    await must({ command: "npm", args: ["install", "--ignore-scripts"] }, tool);
   }
   const upstream = execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).trim();
   const config = {
@@ -81,8 +78,8 @@ async function startRegistry() {
   writeFileSync(path, JSON.stringify(config));
   const url = `http://127.0.0.1:${await freePort()}/`;
   const args = [join(tool, "node_modules/verdaccio/bin/verdaccio"), "--config", path, "--listen", url];
-  const child = start(process.execPath, args, scratch);
-  await until(async () => (await fetch(`${url}-/ping`)).ok, child);
+  const child = start({ args }, scratch);
+  await until(async () => (await fetch(`${url}-/ping`)).ok, child, PATIENCE_MS);
   return url;
 }
 
@@ -108,7 +105,7 @@ async function publish(as) {
   const began = performance.now();
   const folder = join(scratch, `tarballs-${as}`);
   const packed = await pack(folder, { version: as });
-  await must(process.execPath, [join(root, "scripts/publish.mjs"), folder]);
+  await must({ args: [join(root, "scripts/publish.mjs"), folder] }, root);
   console.log(`published ${packed.length} packages ${as}: ${secondsSince(began)} s`);
 }
 
@@ -117,15 +114,16 @@ async function create(manager) {
   const parent = join(scratch, manager);
   mkdirSync(parent);
   writeFileSync(join(parent, "package.json"), '{"private":true}');
-  if (MANAGERS[manager].version !== undefined) await must("npm", ["install", MANAGERS[manager].version], parent);
+  if (MANAGERS[manager].version !== undefined)
+    await must({ command: "npm", args: ["install", MANAGERS[manager].version] }, parent);
   const began = performance.now();
   const yes = manager === "npm" ? ["--yes"] : [];
-  const said = await must(manager, ["create", ...yes, "quicrpc", "my-app"], parent);
+  const said = await must({ command: manager, args: ["create", ...yes, "quicrpc", "my-app"] }, parent);
   const project = join(parent, "my-app");
   const created = secondsSince(began);
   const port = String(await freePort());
-  const dev = start(manager, ["run", "dev"], project, { PORT: port });
-  await until(() => dev.said.includes("ready in"), dev);
+  const dev = start({ command: manager, args: ["run", "dev"] }, project, { PORT: port });
+  await until(() => dev.said.includes("ready in"), dev, PATIENCE_MS);
   const seconds = secondsSince(began);
   const sizes = weigh(project);
   const megabytes = [...sizes.values()].reduce((sum, size) => sum + size, 0) / 1e6;
@@ -145,7 +143,7 @@ async function create(manager) {
 }
 
 function add(manager, project, names) {
-  return must(manager, [manager === "npm" ? "install" : "add", ...names], project);
+  return must({ command: manager, args: [manager === "npm" ? "install" : "add", ...names] }, project);
 }
 
 /** Code that the older version generated runs with the newer one, whose command calls the server. */
@@ -158,13 +156,14 @@ async function upgrade(manager, project) {
     ours.map(([name]) => `${name}@${next}`),
   );
   const bin = (name) => join(project, "node_modules/.bin", name);
-  await must(bin("tsc"), ["--noEmit"], project);
-  await must(process.execPath, ["--import", "tsx", "--test", "src/greeter.test.ts"], project);
+  await must({ command: bin("tsc"), args: ["--noEmit"] }, project);
+  await must({ args: ["--import", "tsx", "--test", "src/greeter.test.ts"] }, project);
   const port = String(await freePort());
-  const server = start(bin("tsx"), ["src/server.ts"], project, { PORT: port });
-  await until(() => server.said.includes("listening on"), server);
+  const server = start({ command: bin("tsx"), args: ["src/server.ts"] }, project, { PORT: port });
+  await until(() => server.said.includes("listening on"), server, PATIENCE_MS);
   const url = `https://localhost:${port}/rpc`;
-  const answer = await must(bin("quicrpc"), ["call", url, "app.v1.Greeter/greet", '{"name":"Ada"}', "--dev"], project);
+  const args = ["call", url, "app.v1.Greeter/greet", '{"name":"Ada"}', "--dev"];
+  const answer = await must({ command: bin("quicrpc"), args }, project);
   if (!answer.includes('{"text":"Hello, Ada!"}')) fail(`${manager}, after the upgrade: ${answer}`);
   await end(server);
   console.log(`${manager}: ${next} runs what ${version} generated`);
@@ -182,7 +181,7 @@ async function callFromChromium(project, url) {
   const stdin = { contents, resolveDir: project, loader: "ts" };
   const { outputFiles } = await build({ stdin, bundle: true, write: false, target: "es2022" });
   const print = 'import("@quicrpc/node").then(async (m) => console.log(`[${(await m.devCertificate()).hash.value}]`))';
-  const hash = JSON.parse(await must(process.execPath, ["-e", print], project));
+  const hash = JSON.parse(await must({ args: ["-e", print] }, project));
   // A server refuses pages of other hosts.
   const site = createServer((_, response) => response.setHeader("content-type", "text/html").end("<!doctype html>"));
   await new Promise((listening) => site.listen(0, "localhost", listening));
@@ -223,44 +222,4 @@ function withInstallScripts(project) {
 
 function secondsSince(began) {
   return Math.round((performance.now() - began) / 100) / 10;
-}
-
-/** Starts a group of processes, so that all of it can be ended. `said` is its output. */
-function start(command, args, cwd, env = {}) {
-  const options = { cwd, env: { ...process.env, ...env }, detached: true, stdio: ["ignore", "pipe", "pipe"] };
-  const child = spawn(command, args, options);
-  child.said = "";
-  for (const output of [child.stdout, child.stderr])
-    output.setEncoding("utf8").on("data", (text) => (child.said += text));
-  started.add(child);
-  return child;
-}
-
-function endGroup(child, signal) {
-  started.delete(child);
-  try {
-    process.kill(-child.pid, signal);
-  } catch {
-    // It has ended by itself.
-  }
-}
-
-async function end(child) {
-  const closed = new Promise((resolve) => child.once("close", resolve));
-  endGroup(child, "SIGTERM");
-  await closed;
-}
-
-async function until(condition, child) {
-  for (const deadline = Date.now() + PATIENCE_MS; ; ) {
-    if (await Promise.resolve(condition()).catch(() => false)) return;
-    if (Date.now() > deadline) fail(`${child.spawnargs.join(" ")} did not begin:\n${child.said}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-async function must(command, args, cwd = root) {
-  const { code, output } = await run(args, { command, cwd, capture: true });
-  if (code !== 0) fail(`${command} ${args.join(" ")}`, output);
-  return output;
 }

@@ -1,14 +1,14 @@
 // npm run templates: makes a project of each of `quicrpc init`'s templates from the packed tarballs, as a user does, and has each install, generate,
 // test, lint, build and run. Needs the network and some minutes.
 //   npm run templates -- node react     those templates alone
-import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { platformName } from "../../packages/quic/scripts/platforms.mjs";
 import { freePort } from "../../scripts/free-port.mjs";
 import { pack } from "../../scripts/pack.mjs";
-import { fail, npm, run, setup } from "../../scripts/setup.mjs";
+import { fail, npm, setup } from "../../scripts/setup.mjs";
+import { end, must, start, until } from "./processes.mjs";
 
 /** Templates, and the page that each serves while it is developed. */
 const TEMPLATES = {
@@ -89,58 +89,15 @@ function writeManifest(folder, manifest) {
 /** Runs `npm run dev`, calls the server, and fetches the page. */
 async function develop(project, { page, has, isNext = false }) {
   const port = String(await freePort());
-  const { args, command = process.execPath, ...how } = npm(["run", "dev"]);
-  // A group of processes of its own, so that all of it can be ended.
-  const dev = spawn(command, args, {
-    cwd: project,
-    ...how,
-    env: isNext ? process.env : { ...process.env, PORT: port },
-    detached: process.platform !== "win32",
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let said = "";
-  for (const output of [dev.stdout, dev.stderr]) output.setEncoding("utf8").on("data", (text) => (said += text));
-  const ended = new Promise((resolve) => dev.once("close", resolve));
-  try {
-    if (!isNext) {
-      await until(
-        () => said.includes("ready in"),
-        () => said,
-      );
-      const quicrpc = join(project, "node_modules/quicrpc/dist/main.js");
-      const call = ["call", `https://localhost:${port}/rpc`, "app.v1.Greeter/greet", '{"name":"Ada"}', "--dev"];
-      const answer = await must({ args: [quicrpc, ...call] }, project);
-      if (!answer.includes('{"text":"Hello, Ada!"}')) throw new Error(`the call was answered with ${answer}`);
-    }
-    if (page !== undefined)
-      await until(
-        async () => new RegExp(has).test(await textOf(page)),
-        () => said,
-      );
-  } finally {
-    if (process.platform === "win32" || dev.pid === undefined) dev.kill();
-    else process.kill(-dev.pid, "SIGTERM");
-    await ended;
+  const dev = start(npm(["run", "dev"]), project, isNext ? {} : { PORT: port });
+  if (!isNext) {
+    await until(() => dev.said.includes("ready in"), dev, PATIENCE_MS);
+    const quicrpc = join(project, "node_modules/quicrpc/dist/main.js");
+    const call = ["call", `https://localhost:${port}/rpc`, "app.v1.Greeter/greet", '{"name":"Ada"}', "--dev"];
+    const answer = await must({ args: [quicrpc, ...call] }, project);
+    if (!answer.includes('{"text":"Hello, Ada!"}')) throw new Error(`the call was answered with ${answer}`);
   }
-}
-
-async function textOf(url) {
-  return fetch(url).then(
-    (response) => response.text(),
-    () => "",
-  );
-}
-
-async function until(condition, said) {
-  const deadline = Date.now() + PATIENCE_MS;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`it did not begin within ${PATIENCE_MS / 1000} s:\n${said()}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-async function must({ args, ...how }, cwd) {
-  const { code, output } = await run(args, { ...how, cwd, capture: true });
-  if (code !== 0) throw new Error(`${args.join(" ")}\n${output}`);
-  return output;
+  const hasText = async () => new RegExp(has).test(await (await fetch(page)).text());
+  if (page !== undefined) await until(hasText, dev, PATIENCE_MS);
+  await end(dev);
 }
