@@ -233,19 +233,28 @@ class PlannedCalls {
     return { message: encoded(codec, input) };
   }
 
-  /** Returns a copy of `value` with null in the places of references, which it adds to `references`. */
+  /**
+   * Returns a copy of `value` with null in the places of references, which it adds to `references`.
+   *
+   * @param at path of `value` in the input
+   */
   private template(value: unknown, at: (string | number)[], references: PlanReference[], name: string): unknown {
     if (typeof value !== "object" || value === null) return value;
     if (targetOf(value) !== undefined) {
-      references.push({ at, from: this.sourceOf(value, name) });
+      references.push({ at: [...at], from: this.sourceOf(value, name) });
       return null;
     }
     if (at.length > MAX_DEPTH) throw new RpcError("invalid_argument", `${name}: the input is nested too deeply`);
-    if (Array.isArray(value)) return value.map((item, index) => this.template(item, [...at, index], references, name));
+    const part = (item: unknown, key: string | number): unknown => {
+      at.push(key);
+      const copy = this.template(item, at, references, name);
+      at.pop();
+      return copy;
+    };
+    if (Array.isArray(value)) return value.map(part);
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype !== Object.prototype && prototype !== null) return value;
-    const entries = Object.entries(value);
-    return Object.fromEntries(entries.map(([key, item]) => [key, this.template(item, [...at, key], references, name)]));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, part(item, key)]));
   }
 }
 

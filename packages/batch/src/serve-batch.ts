@@ -210,8 +210,8 @@ class ServedBatch {
     const { maxBytes } = this.limits;
     this.spend(0);
     // Decoded once, because each element fills the same places.
-    let input = this.templates.get(step) ?? (template && this.calls.decode(json, template));
-    this.templates.set(step, input);
+    if (!this.templates.has(step)) this.templates.set(step, template && this.calls.decode(json, template));
+    let input = this.templates.get(step);
     for (const { at, from } of references) {
       const value = this.valueOf(from, item);
       if (at.length === 0) input = value;
