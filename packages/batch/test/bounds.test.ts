@@ -185,8 +185,10 @@ describe("answers", () => {
     const [first, second] = await batch.send(batch.bounds.text(60_000), batch.bounds.text(60_000));
     expect([first.length, second.length]).toEqual([60_000, 60_000]);
     const large = createBatch(session, services);
-    const [refused, other] = large.start(large.bounds.text(80_000), large.bounds.text(3));
-    expect((await failure(refused)).message).toContain("is too large for a batch: the maximum is 70000 bytes");
+    const { text } = large.bounds;
+    const [refused, above, other] = large.start(text(80_000), text(120_000), text(3));
+    for (const result of [refused, above])
+      expect((await failure(result)).message).toContain("is too large for a batch: the maximum is 70000 bytes");
     expect(await other).toBe("xxx");
     await session.close();
     await served.close();

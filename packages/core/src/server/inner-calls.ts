@@ -1,6 +1,5 @@
 import { expiries, type Expiry } from "../call/expiries.js";
 import { onAbort } from "../call/watch.js";
-import { encodePayload } from "../call/messages/payload.js";
 import { type AnyMethod, fullName, type MessageCodec, type PayloadWriter } from "../contract/descriptor.js";
 import { RpcError, untracedError } from "../errors.js";
 import { Metadata } from "../metadata.js";
@@ -299,10 +298,9 @@ class InnerCall extends ServedCall {
 
   protected sendResult(value: unknown): void {
     const out = new FrameWriter(256);
-    const { maxFrameBytes } = this.settings.limits;
     const { maxMessageBytes } = this.request.within;
     try {
-      encodePayload(this.context?.method.output, value, { out, compression: undefined }, 0, maxFrameBytes);
+      this.context?.method.output?.encode(value, out);
     } catch (error) {
       throw this.misfit(error);
     }
