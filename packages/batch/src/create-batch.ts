@@ -1,6 +1,6 @@
 import { type CallOptions, type Caller, json, RpcError } from "@quicrpc/core";
 import { type AnyMethod, type MessageCodec, type MethodDescriptor, uncheckedCodec } from "@quicrpc/core/generated";
-import { callFailure, declaredError, type DecodeBudget, decodeWithin, isCode } from "@quicrpc/core/internal";
+import { callFailure, declaredError, type DecodeBudget, decodeWithin, isCode, unaryObstacle } from "@quicrpc/core/internal";
 import {
   type Answer,
   createBatchClient,
@@ -134,8 +134,7 @@ class PlannedCalls {
   add(method: AnyMethod, input: unknown): object {
     const name = `${method.service.name}/${method.name}`;
     this.requireOpen(name);
-    const { kind, extension, blobs } = method;
-    const obstacle = kind === "unary" ? (extension?.name ?? (blobs && "a method with blobs")) : kind;
+    const obstacle = unaryObstacle(method);
     if (obstacle !== undefined)
       throw new TypeError(`${name} is ${obstacle}, and a batch has only unary methods: call it by itself`);
     this.steps.push({ method, step: { method: name, ...this.encode(method, input, name) } });

@@ -40,7 +40,7 @@ export {
   MAX_PIECE,
 } from "./call/items/send-items.js";
 export { type Attempt, cancelled, throwIfAborted, timeoutOf } from "./call/options.js";
-export { fullName } from "./contract/descriptor.js";
+export { fullName, unaryObstacle } from "./contract/descriptor.js";
 export { Fifo } from "./fifo.js";
 export { guarded } from "./guarded.js";
 export { isBinaryKey, keyProblem } from "./metadata.js";

@@ -238,6 +238,11 @@ export function fullName({ service, name }: AnyMethod): string {
   return `${service.name}/${name}`;
 }
 
+/** Returns why a method is more than a plain unary method, as a noun; undefined if it is one. */
+export function unaryObstacle({ kind, blobs, extension }: AnyMethod): string | undefined {
+  return kind === "unary" ? (extension?.name ?? (blobs && "a method with blobs")) : kind;
+}
+
 /** The type of `z.any()`. Generated code uses this alias, so that linters do not report `any` in it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- it is what the schema says
 export type Any = any;

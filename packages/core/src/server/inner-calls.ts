@@ -1,6 +1,12 @@
 import { expiries, type Expiry } from "../call/expiries.js";
 import { onAbort } from "../call/watch.js";
-import { type AnyMethod, fullName, type MessageCodec, type PayloadWriter } from "../contract/descriptor.js";
+import {
+  type AnyMethod,
+  fullName,
+  type MessageCodec,
+  type PayloadWriter,
+  unaryObstacle,
+} from "../contract/descriptor.js";
 import { RpcError, untracedError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import { decodeWithin } from "../msgpack/decode-within.js";
@@ -73,7 +79,7 @@ export class InnerCalls {
     this.settings = { ...own, admission: admission.within(maxConcurrent, () => this.onIdle()) };
     this.holdPlace = () => admission.hold(client);
     this.methods = methodsOf(served);
-    this.maxMessageBytes = Math.floor(limits.maxFrameBytes * MESSAGE_PART);
+    this.maxMessageBytes = maxMessageBytesOf(this.settings);
     const { signal } = context;
     this.unwatch = onAbort(signal, () => this.stop(signal.reason as RpcError));
     this.deadline = Math.min(this.context.deadline ?? Number.POSITIVE_INFINITY, Date.now() + maxMs);
@@ -86,12 +92,7 @@ export class InnerCalls {
    * @throws `RpcError` `unimplemented` if the method is not served, or cannot be called in this way
    */
   method(name: string): AnyMethod {
-    const method = this.methods.get(name)?.method;
-    if (method === undefined) throw new RpcError("unimplemented", `${name} is not served here`);
-    const { kind, blobs, extension } = method;
-    const obstacle = kind === "unary" ? (extension?.name ?? (blobs && "a method with blobs")) : kind;
-    if (obstacle === undefined) return method;
-    throw new RpcError("unimplemented", `${name} is ${obstacle}, and has to be called by itself`);
+    return this.bound(name).method;
   }
 
   /**
@@ -106,23 +107,24 @@ export class InnerCalls {
    */
   call(name: string, message: () => Uint8Array): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      this.method(name);
+      const bound = this.bound(name);
       if (this.reason !== undefined) throw this.reason;
       const expire = (): void => this.stop(untracedError("deadline_exceeded", "the deadline has passed"));
       this.expiry ??= expiries.add(this.deadline - Date.now(), expire);
-      const bound = this.methods.get(name) as BoundMethod;
       let leave = (): void => {};
       const waiting: Cancellable = {
         cancel: (reason) => {
           leave();
-          this.left(waiting);
+          this.calls.delete(waiting);
           reject(reason);
         },
       };
-      this.entered(waiting);
+      this.calls.add(waiting);
       leave = this.settings.admission.whenFree(() => {
-        this.left(waiting);
-        void serveRequest(new InnerRequest(this, bound, this.settings, message, resolve, reject));
+        this.calls.delete(waiting);
+        void serveRequest(
+          new InnerRequest(this.calls, () => this.head(), bound, this.settings, message, resolve, reject),
+        );
       });
     });
   }
@@ -175,6 +177,14 @@ export class InnerCalls {
     if (this.settings.admission.calls > 0) this.releasePlace ??= this.holdPlace();
   }
 
+  private bound(name: string): BoundMethod {
+    const bound = this.methods.get(name);
+    if (bound === undefined) throw new RpcError("unimplemented", `${name} is not served here`);
+    const obstacle = unaryObstacle(bound.method);
+    if (obstacle === undefined) return bound;
+    throw new RpcError("unimplemented", `${name} is ${obstacle}, and has to be called by itself`);
+  }
+
   private stop(reason: RpcError): void {
     this.reason ??= reason;
     if (this.expiry !== undefined) expiries.remove(this.expiry);
@@ -187,20 +197,12 @@ export class InnerCalls {
   }
 
   /** Fields of each request. Throws the reason if the outer call is over. */
-  head(): RequestHead {
+  private head(): RequestHead {
     if (this.reason !== undefined) throw this.reason;
     const timeoutMs = Number.isFinite(this.deadline) ? Math.max(0, this.deadline - Date.now()) : undefined;
     // Copied at the first change, because interceptors may change the metadata of a call.
     const metadata = (): Metadata => Metadata.reading(() => this.context.metadata);
     return { timeoutMs, metadata, from: undefined };
-  }
-
-  entered(call: Cancellable): void {
-    this.calls.add(call);
-  }
-
-  left(call: Cancellable): void {
-    this.calls.delete(call);
   }
 }
 
@@ -213,6 +215,10 @@ function methodsOf(served: Router<never>): ReadonlyMap<string, BoundMethod> {
   return methods;
 }
 
+function maxMessageBytesOf({ limits }: ServedCallSettings): number {
+  return Math.floor(limits.maxFrameBytes * MESSAGE_PART);
+}
+
 class InnerRequest implements ServerRequest {
   readonly bound: BoundMethod;
   readonly settings: Settings;
@@ -220,19 +226,22 @@ class InnerRequest implements ServerRequest {
   readonly encoding = "msgpack";
   readonly resolve: Resolve;
   readonly reject: Reject;
-  readonly within: InnerCalls;
+  readonly calls: Set<Cancellable>;
+  readonly readHead: () => RequestHead;
   private readonly message: () => Uint8Array;
   private bytes: Uint8Array = NOTHING;
 
   constructor(
-    within: InnerCalls,
+    calls: Set<Cancellable>,
+    readHead: () => RequestHead,
     bound: BoundMethod,
     settings: Settings,
     message: () => Uint8Array,
     resolve: Resolve,
     reject: Reject,
   ) {
-    this.within = within;
+    this.calls = calls;
+    this.readHead = readHead;
     this.bound = bound;
     this.settings = settings;
     this.message = message;
@@ -246,10 +255,6 @@ class InnerRequest implements ServerRequest {
 
   get codec(): MessageCodec<unknown> | undefined {
     return this.bound.method.input;
-  }
-
-  readHead(): RequestHead {
-    return this.within.head();
   }
 
   readMessage(): MessageBytes {
@@ -298,7 +303,7 @@ class InnerCall extends ServedCall {
 
   protected sendResult(value: unknown): void {
     const out = new FrameWriter(256);
-    const { maxMessageBytes } = this.request.within;
+    const maxMessageBytes = maxMessageBytesOf(this.settings);
     try {
       this.context?.method.output?.encode(value, out);
     } catch (error) {
@@ -316,11 +321,11 @@ class InnerCall extends ServedCall {
   }
 
   protected onEntered(): void {
-    this.request.within.entered(this);
+    this.request.calls.add(this);
   }
 
   protected onLeft(): void {
-    this.request.within.left(this);
+    this.request.calls.delete(this);
   }
 
   protected startItems(): void {}
