@@ -1,6 +1,6 @@
 import { type CallOptions, type Caller, json, RpcError } from "@quicrpc/core";
 import { type AnyMethod, type MessageCodec, type MethodDescriptor, uncheckedCodec } from "@quicrpc/core/generated";
-import { callFailure, declaredError, type DecodeBudget, decodeWithin, isCode, unaryObstacle } from "@quicrpc/core/internal";
+import { callFailure, declaredError, type DecodeBudget, decodeWithin, FrameWriter, isCode, unaryObstacle } from "@quicrpc/core/internal";
 import {
   type Answer,
   createBatchClient,
@@ -9,7 +9,6 @@ import {
   type Source,
   type Step,
 } from "./generated/batch.js";
-import { MessageWriter } from "./limits.js";
 import { type Path, pathText, valueAt } from "./path.js";
 import { type BatchInput, createReference, type Pending, type Reference, type Target, targetOf } from "./reference.js";
 
@@ -361,7 +360,7 @@ function decoded(codec: MessageCodec<unknown> | undefined, message: Uint8Array):
 }
 
 function encoded(codec: Pick<MessageCodec<unknown>, "encode">, value: unknown): Uint8Array {
-  const out = new MessageWriter();
+  const out = new FrameWriter(256);
   codec.encode(value, out);
-  return out.written;
+  return out.written();
 }

@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import type { PayloadWriter } from "@quicrpc/core/generated";
+import { FrameWriter } from "@quicrpc/core/internal";
 
 /** Limits of one batch at the server. */
 export interface BatchLimits {
@@ -75,26 +75,19 @@ export function exceeded(limit: keyof BatchLimits, max: number, text: string): R
 }
 
 /** A buffer for one message, which refuses to grow far beyond a maximum. */
-export class MessageWriter implements PayloadWriter {
-  buffer: Uint8Array = new Uint8Array(256);
-  position = 0;
+export class BoundedWriter extends FrameWriter {
   private readonly max: number;
 
   /** @param max the maximum number of bytes; for texts, codecs reserve up to four times as many as they write */
-  constructor(max: number = Number.POSITIVE_INFINITY) {
+  constructor(max: number) {
+    super(256);
     this.max = max * 4 + 4096;
   }
 
-  reserve(length: number): void {
+  override reserve(length: number): void {
     const needed = this.position + length;
-    if (needed <= this.buffer.length) return;
-    if (needed > this.max) throw new RpcError("resource_exhausted", "the message is too large for its batch");
-    const larger = new Uint8Array(Math.max(needed, this.buffer.length * 2));
-    larger.set(this.buffer.subarray(0, this.position));
-    this.buffer = larger;
-  }
-
-  get written(): Uint8Array {
-    return this.buffer.subarray(0, this.position);
+    if (needed > this.buffer.length && needed > this.max)
+      throw new RpcError("resource_exhausted", "the message is too large for its batch");
+    super.reserve(length);
   }
 }

@@ -2,7 +2,7 @@ import { json, RpcError } from "@quicrpc/core";
 import { type AnyMethod, type CallContext, InnerCalls, type MessageCodec } from "@quicrpc/core/generated";
 import { CALL_BYTES } from "@quicrpc/core/internal";
 import type { Answer, Answers, Failure, Plan, Source, Step } from "./generated/batch.js";
-import { type BatchLimits, encodingCost, exceeded, MessageWriter } from "./limits.js";
+import { type BatchLimits, BoundedWriter, encodingCost, exceeded } from "./limits.js";
 import { hasMember, memberOf, type Path, pathText, valueAt } from "./path.js";
 
 const VERSION = 1;
@@ -219,10 +219,10 @@ class ServedBatch {
     }
     const cost = encodingCost(input, maxBytes - this.bytes);
     this.spend(cost);
-    const out = new MessageWriter(maxBytes - this.bytes + cost);
+    const out = new BoundedWriter(maxBytes - this.bytes + cost);
     this.calls.encode(codec, input, out);
     this.spend(Math.max(0, out.position - cost));
-    return out.written;
+    return out.written();
   }
 
   /** Returns the failure to send. Its bytes count like those of a response. Omits details that are too large. */

@@ -1,4 +1,5 @@
 import { authorize, createLocalCaller, type Interceptor, json } from "@quicrpc/core";
+import { FrameWriter } from "@quicrpc/core/internal";
 import { createBatches, type BatchLimits } from "@quicrpc/batch";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -11,7 +12,6 @@ import {
   type Reference,
   type Step,
 } from "../src/generated/batch.js";
-import { MessageWriter } from "../src/limits.js";
 import { hasMember, memberOf } from "../src/path.js";
 import { type Seen, screenRouters } from "./screen.js";
 
@@ -31,9 +31,9 @@ async function run(
 }
 
 function template(value: unknown): Uint8Array {
-  const out = new MessageWriter();
+  const out = new FrameWriter(256);
   json.encode(value, out);
-  return out.written;
+  return out.written();
 }
 
 /** Returns a step whose whole input is another value. */

@@ -1,13 +1,12 @@
 import { readFileSync } from "node:fs";
 import { createLocalCaller, interceptCaller } from "@quicrpc/core";
 import type { MessageCodec } from "@quicrpc/core/generated";
-import { fromMarkedJson } from "@quicrpc/core/internal";
+import { FrameWriter, fromMarkedJson } from "@quicrpc/core/internal";
 import { createBatch, createBatches } from "@quicrpc/batch";
 import { expect, it } from "vitest";
 import { collect, failure } from "../../../test/behaviour/tools.js";
 import { type Answer, type Answers, createBatchClient, type Plan } from "../src/generated/batch.js";
 import { answersCodec, planCodec } from "../src/generated/batch.codecs.js";
-import { MessageWriter } from "../src/limits.js";
 import { postsMethods, screenRouters, usersMethods } from "./screen.js";
 
 interface Vector {
@@ -23,9 +22,9 @@ const valueOf = <T>({ value }: Vector): T => fromMarkedJson(JSON.stringify(value
 const caller = createLocalCaller([...screenRouters(), createBatches()]);
 
 function hexOf<T>(codec: MessageCodec<T>, value: T): string {
-  const out = new MessageWriter();
+  const out = new FrameWriter(256);
   codec.encode(value, out);
-  return Buffer.from(out.written).toString("hex");
+  return Buffer.from(out.written()).toString("hex");
 }
 
 it("the plan and the answers have the bytes of test/vectors/batch.json", () => {
