@@ -1,6 +1,18 @@
 import { type CallOptions, type Caller, json, RpcError } from "@quicrpc/core";
 import { type AnyMethod, type MessageCodec, type MethodDescriptor, uncheckedCodec } from "@quicrpc/core/generated";
-import { callFailure, declaredError, type DecodeBudget, decodeWithin, FrameWriter, isCode, unaryObstacle } from "@quicrpc/core/internal";
+import {
+  CALLER_LIMITS,
+  callFailure,
+  declaredError,
+  type DecodeBudget,
+  decodeWithin,
+  type Deferred,
+  deferred,
+  FrameWriter,
+  fullName,
+  isCode,
+  unaryObstacle,
+} from "@quicrpc/core/internal";
 import {
   type Answer,
   createBatchClient,
@@ -9,7 +21,7 @@ import {
   type Source,
   type Step,
 } from "./generated/batch.js";
-import { type Path, pathText, valueAt } from "./path.js";
+import { isPlain, type Path, pathText, valueAt } from "./path.js";
 import { type BatchInput, createReference, type Pending, type Reference, type Target, targetOf } from "./reference.js";
 
 type Methods = Readonly<Record<string, AnyMethod>>;
@@ -87,8 +99,13 @@ export function createBatch<const Services extends Readonly<Record<string, Metho
   options?: CallOptions,
 ): Batch<Services> {
   const calls = new PlannedCalls(caller, options);
+  const own: Record<keyof BatchFunctions, unknown> = {
+    each: (list: unknown, call: (element: object) => unknown) => calls.each(list, call),
+    send: (...references: unknown[]) => calls.send(references),
+    start: (...references: unknown[]) => calls.start(references).promises,
+  };
   const named = Object.entries(services).map(([name, methods]) => {
-    if (Object.hasOwn(OWN, name))
+    if (Object.hasOwn(own, name))
       throw new TypeError(`a service of a batch cannot be named ${name}: choose another name`);
     const functions = Object.entries(methods).map(([method, descriptor]) => [
       method,
@@ -96,15 +113,8 @@ export function createBatch<const Services extends Readonly<Record<string, Metho
     ]);
     return [name, Object.fromEntries(functions)];
   });
-  const own: Record<keyof BatchFunctions, unknown> = {
-    each: (list: unknown, call: (element: object) => unknown) => calls.each(list, call),
-    send: (...references: unknown[]) => calls.send(references),
-    start: (...references: unknown[]) => calls.start(references).promises,
-  };
   return { ...Object.fromEntries(named), ...own } as Batch<Services>;
 }
-
-const OWN: Readonly<Record<keyof BatchFunctions, true>> = { each: true, send: true, start: true };
 
 /** Maximum nesting of an input, as in messages. */
 const MAX_DEPTH = 100;
@@ -131,7 +141,7 @@ class PlannedCalls {
   }
 
   add(method: AnyMethod, input: unknown): object {
-    const name = `${method.service.name}/${method.name}`;
+    const name = fullName(method);
     this.requireOpen(name);
     const obstacle = unaryObstacle(method);
     if (obstacle !== undefined)
@@ -179,7 +189,8 @@ class PlannedCalls {
     const over = this.run(steps);
     const promises = targets.map(({ step, path }) => {
       const result = this.results[step as number] as Result;
-      return path.length === 0 ? result.promise : result.promise.then((value) => result.part(value, path));
+      const { promise } = result.response;
+      return path.length === 0 ? promise : promise.then((value) => result.part(value, path));
     });
     for (const promise of [...promises, over]) promise.catch(() => {});
     return { promises, over };
@@ -201,8 +212,8 @@ class PlannedCalls {
     }
     const missing = failure ?? new RpcError("internal", "the server ended the batch without this response");
     for (const [index, result] of this.results.entries()) {
-      if (steps[index]?.silent === true) result.resolve(undefined);
-      else result.reject(missing);
+      if (steps[index]?.silent === true) result.response.resolve(undefined);
+      else result.response.reject(missing);
     }
     if (failure !== undefined) throw failure;
   }
@@ -250,8 +261,7 @@ class PlannedCalls {
       return copy;
     };
     if (Array.isArray(value)) return value.map(part);
-    const prototype: unknown = Object.getPrototypeOf(value);
-    if (prototype !== Object.prototype && prototype !== null) return value;
+    if (!isPlain(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, part(item, key)]));
   }
 }
@@ -260,9 +270,7 @@ type ErrorFields = Pick<NonNullable<ConstructorParameters<typeof RpcError>[2]>, 
 
 /** The response of a step, as its answers arrive. */
 class Result {
-  readonly promise: Promise<unknown>;
-  resolve!: (value: unknown) => void;
-  reject!: (error: RpcError) => void;
+  readonly response: Deferred<unknown> = deferred();
   private readonly method: AnyMethod;
   private readonly index: number;
   private elements: unknown[] | undefined = undefined;
@@ -271,11 +279,7 @@ class Result {
   constructor(method: AnyMethod, index: number) {
     this.method = method;
     this.index = index;
-    this.promise = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-    this.promise.catch(() => {});
+    this.response.promise.catch(() => {});
   }
 
   /** Processes an answer. Returns its error. */
@@ -288,10 +292,10 @@ class Result {
       } else if (message !== undefined) this.add(message, element);
     } catch (thrown) {
       const error = thrown as RpcError;
-      this.reject(error);
+      this.response.reject(error);
       return error;
     }
-    if (this.elements !== undefined && this.missing === 0) this.resolve(this.elements);
+    if (this.elements !== undefined && this.missing === 0) this.response.resolve(this.elements);
     return undefined;
   }
 
@@ -311,7 +315,7 @@ class Result {
       const { code, message: text } = RpcError.from(thrown, "internal");
       throw this.failed(code, text, element);
     }
-    if (element === undefined) this.resolve(value);
+    if (element === undefined) this.response.resolve(value);
     else if (this.elements !== undefined) {
       this.elements[element] = value;
       this.missing--;
@@ -342,7 +346,7 @@ class Result {
     fields: ErrorFields = {},
   ): RpcError {
     const { method, index } = this;
-    const name = `${method.service.name}/${method.name}`;
+    const name = fullName(method);
     const place = element === undefined ? "" : `, element ${element}`;
     return callFailure(new RpcError(code, `${message} (step ${index} of the batch, ${name}${place})`, fields), name);
   }
@@ -350,8 +354,8 @@ class Result {
 
 /** Limits the memory and the validation of one response, as the default of `limits.maxSessionBytes` does. */
 const DECODE_BUDGET: DecodeBudget = {
-  max: 33_554_432,
-  room: 33_554_432,
+  max: CALLER_LIMITS.maxSessionBytes,
+  room: CALLER_LIMITS.maxSessionBytes,
   refusal: () => new RpcError("resource_exhausted", "the response has too many values for a batch"),
 };
 

@@ -12,9 +12,13 @@ export function memberOf(container: unknown, key: string | number): unknown {
 export function hasMember(container: unknown, key: string | number): container is Record<string | number, unknown> {
   if (typeof container !== "object" || container === null) return false;
   if (Array.isArray(container)) return typeof key === "number" && key < container.length;
-  const prototype: unknown = Object.getPrototypeOf(container);
-  if (prototype !== Object.prototype && prototype !== null) return false;
-  return key !== "__proto__" && Object.hasOwn(container, key);
+  return isPlain(container) && key !== "__proto__" && Object.hasOwn(container, key);
+}
+
+/** Returns true if a value is an object whose properties can be parts of a path. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 /**
