@@ -102,7 +102,17 @@ const pages = [
   },
 ];
 
-export default await Promise.all(
+/** The files of `packages/browser/script`, which `npm run build` makes. A page for streams loads both. */
+const scripts = [
+  { name: "`quicrpc.js` for script tags: calls over HTTP", file: "quicrpc.js", limit: "12 kB" },
+  {
+    name: "`quicrpc-session.js`, which it loads for streams: WebTransport and WebSocket",
+    file: "quicrpc-session.js",
+    limit: "33 kB",
+  },
+].map(({ file, ...script }) => ({ ...script, path: `packages/browser/script/${file}`, gzip: true }));
+
+const bundled = await Promise.all(
   pages.map(
     async ({
       page,
@@ -120,3 +130,5 @@ export default await Promise.all(
     },
   ),
 );
+
+export default [...bundled, ...scripts];

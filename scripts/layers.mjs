@@ -89,7 +89,7 @@ export function forbiddenTo(folder) {
   return [...(apart[folder] ?? []), ...above.filter((name) => name !== folder), ...entries];
 }
 
-/** The packages that one must not import, itself among them: within a package, imports are relative. */
-export function foreignTo(name) {
-  return Object.keys(packages).filter((other) => !packages[name].imports.includes(other));
+/** The packages that one with these `imports` must not import, itself among them: within a package, imports are relative. */
+export function foreignTo(imports) {
+  return Object.keys(packages).filter((other) => !imports.includes(other));
 }

@@ -7,12 +7,14 @@ import { fail, root } from "./setup.mjs";
 const oneOf = (names) => (names.length === 1 ? names[0] : `(${names.join("|")})`);
 const list = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
 
-function patternsOf(name) {
-  const { imports, anywhere } = packages[name];
+/** @param bundled packages that code of this package may import too, because their code is bundled into a file for pages */
+function patternsOf(name, bundled = []) {
+  const { anywhere } = packages[name];
+  const imports = [...packages[name].imports, ...bundled];
   const allowed = imports.length === 0 ? `${name} imports none of our packages.` : undefined;
   return [
     {
-      regex: `^${oneOf(foreignTo(name).map((other) => packages[other].name))}(/|$)`,
+      regex: `^${oneOf(foreignTo(imports).map((other) => packages[other].name))}(/|$)`,
       message: allowed ?? `Of our packages, ${name} imports only ${list(imports)}.`,
     },
     ...(anywhere === true
@@ -86,6 +88,7 @@ function overrides() {
   all.push({ files: [`packages/{${silent.join()}}/src/**`], rules: { "no-console": "error" } });
   all.push(
     override("examples/**", [documentedOnly]),
+    override("packages/browser/src/script/**", [...patternsOf("browser", ["http"]), ...reservedPatterns()]),
     override("packages/studio/src/page/**", [...patternsOf("studio"), ...reservedPatterns(), documentedOnly]),
   );
   const ofTests = nobodyImports(["examples", "bench"]);

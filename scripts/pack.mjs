@@ -62,7 +62,7 @@ function stageEngine(stage, platform, { version, license, repository, engines })
 /** A package as it lies in packages/, without what is not published. */
 function stagePackage(stage, folder, version, platforms) {
   const from = join(root, "packages", folder);
-  for (const part of ["dist", "bundle", "src", "templates", "README.md"]) {
+  for (const part of ["dist", "bundle", "script", "src", "templates", "README.md"]) {
     if (existsSync(join(from, part))) cpSync(join(from, part), join(stage, part), { recursive: true });
   }
   const manifest = read(join(from, "package.json"));

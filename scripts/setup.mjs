@@ -108,6 +108,7 @@ export async function setup({ engineOptional = false } = {}) {
   mendOutput(join(root, "packages"));
   await step("build: tsc -b", [...tool.tsc, "-b", ...pretty()], { advice: "Fix the type errors below." });
   await step("build: bundles for Node", ["scripts/bundles.mjs"], { advice: "See below." });
+  await step("build: the script for pages", ["packages/browser/scripts/bundle.mjs"], { advice: "See below." });
   await step("build: the studio's page", ["packages/studio/scripts/bundle.mjs"], { advice: "See below." });
   return engine;
 }

@@ -20,7 +20,7 @@ const LIMITS = {
   "@quicrpc/quic": 210,
   "@quicrpc/services": 97,
   "@quicrpc/node": 480,
-  "@quicrpc/browser": 44,
+  "@quicrpc/browser": 92,
   "@quicrpc/fails-components": 40,
   "@quicrpc/http": 475,
   "@quicrpc/grpc": 42,

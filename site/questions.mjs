@@ -32,6 +32,7 @@ export const QUESTIONS = [
   },
   { asked: "cookies headers browser", answers: ["/authentication#credentials-tokens-jwt-cookies"] },
   { asked: "self-signed certificate localhost", answers: ["/browsers#certificates"], like: "w3c/webtransport#398" },
+  { asked: "script tag cdn", answers: ["/script-tag#a-page-without-a-bundler", "/script-tag#integrity"] },
   { asked: "safari", answers: ["/browsers#which-transport", "/browsers#what-clients-ask-of-a-server"] },
   {
     asked: "mock in tests",

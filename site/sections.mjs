@@ -25,6 +25,7 @@ export const SECTIONS = [
       "transports",
       "authentication",
       "browsers",
+      "script-tag",
       "peers",
       "query",
       "http",

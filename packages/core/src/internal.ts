@@ -1,7 +1,7 @@
 // For the packages of this repository only: exempt from semantic versioning, any release may change or remove these names.
 // Functions do not check option names here, so callers can check them together with their own options.
 export { createConnection } from "./connection/connection.js";
-export { createClientSession } from "./session/create-client-session.js";
+export { createClientSession, createSoleClientSession } from "./session/create-client-session.js";
 export { createSession } from "./session/create-session.js";
 export { onAbort, type Timers, watch as watchCall, sleep } from "./call/watch.js";
 export { Received, streamsInput, streamsOutput } from "./call/messages/payload.js";

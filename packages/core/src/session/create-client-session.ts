@@ -4,11 +4,13 @@ import type { Limits } from "../limits.js";
 import type { MetadataInit } from "../metadata.js";
 import type { Awaitable } from "../server/router.js";
 import type { Prover } from "../transport/prover.js";
-import type { TransportSession } from "../transport/session.js";
+import type { DirectSession, SoleStream, TransportSession } from "../transport/session.js";
 import { clientSideOf, greetingOf, plainSettings } from "./plain-settings.js";
 import { LaneSession } from "./lane-session.js";
 import { acceptPeerStream } from "./peer-streams.js";
+import type { SessionParts } from "./parts.js";
 import type { Session } from "./session.js";
+import { SoleSession } from "./sole-session.js";
 import { settledWithin } from "../call/expiries.js";
 import type { Explanation, Fault } from "../call/fault.js";
 import { asError } from "../errors.js";
@@ -44,17 +46,39 @@ export interface ClientSessionOptions {
  */
 export function createClientSession<Transport extends TransportSession>(
   transport: Transport,
-  { limits: limitOverrides, via, peer, prefix, ...otherOptions }: ClientSessionOptions = {},
+  options: ClientSessionOptions = {},
 ): Session<Transport> {
+  return new LaneSession(transport, clientParts(options)).open();
+}
+
+/**
+ * Creates such a session over a transport that has a single byte stream, such as a WebSocket. A separate function,
+ * because pages that use only WebTransport do not need its code.
+ */
+export function createSoleClientSession<Transport extends DirectSession>(
+  transport: Transport,
+  sole: SoleStream,
+  options: ClientSessionOptions = {},
+): Session<Transport> {
+  return new SoleSession(transport, sole, {}, clientParts(options)).open();
+}
+
+function clientParts({
+  limits: limitOverrides,
+  via,
+  peer,
+  prefix,
+  ...otherOptions
+}: ClientSessionOptions): SessionParts {
   const limits = completeClientLimits(limitOverrides);
-  return new LaneSession(transport, {
+  return {
     settings: plainSettings(limits, { prefix, greeting: greetingOf(otherOptions, limits) }),
     via,
     peer,
     clientSide: clientSideOf(otherOptions, limits),
     acceptStream: acceptPeerStream,
     explain: explainByLoaded,
-  }).open();
+  };
 }
 
 /** Maximum time in milliseconds for loading the code that completes an error. */

@@ -12,6 +12,9 @@ import type { HttpClientCall } from "./http-call.js";
 const OTHER_SERVER =
   "another program answers at this URL, or a proxy before the server: check the URL, and what the proxy says of the server";
 
+/** Hint for status 415, with which servers of this protocol refuse a content type. */
+const OTHER_CONTENT = "the method streams, or the server does not support this codec";
+
 /**
  * Matches the names of Connect codecs. If the response uses another of these codecs than the request, that is a fault
  * of the server.
@@ -90,5 +93,5 @@ function notOurs({ client }: HttpClientCall, { status, headers, type }: Response
   }
   const what = JSON.stringify((headers.get("content-type") ?? "no content type").slice(0, 100));
   const message = `${client.peer} answered with HTTP status ${status} and ${what}, which is no answer of a service`;
-  return new RpcError(code, message, { hint: OTHER_SERVER });
+  return new RpcError(code, message, { hint: status === 415 ? OTHER_CONTENT : OTHER_SERVER });
 }
