@@ -8,10 +8,10 @@ import {
   decodeWithin,
   type Deferred,
   deferred,
-  FrameWriter,
   fullName,
   isCode,
   unaryObstacle,
+  readyToDecode,
 } from "@quicrpc/core/internal";
 import {
   type Answer,
@@ -21,6 +21,7 @@ import {
   type Source,
   type Step,
 } from "./generated/batch.js";
+import { encodeMessage } from "./limits.js";
 import { isPlain, type Path, pathText, valueAt } from "./path.js";
 import { type BatchInput, createReference, type Pending, type Reference, type Target, targetOf } from "./reference.js";
 
@@ -124,6 +125,7 @@ const MAX_REFERENCES = 64;
 
 const unchecked = uncheckedCodec<unknown>();
 const NOTHING = new Uint8Array(0);
+const ignore = (): void => {};
 
 /** The calls of a batch at its caller. */
 class PlannedCalls {
@@ -185,14 +187,14 @@ class PlannedCalls {
     this.isSent = true;
     const sent = new Set(targets.map(({ step }) => step));
     const steps = this.steps.map(({ step }, index) => (sent.has(index) ? step : { ...step, silent: true }));
-    this.results = this.steps.map(({ method }, index) => new Result(method, index));
+    this.results = this.steps.map(({ method }, index) => new Result(method, index, sent.has(index)));
     const over = this.run(steps);
     const promises = targets.map(({ step, path }) => {
       const result = this.results[step as number] as Result;
-      const { promise } = result.response;
+      const { promise } = result.response as Deferred<unknown>;
       return path.length === 0 ? promise : promise.then((value) => result.part(value, path));
     });
-    for (const promise of [...promises, over]) promise.catch(() => {});
+    for (const promise of [...promises, over]) promise.catch(ignore);
     return { promises, over };
   }
 
@@ -210,11 +212,7 @@ class PlannedCalls {
     } catch (thrown) {
       failure = RpcError.from(thrown);
     }
-    const missing = failure ?? new RpcError("internal", "the server ended the batch without this response");
-    for (const [index, result] of this.results.entries()) {
-      if (steps[index]?.silent === true) result.response.resolve(undefined);
-      else result.response.reject(missing);
-    }
+    for (const result of this.results) result.end(failure);
     if (failure !== undefined) throw failure;
   }
 
@@ -229,17 +227,17 @@ class PlannedCalls {
     const { step, each, path } = target;
     if (step === undefined && (each !== this.element?.each || user.endsWith("()")))
       throw new TypeError(`${user} has an element of each(), which exists only in the function of that each()`);
-    return { ...(step !== undefined && { step }), path: [...path] };
+    return step === undefined ? { path: [...path] } : { step, path: [...path] };
   }
 
   private encode({ input: codec }: AnyMethod, input: unknown, name: string): Partial<Step> {
     if (codec === undefined) return {};
+    if (!hasReference(input, name)) return { message: encodeMessage((out) => codec.encode(input, out)) };
     const references: PlanReference[] = [];
     const template = this.template(input, [], references, name);
     if (references.length > MAX_REFERENCES)
       throw new RpcError("invalid_argument", `${name}: the input has more than ${MAX_REFERENCES} references`);
-    if (references.length > 0) return { template: encoded(json, template), references };
-    return { message: encoded(codec, input) };
+    return { template: encodeMessage((out) => json.encode(template, out)), references };
   }
 
   /**
@@ -253,7 +251,6 @@ class PlannedCalls {
       references.push({ at: [...at], from: this.sourceOf(value, name) });
       return null;
     }
-    if (at.length > MAX_DEPTH) throw new RpcError("invalid_argument", `${name}: the input is nested too deeply`);
     const part = (item: unknown, key: string | number): unknown => {
       at.push(key);
       const copy = this.template(item, at, references, name);
@@ -266,20 +263,32 @@ class PlannedCalls {
   }
 }
 
+/** Returns true if an input has a reference in a place where one may be. */
+function hasReference(value: unknown, name: string, depth: number = 0): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (targetOf(value) !== undefined) return true;
+  if (depth > MAX_DEPTH) throw new RpcError("invalid_argument", `${name}: the input is nested too deeply`);
+  if (!Array.isArray(value) && !isPlain(value)) return false;
+  for (const key in value) if (hasReference((value as Record<string, unknown>)[key], name, depth + 1)) return true;
+  return false;
+}
+
 type ErrorFields = Pick<NonNullable<ConstructorParameters<typeof RpcError>[2]>, "reason" | "details">;
 
 /** The response of a step, as its answers arrive. */
 class Result {
-  readonly response: Deferred<unknown> = deferred();
+  /** Undefined if the program does not ask for the response. */
+  readonly response: Deferred<unknown> | undefined;
+  private isOver = false;
   private readonly method: AnyMethod;
   private readonly index: number;
   private elements: unknown[] | undefined = undefined;
   private missing = 0;
 
-  constructor(method: AnyMethod, index: number) {
+  constructor(method: AnyMethod, index: number, isSent: boolean) {
     this.method = method;
     this.index = index;
-    this.response.promise.catch(() => {});
+    if (isSent) this.response = deferred();
   }
 
   /** Processes an answer. Returns its error. */
@@ -292,11 +301,27 @@ class Result {
       } else if (message !== undefined) this.add(message, element);
     } catch (thrown) {
       const error = thrown as RpcError;
-      this.response.reject(error);
+      this.fail(error);
       return error;
     }
-    if (this.elements !== undefined && this.missing === 0) this.response.resolve(this.elements);
+    if (this.elements !== undefined && this.missing === 0) this.complete(this.elements);
     return undefined;
+  }
+
+  /** Called when no more answers arrive. */
+  end(failure: RpcError | undefined): void {
+    if (this.isOver || this.response === undefined) return;
+    this.fail(failure ?? new RpcError("internal", "the server ended the batch without this response"));
+  }
+
+  private complete(value: unknown): void {
+    this.isOver = true;
+    this.response?.resolve(value);
+  }
+
+  private fail(error: RpcError): void {
+    this.isOver = true;
+    this.response?.reject(error);
   }
 
   /** Returns a part of the response. Throws if a part that contains it is missing, as the server does. */
@@ -315,7 +340,7 @@ class Result {
       const { code, message: text } = RpcError.from(thrown, "internal");
       throw this.failed(code, text, element);
     }
-    if (element === undefined) this.response.resolve(value);
+    if (element === undefined) this.complete(value);
     else if (this.elements !== undefined) {
       this.elements[element] = value;
       this.missing--;
@@ -360,11 +385,7 @@ const DECODE_BUDGET: DecodeBudget = {
 };
 
 function decoded(codec: MessageCodec<unknown> | undefined, message: Uint8Array): unknown {
-  return codec && decodeWithin(DECODE_BUDGET, codec, message, 0, message.length);
-}
-
-function encoded(codec: Pick<MessageCodec<unknown>, "encode">, value: unknown): Uint8Array {
-  const out = new FrameWriter(256);
-  codec.encode(value, out);
-  return out.written();
+  if (codec === undefined) return undefined;
+  const { bytes, position, end } = readyToDecode(message);
+  return decodeWithin(DECODE_BUDGET, codec, bytes, position, end);
 }

@@ -1,4 +1,5 @@
 import { RpcError } from "@quicrpc/core";
+import type { PayloadWriter } from "@quicrpc/core/generated";
 import { FrameWriter } from "@quicrpc/core/internal";
 
 /** Limits of one batch at the server. */
@@ -74,13 +75,27 @@ export function exceeded(limit: keyof BatchLimits, max: number, text: string): R
   return new RpcError("resource_exhausted", `${text}, and ${limit} of the server's batches is ${max}`);
 }
 
-/** A buffer for one message, which refuses to grow far beyond a maximum. */
-export class BoundedWriter extends FrameWriter {
+/**
+ * Returns the message that `write` appends to a writer. Throws `RpcError` `resource_exhausted` if it has far more than
+ * `max` bytes.
+ */
+export function encodeMessage(write: (out: PayloadWriter) => void, max: number = Number.POSITIVE_INFINITY): Uint8Array {
+  const out = new BoundedWriter(max);
+  try {
+    write(out);
+    return out.written().slice();
+  } finally {
+    out.clear();
+  }
+}
+
+/** A writer that refuses to grow far beyond a maximum. */
+class BoundedWriter extends FrameWriter {
   private readonly max: number;
 
   /** @param max the maximum number of bytes; for texts, codecs reserve up to four times as many as they write */
   constructor(max: number) {
-    super(256);
+    super();
     this.max = max * 4 + 4096;
   }
 

@@ -64,32 +64,39 @@ export interface Target {
   readonly path: Path;
 }
 
-const targets: WeakMap<object, Target> = new WeakMap();
+/** Property of references with their target, which only this module can read. */
+const TARGET: unique symbol = Symbol("target");
 
 /** Returns the target of a reference; undefined for any other value. */
 export function targetOf(value: unknown): Target | undefined {
-  return typeof value === "object" && value !== null ? targets.get(value) : undefined;
+  return typeof value === "object" && value !== null ? (value as { [TARGET]?: Target })[TARGET] : undefined;
 }
 
 /** Creates a reference, whose properties are references to the parts of its value. */
 export function createReference(target: Target): object {
-  const misused = (): never => {
-    throw new TypeError(
-      "a reference of a batch has no value before the batch is sent: only pass it to calls, each() and send() of its batch",
-    );
-  };
-  const reference = new Proxy(Object.freeze({}), {
-    get(_, key) {
-      // A reference is returned by asynchronous functions without being awaited.
-      if (key === "then") return undefined;
-      if (typeof key === "symbol") return key === Symbol.toPrimitive || key === Symbol.iterator ? misused() : undefined;
-      const part = /^(0|[1-9]\d{0,8})$/.test(key) ? Number(key) : key;
-      return createReference({ ...target, path: [...target.path, part] });
-    },
-    has: misused,
-    ownKeys: misused,
-    set: misused,
-  });
-  targets.set(reference, target);
-  return reference;
+  return new Proxy({ target }, REFERENCES);
 }
+
+const misused = (): never => {
+  throw new TypeError(
+    "a reference of a batch has no value before the batch is sent: only pass it to calls, each() and send() of its batch",
+  );
+};
+
+const REFERENCES: ProxyHandler<{ readonly target: Target }> = {
+  get({ target }, key) {
+    if (key === TARGET) return target;
+    // A reference is returned by asynchronous functions without being awaited.
+    if (key === "then") return undefined;
+    if (typeof key === "symbol") return key === Symbol.toPrimitive || key === Symbol.iterator ? misused() : undefined;
+    const part = /^(0|[1-9]\d{0,8})$/.test(key) ? Number(key) : key;
+    return createReference({ ...target, path: [...target.path, part] });
+  },
+  has: misused,
+  ownKeys: misused,
+  getOwnPropertyDescriptor: misused,
+  set: misused,
+  defineProperty: misused,
+  deleteProperty: misused,
+  setPrototypeOf: misused,
+};

@@ -2,7 +2,7 @@ import { json, RpcError } from "@quicrpc/core";
 import { type AnyMethod, type CallContext, InnerCalls, type MessageCodec } from "@quicrpc/core/generated";
 import { CALL_BYTES } from "@quicrpc/core/internal";
 import type { Answer, Answers, Failure, Plan, Source, Step } from "./generated/batch.js";
-import { type BatchLimits, BoundedWriter, encodingCost, exceeded } from "./limits.js";
+import { type BatchLimits, encodeMessage, encodingCost, exceeded } from "./limits.js";
 import { hasMember, memberOf, type Path, pathText, valueAt } from "./path.js";
 
 const VERSION = 1;
@@ -106,7 +106,8 @@ class ServedBatch {
     const { maxDepth } = this.limits;
     const depths: number[] = [];
     for (const { needs } of this.steps) {
-      const depth = 1 + Math.max(0, ...Array.from(needs, (need) => depths[need] as number));
+      let depth = 1;
+      for (const need of needs) depth = Math.max(depth, 1 + (depths[need] as number));
       if (depth > maxDepth) throw exceeded("maxDepth", maxDepth, `${depth} steps wait for one another`);
       depths.push(depth);
     }
@@ -197,7 +198,8 @@ class ServedBatch {
     this.charge(message.length);
     const { output } = method;
     const value = this.needed.has(index) && output !== undefined ? this.calls.decode(output, message) : undefined;
-    if (step.silent !== true) this.answer({ step: index, ...(element !== undefined && { element }), message });
+    if (step.silent !== true)
+      this.answer(element === undefined ? { step: index, message } : { step: index, element, message });
     return value;
   }
 
@@ -219,10 +221,9 @@ class ServedBatch {
     }
     const cost = encodingCost(input, maxBytes - this.bytes);
     this.spend(cost);
-    const out = new BoundedWriter(maxBytes - this.bytes + cost);
-    this.calls.encode(codec, input, out);
-    this.spend(Math.max(0, out.position - cost));
-    return out.written();
+    const message = encodeMessage((out) => this.calls.encode(codec, input, out), maxBytes - this.bytes + cost);
+    this.spend(Math.max(0, message.length - cost));
+    return message;
   }
 
   /** Returns the failure to send. Its bytes count like those of a response. Omits details that are too large. */

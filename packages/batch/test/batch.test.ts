@@ -339,6 +339,9 @@ describe("misuse", () => {
     expect(() => ({ ...user })).toThrow(noValue);
     expect(() => Array.from(user.tags as never)).toThrow(noValue);
     expect(() => "id" in user).toThrow(noValue);
+    expect(() => Object.defineProperty(user, "id", { value: "eve" })).toThrow(noValue);
+    expect(() => Object.getOwnPropertyDescriptor(user, "target")).toThrow(noValue);
+    expect(() => delete (user as { id?: unknown }).id).toThrow(noValue);
     expect(() => batch.users.older({ than: new Date(), karma: 1n, names: new Map([[user.id, 1]]) as never })).toThrow(
       /names|value|string|key/i,
     );

@@ -57,6 +57,7 @@ export type { ItemReceiver } from "./call/items/item-receiver.js";
 export type { FedItems, ItemSink } from "./call/items/item-stream.js";
 export type { ItemFlow } from "./call/items/send-items.js";
 export { type DecodeBudget, decodeWithin } from "./msgpack/decode-within.js";
+export { readyToDecode } from "./msgpack/slab.js";
 export { expiries, type Expiry, reminders } from "./call/expiries.js";
 export { cutText, FrameWriter } from "./wire/writer.js";
 export { completeLimits } from "./limits.js";

@@ -183,15 +183,15 @@ export class Admission {
   }
 
   /**
-   * Calls `accept`, which accepts a request, when a call may run. Its time counts as that of handlers. Returns a
-   * function that removes it from the queue.
+   * Calls `accept`, which accepts a request, when a call may run. Its time counts as that of handlers. Returns undefined
+   * if it was called at once, otherwise a function that removes it from the queue.
    */
-  whenFree(accept: () => void): () => void {
-    const entry = (): void => this.measure(accept);
+  whenFree(accept: () => void): (() => void) | undefined {
     if (!this.mustWait) {
-      entry();
-      return () => {};
+      this.measure(accept);
+      return undefined;
     }
+    const entry = (): void => this.measure(accept);
     this.#enqueue(entry);
     return () => void this.#waiting?.delete(entry);
   }

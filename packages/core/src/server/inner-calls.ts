@@ -10,6 +10,7 @@ import {
 import { RpcError, untracedError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import { decodeWithin } from "../msgpack/decode-within.js";
+import { readyToDecode } from "../msgpack/slab.js";
 import type { SentFault } from "../wire/sent-fault.js";
 import { cutText, FrameWriter } from "../wire/writer.js";
 import type { CallContext, ContextSettings, IncomingContext } from "./context.js";
@@ -108,24 +109,22 @@ export class InnerCalls {
   call(name: string, message: () => Uint8Array): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const bound = this.bound(name);
-      if (this.reason !== undefined) throw this.reason;
-      const expire = (): void => this.stop(untracedError("deadline_exceeded", "the deadline has passed"));
-      this.expiry ??= expiries.add(this.deadline - Date.now(), expire);
-      let leave = (): void => {};
+      this.requireOpen();
+      this.expiry ??= this.startDeadline();
       const waiting: Cancellable = {
         cancel: (reason) => {
-          leave();
+          leave?.();
           this.calls.delete(waiting);
           reject(reason);
         },
       };
-      this.calls.add(waiting);
-      leave = this.settings.admission.whenFree(() => {
+      const leave = this.settings.admission.whenFree(() => {
         this.calls.delete(waiting);
         void serveRequest(
           new InnerRequest(this.calls, () => this.head(), bound, this.settings, message, resolve, reject),
         );
       });
+      if (leave !== undefined) this.calls.add(waiting);
     });
   }
 
@@ -153,7 +152,8 @@ export class InnerCalls {
     const { budget, admission } = this.settings;
     let value: unknown;
     admission.measure(() => {
-      value = decodeWithin(budget, codec, message, 0, message.length);
+      const { bytes, position, end } = readyToDecode(message);
+      value = decodeWithin(budget, codec, bytes, position, end);
     });
     this.hold(budget.decodedBytes);
     return value;
@@ -161,7 +161,7 @@ export class InnerCalls {
 
   /** Charges bytes that the handler holds until `end` to the memory budget. Throws `RpcError` if it has no room. */
   hold(bytes: number): void {
-    if (this.hasEnded) throw this.reason;
+    if (this.hasEnded) this.requireOpen();
     const { budget } = this.settings;
     this.heldBytes += bytes;
     if (!budget.charge(bytes)) throw budget.refusal(fullName(this.context.method));
@@ -170,8 +170,9 @@ export class InnerCalls {
   /** Cancels the calls in progress, refuses later ones, and releases the memory. */
   end(): void {
     this.unwatch();
-    this.stop(untracedError("cancelled", "the outer call is over"));
     this.hasEnded = true;
+    if (this.expiry !== undefined) expiries.remove(this.expiry);
+    if (this.calls.size > 0) this.stop(this.reason ?? overError());
     this.settings.budget.release(this.heldBytes);
     this.heldBytes = 0;
     if (this.settings.admission.calls > 0) this.releasePlace ??= this.holdPlace();
@@ -183,6 +184,16 @@ export class InnerCalls {
     const obstacle = unaryObstacle(bound.method);
     if (obstacle === undefined) return bound;
     throw new RpcError("unimplemented", `${name} is ${obstacle}, and has to be called by itself`);
+  }
+
+  private startDeadline(): Expiry {
+    const expire = (): void => this.stop(untracedError("deadline_exceeded", "the deadline has passed"));
+    return expiries.add(this.deadline - Date.now(), expire);
+  }
+
+  private requireOpen(): void {
+    if (this.hasEnded) this.reason ??= overError();
+    if (this.reason !== undefined) throw this.reason;
   }
 
   private stop(reason: RpcError): void {
@@ -198,12 +209,16 @@ export class InnerCalls {
 
   /** Fields of each request. Throws the reason if the outer call is over. */
   private head(): RequestHead {
-    if (this.reason !== undefined) throw this.reason;
+    this.requireOpen();
     const timeoutMs = Number.isFinite(this.deadline) ? Math.max(0, this.deadline - Date.now()) : undefined;
     // Copied at the first change, because interceptors may change the metadata of a call.
     const metadata = (): Metadata => Metadata.reading(() => this.context.metadata);
     return { timeoutMs, metadata, from: undefined };
   }
+}
+
+function overError(): RpcError {
+  return untracedError("cancelled", "the outer call is over");
 }
 
 function methodsOf(served: Router<never>): ReadonlyMap<string, BoundMethod> {
@@ -259,7 +274,7 @@ class InnerRequest implements ServerRequest {
 
   readMessage(): MessageBytes {
     this.bytes = this.message();
-    return { bytes: this.bytes, position: 0, end: this.bytes.length };
+    return readyToDecode(this.bytes);
   }
 
   respond(context: IncomingContext<unknown>, input: unknown, bytes: number): void {
@@ -302,18 +317,20 @@ class InnerCall extends ServedCall {
   sendMetadata(): void {}
 
   protected sendResult(value: unknown): void {
-    const out = new FrameWriter(256);
+    const out = new FrameWriter();
     const maxMessageBytes = maxMessageBytesOf(this.settings);
     try {
       this.context?.method.output?.encode(value, out);
+      if (out.position > maxMessageBytes) {
+        const text = `a response of ${out.position} bytes is too large for a batch: the maximum is ${maxMessageBytes} bytes, 70 % of limits.maxFrameBytes`;
+        throw new RpcError("resource_exhausted", text, { hint: `call ${this.methodName()} by itself` });
+      }
+      this.request.resolve(out.written().slice());
     } catch (error) {
       throw this.misfit(error);
+    } finally {
+      out.clear();
     }
-    if (out.position > maxMessageBytes) {
-      const text = `a response of ${out.position} bytes is too large for a batch: the maximum is ${maxMessageBytes} bytes, 70 % of limits.maxFrameBytes`;
-      throw new RpcError("resource_exhausted", text, { hint: `call ${this.methodName()} by itself` });
-    }
-    this.request.resolve(out.written());
   }
 
   protected sendError(error: RpcError): void {
