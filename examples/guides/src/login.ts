@@ -67,7 +67,7 @@ export async function signIn(
   options: ConnectOptions = {},
 ): Promise<Connection> {
   // #region client
-  const visitor = await connect(url, options); // of @quicrpc/node, or in a page of @quicrpc/browser
+  const visitor = await connect(url, options);
   const { token } = await createAuthClient(visitor).login({ name, password });
   await visitor.close();
   const connection = await connect(url, { ...options, credentials: token });
