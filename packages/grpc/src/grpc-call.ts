@@ -1,6 +1,6 @@
 import { Metadata, type RpcError } from "@quicrpc/core";
 import { CODINGS, EnvelopeCall, writeEnvelope } from "@quicrpc/http/internal";
-import { FLAG_TRAILERS, setStatus } from "./status.js";
+import { type Field, FLAG_TRAILERS, statusOf, SUCCESS } from "./status.js";
 
 /** Compressions that requests may use, as a list for the field `grpc-accept-encoding`. */
 const ACCEPTED = ["identity", ...CODINGS.map(({ name }) => name)].join(",");
@@ -14,7 +14,7 @@ export function withoutOwn(metadata: Metadata): Metadata {
 }
 
 /** A call of a gRPC client, whose response ends with trailers. */
-export class GrpcCall extends EnvelopeCall<Headers> {
+export class GrpcCall extends EnvelopeCall<readonly Field[]> {
   protected override readonly trailers: boolean = true;
 
   protected fields(): Readonly<Record<string, string>> {
@@ -24,20 +24,20 @@ export class GrpcCall extends EnvelopeCall<Headers> {
   }
 
   protected override headersOf(metadata: Metadata): Headers {
-    return super.headersOf(withoutOwn(metadata));
+    return super.headersOf(metadata.size === 0 ? metadata : withoutOwn(metadata));
   }
 
-  protected endOf(error: RpcError | undefined, metadata: Metadata): Headers {
-    const trailers = this.headersOf(metadata);
-    if (error === undefined) setStatus(trailers, undefined);
-    else {
-      const { message, details } = this.errorJson(error);
-      setStatus(trailers, error, message, details);
-    }
-    return trailers;
+  protected endOf(error: RpcError | undefined, metadata: Metadata): readonly Field[] {
+    const status = error === undefined ? SUCCESS : this.failureOf(error);
+    return metadata.size === 0 ? status : [...this.headersOf(metadata), ...status];
   }
 
-  protected override sendWhole(message: Uint8Array, trailers: Headers): void {
+  private failureOf(error: RpcError): readonly Field[] {
+    const { message, details } = this.errorJson(error);
+    return statusOf(error, message ?? "", details);
+  }
+
+  protected override sendWhole(message: Uint8Array, trailers: readonly Field[]): void {
     const { exchange, compression, hasBegun } = this;
     const isCompressed = compression !== undefined && this.compresses(message.length);
     if (!this.trailers || hasBegun || isCompressed || exchange.respondWhole === undefined) {
@@ -49,7 +49,7 @@ export class GrpcCall extends EnvelopeCall<Headers> {
     exchange.respondWhole(this.head(), body, trailers);
   }
 
-  protected sendEnding(trailers: Headers): void {
+  protected sendEnding(trailers: readonly Field[]): void {
     this.answerFlow.finish(trailers);
   }
 
@@ -68,8 +68,8 @@ export class GrpcCall extends EnvelopeCall<Headers> {
 export class GrpcWebCall extends GrpcCall {
   protected override readonly trailers: boolean = false;
 
-  protected override sendEnding(trailers: Headers): void {
-    const lines = Array.from(trailers, ([name, value]) => `${name}: ${value}\r\n`).join("");
+  protected override sendEnding(trailers: readonly Field[]): void {
+    const lines = trailers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
     this.answerFlow.write(writeEnvelope({ flags: FLAG_TRAILERS, bytes: new TextEncoder().encode(lines) }));
     this.answerFlow.finish();
   }

@@ -18,7 +18,7 @@ import { protobufCodec, type ProtobufMethod, type ProtobufService } from "@quicr
 import { GrpcCall, GrpcWebCall, headFields, withoutOwn } from "./grpc-call.js";
 import { HEALTH, health } from "./health.js";
 import { DESCRIBE, reflect, REFLECTION, REFLECTION_PATHS } from "./reflection.js";
-import { setStatus } from "./status.js";
+import { statusOf } from "./status.js";
 
 /**
  * Serves services to gRPC and gRPC-Web clients, and to Connect clients that use protobuf, at the same port as all other
@@ -81,7 +81,7 @@ class GrpcRoutes implements ProtocolRoutes {
       return isServed ? new Match(route.bound, route.format, framing) : undefined;
     }
     if (!isGrpc(base)) return undefined;
-    const [matched, web, codec = "proto"] = CONTENT_TYPE.exec(base) ?? [];
+    const [matched, web, codec = "proto"] = base === "application/grpc" ? [base] : (CONTENT_TYPE.exec(base) ?? []);
     if (matched === undefined || codec !== "proto") {
       const accepted = "application/grpc, application/grpc+proto, application/grpc-web, application/grpc-web+proto";
       const fields = { "accept-post": accepted };
@@ -153,8 +153,7 @@ function readTimeout(value: string | undefined): number | undefined {
 
 function answerUnknown(exchange: HttpExchange, path: string): "answered" {
   const error = new RpcError("unimplemented", `${path.slice(0, 200)} is not served by gRPC here`);
-  const metadata = new Headers();
-  setStatus(metadata, error, error.message);
-  exchange.respond({ status: 200, fields: headFields(exchange.header("content-type")), metadata });
+  const fields = headFields(exchange.header("content-type"));
+  exchange.respond({ status: 200, fields, metadata: statusOf(error, error.message) });
   return "answered";
 }

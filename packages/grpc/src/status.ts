@@ -27,24 +27,25 @@ export const MAX_RECEIVED_STATUS = 65_536;
 export const FLAG_TRAILERS = 0x80;
 const LEVELS = 2;
 
-/** Adds the status of a call to its trailers: `grpc-status`, and for an error its message and details. */
-export function setStatus(
-  trailers: Headers,
-  error: RpcError | undefined,
-  message: string = "",
-  details: readonly ErrorDetail[] = [],
-): void {
-  trailers.set("grpc-status", String(error === undefined ? 0 : codeNumber(error.code)));
-  if (error === undefined) return;
+/** A header field or trailer. */
+export type Field = readonly [name: string, value: string];
+
+/** The status of a call that succeeded. */
+export const SUCCESS: readonly Field[] = [["grpc-status", "0"]];
+
+/** Returns the status of a failed call, as trailers. */
+export function statusOf(error: RpcError, message: string, details: readonly ErrorDetail[] = []): readonly Field[] {
+  const fields: Field[] = [["grpc-status", String(codeNumber(error.code))]];
   // UTF-8 cannot represent a lone surrogate.
   const text = message.replace(/\p{Surrogate}/gu, "\ufffd");
   const encoded = percentEncoded(text);
-  if (encoded !== "") trailers.set("grpc-message", encoded);
-  if (details.length === 0) return;
+  if (encoded !== "") fields.push(["grpc-message", encoded]);
+  if (details.length === 0) return fields;
   const status = detailsText(codeNumber(error.code), text, details);
   // The details are omitted if they are too large, because the code and the message are more important.
   if (status !== undefined && encoded.length + status.length <= MAX_STATUS)
-    trailers.set("grpc-status-details-bin", status);
+    fields.push(["grpc-status-details-bin", status]);
+  return fields;
 }
 
 /**

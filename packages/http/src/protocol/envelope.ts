@@ -16,9 +16,11 @@ export interface Envelope {
 }
 
 export function writeEnvelope({ flags, bytes }: Envelope): UnsharedBytes {
-  const envelope = new Uint8Array(HEAD_BYTES + bytes.length);
+  const { length } = bytes;
+  const envelope = new Uint8Array(HEAD_BYTES + length);
   envelope[0] = flags;
-  new DataView(envelope.buffer).setUint32(1, bytes.length);
+  // Without a DataView: V8 keeps a small array inside its heap, and would have to allocate a buffer for it.
+  for (let at = HEAD_BYTES - 1, rest = length; rest > 0; at--, rest >>>= 8) envelope[at] = rest;
   envelope.set(bytes, HEAD_BYTES);
   return envelope;
 }
@@ -76,7 +78,8 @@ export class EnvelopeReader {
     if (this.gathered.length < HEAD_BYTES) return undefined;
     const head = this.gathered.take(HEAD_BYTES);
     const flags = head[0] as number;
-    const length = new DataView(head.buffer, head.byteOffset).getUint32(1);
+    let length = 0;
+    for (let at = 1; at < HEAD_BYTES; at++) length = length * 256 + (head[at] as number);
     if ((flags & ~this.known) !== 0) {
       throw new RpcError("invalid_argument", `an envelope has the flags ${flags}, which are not known`);
     }

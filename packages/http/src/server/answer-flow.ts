@@ -1,5 +1,5 @@
 import type { ItemFlow } from "@quicrpc/core/internal";
-import type { AnswerBody } from "./exchange.js";
+import type { AnswerBody, Fields } from "./exchange.js";
 import type { RequestBytes } from "./request-bytes.js";
 
 /** Sends the pieces of a response in order, as fast as the client reads them. Pieces may still be being compressed. */
@@ -55,7 +55,7 @@ export class AnswerFlow implements ItemFlow {
     this.tail = mine;
   }
 
-  finish(trailers?: Headers): void {
+  finish(trailers?: Fields): void {
     if (this.tail === undefined) this.body?.end(trailers);
     else void this.tail.then(() => this.body?.end(trailers));
   }

@@ -2,12 +2,15 @@ import type { RpcError } from "@quicrpc/core";
 import type { ByteBody } from "../protocol/body.js";
 import type { RequestBytes } from "./request-bytes.js";
 
+/** Header fields or trailers, by lower-case names that may repeat. */
+export type Fields = Iterable<readonly [name: string, value: string]>;
+
 export interface AnswerHead {
   readonly status: number;
   /** Header fields of the protocol, by lower-case name. */
   readonly fields: Readonly<Record<string, string>>;
   /** Metadata, and other header fields with any name or value that HTTP allows. */
-  readonly metadata?: Headers | undefined;
+  readonly metadata?: Fields | undefined;
   /** True if trailers follow the body. Only for requests with `supportsTrailers`. */
   readonly trailers?: boolean;
 }
@@ -22,7 +25,7 @@ export interface AnswerBody {
    * Ends the body.
    * @param trailers sent after the body; only if the response head has announced trailers
    */
-  end(trailers?: Headers): void;
+  end(trailers?: Fields): void;
 }
 
 /**
@@ -66,7 +69,7 @@ export interface HttpExchange {
   /** Sends an interim response (status 1xx). Undefined if the platform does not support it. */
   inform?(status: number, fields: Readonly<Record<string, string>>): void;
   /** Sends a response with a complete body and trailers. Undefined if that is not faster than `open`. */
-  respondWhole?(head: AnswerHead, body: Uint8Array, trailers: Headers): void;
+  respondWhole?(head: AnswerHead, body: Uint8Array, trailers: Fields): void;
   respond(head: AnswerHead, body?: Uint8Array | string): void;
   /** Begins a response whose body is sent in pieces. Not for HEAD requests, whose responses have no body. */
   open(head: AnswerHead): AnswerBody;

@@ -113,7 +113,7 @@ export class FetchExchange implements HttpExchange {
 }
 
 function headersOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]): Headers {
-  const headers = metadata ?? new Headers();
+  const headers = new Headers(metadata && [...metadata].map(([name, value]): [string, string] => [name, value]));
   for (const [name, value] of Object.entries(fieldsWith(fields, added))) headers.set(name, value);
   return headers;
 }

@@ -1,7 +1,7 @@
 import type { RpcError } from "@quicrpc/core";
 import { expiries, type Expiry, type ListLink, LinkedSet } from "@quicrpc/core/internal";
 import type { ByteBody } from "../protocol/body.js";
-import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
+import { type AnswerBody, type AnswerHead, type Fields, type HttpExchange, splitAbsolute } from "./exchange.js";
 import { bodyLengthOf } from "./text-body.js";
 import {
   destroyWhenReset,
@@ -152,7 +152,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     return body;
   }
 
-  respond(head: AnswerHead, body?: Uint8Array | string, trailers?: Headers): void {
+  respond(head: AnswerHead, body?: Uint8Array | string, trailers?: Fields): void {
     const stream = this.request;
     this.onGone = undefined;
     if (this.isGone) return;
@@ -174,7 +174,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     if (!endStream) stream.end(body);
   }
 
-  respondWhole(head: AnswerHead, body: Uint8Array, trailers: Headers): void {
+  respondWhole(head: AnswerHead, body: Uint8Array, trailers: Fields): void {
     this.respond(head, body, trailers);
   }
 
@@ -227,7 +227,9 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 
   private fieldsOf(head: AnswerHead): Record<string, string | string[] | number> {
-    return { ":status": head.status, ...headerFieldsOf(head, this.added), ...this.carried };
+    const fields: Record<string, string | string[] | number> = headerFieldsOf(head, this.added);
+    fields[":status"] = head.status;
+    return this.carried === undefined ? fields : Object.assign(fields, this.carried);
   }
 
   /** Tells the client that the rest of its request is not read (RFC 9113 §8.1). */

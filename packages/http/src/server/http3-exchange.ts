@@ -258,7 +258,8 @@ function headersOf(fields: Http3Request["fields"]): Headers {
 }
 
 function fieldsOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]): [name: string, value: string][] {
-  return [...Object.entries(fieldsWith(fields, added)), ...(metadata ?? [])];
+  const sent = Array.from(metadata ?? [], ([name, value]): [string, string] => [name, value]);
+  return [...Object.entries(fieldsWith(fields, added)), ...sent];
 }
 
 class Http3Body implements AnswerBody {

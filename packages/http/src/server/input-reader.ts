@@ -100,13 +100,13 @@ function frameOf(bytes: Uint8Array): Frame {
  * Returns the message in a request's envelope. Throws `RpcError` if it has more than `maxBytes` bytes after
  * decompression.
  */
-export async function envelopeMessageOf(
+export function envelopeMessageOf(
   { flags, bytes }: Envelope,
   compression: ContentCoding | undefined,
   maxBytes: number,
   hold: (bytes: number) => void,
   client: string | undefined,
-): Promise<Uint8Array> {
+): Uint8Array | Promise<Uint8Array> {
   if ((flags & FLAG_END) !== 0) throw new RpcError("invalid_argument", "a request has no message at its end");
   if ((flags & ENVELOPE_COMPRESSED) === 0) return bytes;
   if (compression === undefined) {

@@ -3,7 +3,7 @@ import { asError } from "@quicrpc/core/internal";
 import { type ByteBody, messageTooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { ReceivedBody } from "../protocol/received-body.js";
-import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
+import { type AnswerBody, type AnswerHead, type Fields, fieldsWith, type HttpExchange } from "./exchange.js";
 
 /** The event methods of Node's streams that this package uses. */
 interface NodeEvents {
@@ -249,7 +249,7 @@ export function headerFieldsOf(
 /** The trailers of a response, as Node's servers take them. */
 export type Trailers = Record<string, string | string[]>;
 
-export function trailersOf(trailers: Headers): Trailers {
+export function trailersOf(trailers: Fields): Trailers {
   return headerFieldsOf({ fields: {}, metadata: trailers }, undefined);
 }
 
@@ -337,7 +337,7 @@ export class NodeAnswerBody implements AnswerBody {
     else this.resume = resume;
   }
 
-  end(trailers?: Headers): void {
+  end(trailers?: Fields): void {
     if (this.closed) return;
     if (trailers !== undefined) this.sendTrailers?.(trailersOf(trailers));
     this.ending = true;

@@ -102,7 +102,7 @@ export class RequestReader {
         await arrival;
         // `envelopesIn` checks the length of a message in an envelope.
         const body = this.arrived(isStream ? Infinity : this.limits.maxBytes);
-        if (body !== undefined) return isStream ? await this.ofEnvelope(envelopesIn(body, this.limits.maxBytes)) : body;
+        if (body !== undefined) return isStream ? await this.ofEnvelopes(body) : body;
         arrival = this.exchange.arrival?.();
       }
       return await this.arriving(framing, query);
@@ -153,7 +153,7 @@ export class RequestReader {
     if (query !== undefined) return this.ofQuery(query);
     if (framing !== "stream") return this.ofBody();
     this.body = this.exchange.body?.getReader();
-    return this.ofEnvelope(readEnvelopes(this.body, this.limits.maxBytes, (change) => this.hold(change)));
+    return this.ofStream(readEnvelopes(this.body, this.limits.maxBytes, (change) => this.hold(change)));
   }
 
   private ofBody(): Promise<Uint8Array> {
@@ -182,18 +182,30 @@ export class RequestReader {
     return this.expanded(parameters.message, coding);
   }
 
-  private async ofEnvelope(envelopes: AsyncIterable<Envelope> | Iterable<Envelope>): Promise<Uint8Array> {
-    const { exchange, limits } = this;
-    const coding = codingNamed(exchange.header(this.codingHeader), CODINGS);
-    let only: Uint8Array | undefined;
-    for await (const envelope of envelopes) {
-      if (only !== undefined) throw new RpcError("unimplemented", "the method takes one message, and there are more");
-      this.hold(envelope.bytes.length);
-      const hold = (more: number): void => this.hold(more);
-      only = await envelopeMessageOf(envelope, coding, limits.maxDecompressedBytes, hold, this.client);
-    }
-    if (only === undefined) throw new RpcError("unimplemented", "the method takes one message, and there is none");
-    return only;
+  /** Returns the message of a body that has arrived. */
+  private ofEnvelopes(body: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    let only: Envelope | undefined;
+    for (const envelope of envelopesIn(body, this.limits.maxBytes)) only = this.only(envelope, only);
+    return this.ofEnvelope(only);
+  }
+
+  private async ofStream(envelopes: AsyncIterable<Envelope>): Promise<Uint8Array> {
+    let only: Envelope | undefined;
+    for await (const envelope of envelopes) only = this.only(envelope, only);
+    return this.ofEnvelope(only);
+  }
+
+  private only(envelope: Envelope, before: Envelope | undefined): Envelope {
+    if (before !== undefined) throw new RpcError("unimplemented", "the method takes one message, and there are more");
+    this.hold(envelope.bytes.length);
+    return envelope;
+  }
+
+  private ofEnvelope(envelope: Envelope | undefined): Uint8Array | Promise<Uint8Array> {
+    if (envelope === undefined) throw new RpcError("unimplemented", "the method takes one message, and there is none");
+    const coding = codingNamed(this.exchange.header(this.codingHeader), CODINGS);
+    const hold = (more: number): void => this.hold(more);
+    return envelopeMessageOf(envelope, coding, this.limits.maxDecompressedBytes, hold, this.client);
   }
 
   private async expanded(bytes: Uint8Array, coding: ContentCoding | undefined): Promise<Uint8Array> {
