@@ -32,6 +32,7 @@ export const QUESTIONS = [
   },
   { asked: "cookies headers browser", answers: ["/authentication#credentials-tokens-jwt-cookies"] },
   { asked: "self-signed certificate localhost", answers: ["/browsers#certificates"], like: "w3c/webtransport#398" },
+  { asked: "vercel ai sdk useChat resume stream", answers: ["/durable#answers-of-a-language-model"] },
   { asked: "script tag cdn", answers: ["/script-tag#a-page-without-a-bundler", "/script-tag#integrity"] },
   { asked: "safari", answers: ["/browsers#which-transport", "/browsers#what-clients-ask-of-a-server"] },
   {
