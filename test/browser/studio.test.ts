@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server as HttpServer } from "node:http";
 import { type AddressInfo, connect as connectTcp } from "node:net";
+import { createBatches } from "@quicrpc/batch";
 import type { Connection } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { durableRouter, resumableCalls } from "@quicrpc/durable/generated";
@@ -19,7 +20,7 @@ import { seriousFindings, studioPage } from "./studio-page.js";
 const seen: Seen = { aborted: [], notes: [], waiting: 0, given: 0, onChange: undefined };
 const router = newRouter(seen);
 const timings = createTimings();
-const served = [timings.measure(router), timings.router];
+const served = [timings.measure(router), timings.router, createBatches({ timings: true })];
 const routers = [...served, createReflection(served)];
 
 let server: Server;
@@ -139,6 +140,34 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     await page.getByRole("tab", { name: "Timing" }).click();
     await page.getByText("Between the command and tcp://shop.example:4433").waitFor();
     await page.getByRole("row", { name: /^Server: handler .* ms$/ }).waitFor();
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("shows the steps of a batch, and no durations of single calls as its own", async () => {
+    const page = await opened("run");
+    const kinds = "test.v1.Http/kinds";
+    const template = btoa('{"at":{"$date":"2026-01-02T03:04:05.000Z"},"data":{"$bytes":""},"big":null}');
+    const big = { at: ["big"], from: { step: 0, path: ["big"] } };
+    await type(page, {
+      version: 1,
+      steps: [
+        {
+          method: kinds,
+          template: btoa('{"at":{"$date":"2026-01-02T03:04:05.000Z"},"data":{"$bytes":""},"big":{"$bigint":"7"}}'),
+        },
+        { method: kinds, template, references: [big] },
+        { method: "test.v1.Http/fail" },
+      ],
+    });
+    await page.keyboard.press("Control+Enter");
+    await page.locator(".status.ok").waitFor();
+    await page.getByRole("tab", { name: "Timing" }).click();
+    await page.getByRole("row", { name: /^0 test\.v1\.Http\/kinds .* ms ok$/ }).waitFor();
+    await page.getByRole("row", { name: /^1 test\.v1\.Http\/kinds, after 0 .* ms ok$/ }).waitFor();
+    await page.getByRole("row", { name: /^2 test\.v1\.Http\/fail .* ms .*: none left$/ }).waitFor();
+    expect(await page.getByRole("row", { name: /^Server: handler/ }).count()).toBe(0);
+    expect(await seriousFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
     await page.close();
   });

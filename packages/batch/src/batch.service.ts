@@ -35,6 +35,8 @@ const Plan = z.object({
   /** Version of the format: 1. */
   version: z.int(),
   steps: z.array(Step).min(1).max(1024),
+  /** Answers have the times of their calls, if the server permits it. Each call has an answer then, also of silent steps. */
+  timed: z.boolean().optional(),
 });
 
 const Failure = z.object({
@@ -55,6 +57,10 @@ const Answer = z.object({
   /** The encoded response in standard MessagePack. */
   message: z.instanceof(Uint8Array).optional(),
   failure: Failure.optional(),
+  /** When the call started, in microseconds since the start of the batch. */
+  startedUs: z.int().nonnegative().optional(),
+  /** How long the call took, in microseconds. */
+  tookUs: z.int().nonnegative().optional(),
 });
 
 const Answers = z.object({ answers: z.array(Answer) });

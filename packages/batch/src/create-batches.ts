@@ -1,7 +1,7 @@
 import type { Router } from "@quicrpc/core";
 import { checkOptions } from "@quicrpc/core/transport";
 import { createBatchRouter } from "./generated/batch.js";
-import { type BatchLimits, completeLimits } from "./limits.js";
+import { type BatchOptions, completeLimits } from "./limits.js";
 import { serveBatch } from "./serve-batch.js";
 
 /**
@@ -11,8 +11,8 @@ import { serveBatch } from "./serve-batch.js";
  * @example
  * const server = await serve({ port: 4433, tls, routers: [usersRouter, postsRouter, createBatches()] });
  */
-export function createBatches(limits: BatchLimits = {}): Router {
-  checkOptions("createBatches()", limits, {
+export function createBatches(options: BatchOptions = {}): Router {
+  checkOptions("createBatches()", options, {
     maxSteps: true,
     maxDepth: true,
     maxElements: true,
@@ -20,8 +20,10 @@ export function createBatches(limits: BatchLimits = {}): Router {
     maxConcurrent: true,
     maxBytes: true,
     maxMs: true,
+    timings: true,
   });
+  const { timings = false, ...limits } = options;
   const complete = completeLimits(limits);
-  const { methods } = createBatchRouter({ run: (plan, context) => serveBatch(plan, complete, context) });
+  const { methods } = createBatchRouter({ run: (plan, context) => serveBatch(plan, complete, context, timings) });
   return { methods: methods.map((bound) => ({ ...bound, carriesCalls: true })) };
 }

@@ -23,6 +23,15 @@ export interface BatchLimits {
   readonly maxMs?: number;
 }
 
+/** Options of `createBatches`. */
+export interface BatchOptions extends BatchLimits {
+  /**
+   * Sends the times of calls to callers that ask for them. Precise times can help to guess secrets, so enable it only if
+   * callers are trusted. Default false.
+   */
+  readonly timings?: boolean;
+}
+
 const DEFAULTS: Required<BatchLimits> = {
   maxSteps: 32,
   maxDepth: 8,

@@ -3,6 +3,7 @@ import { type AnyMethod, type CallContext, InnerCalls, type MessageCodec } from 
 import { CALL_BYTES } from "@quicrpc/core/internal";
 import type { Answer, Answers, Failure, Plan, Source, Step } from "./generated/batch.js";
 import { type BatchLimits, encodeMessage, encodingCost, exceeded } from "./limits.js";
+import { CallTimes } from "./call-times.js";
 import { hasMember, memberOf, type Path, pathText, valueAt } from "./path.js";
 
 const VERSION = 1;
@@ -12,15 +13,21 @@ const ITEM_BYTES = 65_536;
 const ANSWER_BYTES = 96;
 const NOTHING = new Uint8Array(0);
 
-/** Yields the answers of a plan as its calls end. */
+/**
+ * Yields the answers of a plan as its calls end.
+ *
+ * @param timings whether a plan may ask for the times of calls
+ */
 export async function* serveBatch(
   plan: Plan,
   limits: Required<BatchLimits>,
   context: CallContext,
+  timings: boolean,
 ): AsyncGenerator<Answers> {
   const calls = new InnerCalls(context, limits);
+  const times = timings && plan.timed === true ? new CallTimes() : undefined;
   try {
-    yield* new ServedBatch(plan, limits, calls).answers();
+    yield* new ServedBatch(plan, limits, calls, times).answers();
   } finally {
     calls.end();
   }
@@ -46,18 +53,26 @@ class ServedBatch {
   private readonly values: unknown[] = [];
   private readonly templates: Map<Step, unknown> = new Map();
   private readonly ready: Answer[] = [];
+  /** Undefined if answers have no times. */
+  private readonly times: CallTimes | undefined;
   private wake: (() => void) | undefined = undefined;
   private running = 0;
   private callCount = 0;
   private bytes = 0;
 
-  constructor({ version, steps }: Plan, limits: Required<BatchLimits>, calls: InnerCalls) {
+  constructor(
+    { version, steps }: Plan,
+    limits: Required<BatchLimits>,
+    calls: InnerCalls,
+    times: CallTimes | undefined,
+  ) {
     if (version !== VERSION)
       throw new RpcError("unimplemented", `plans of version ${version} are not known here: the version is ${VERSION}`);
     const { maxSteps } = limits;
     if (steps.length > maxSteps) throw exceeded("maxSteps", maxSteps, `the batch has ${steps.length} steps`);
     this.limits = limits;
     this.calls = calls;
+    this.times = times;
     this.steps = steps.map((step, index) => this.check(step, index));
     this.checkDepth();
     this.countCalls(steps.filter(({ each }) => each === undefined).length);
@@ -142,7 +157,7 @@ class ServedBatch {
   }
 
   private answer(answer: Answer): void {
-    this.ready.push(answer);
+    this.ready.push(this.times?.addTo(answer) ?? answer);
     this.wake?.();
   }
 
@@ -193,13 +208,17 @@ class ServedBatch {
   private async call(index: number, element: number | undefined, item: unknown): Promise<unknown> {
     const { step, method } = this.steps[index] as CheckedStep;
     const { input } = method;
-    const encode = (): Uint8Array => step.message ?? (input === undefined ? NOTHING : this.filled(step, input, item));
+    const encode = (): Uint8Array => {
+      this.times?.start(index, element);
+      return step.message ?? (input === undefined ? NOTHING : this.filled(step, input, item));
+    };
     const message = await this.calls.call(step.method, encode);
     this.charge(message.length);
     const { output } = method;
     const value = this.needed.has(index) && output !== undefined ? this.calls.decode(output, message) : undefined;
     if (step.silent !== true)
       this.answer(element === undefined ? { step: index, message } : { step: index, element, message });
+    else if (this.times !== undefined) this.answer({ step: index, ...(element !== undefined && { element }) });
     return value;
   }
 

@@ -17,6 +17,8 @@ const file = new URL("../../../test/vectors/batch.json", import.meta.url);
 const vectors = JSON.parse(readFileSync(file, "utf8")) as {
   readonly plan: Vector;
   readonly answers: Vector;
+  readonly timedPlan: Vector;
+  readonly timedAnswers: Vector;
 };
 const valueOf = <T>({ value }: Vector): T => fromMarkedJson(JSON.stringify(value)) as T;
 const caller = createLocalCaller([...screenRouters(), createBatches()]);
@@ -27,11 +29,15 @@ function hexOf<T>(codec: MessageCodec<T>, value: T): string {
   return Buffer.from(out.written()).toString("hex");
 }
 
-it("the plan and the answers have the bytes of test/vectors/batch.json", () => {
-  expect(hexOf(planCodec, valueOf<Plan>(vectors.plan))).toBe(vectors.plan.hex);
-  expect(hexOf(answersCodec, valueOf<Answers>(vectors.answers))).toBe(vectors.answers.hex);
-  const bytes = Buffer.from(vectors.answers.hex, "hex");
-  expect(answersCodec.decode(bytes, 0, bytes.length)).toEqual(valueOf<Answers>(vectors.answers));
+it.each([
+  ["plan", "answers"],
+  ["timedPlan", "timedAnswers"],
+] as const)("%s and %s have the bytes of test/vectors/batch.json", (planName, answersName) => {
+  const { [planName]: plan, [answersName]: answers } = vectors;
+  expect(hexOf(planCodec, valueOf<Plan>(plan))).toBe(plan.hex);
+  expect(hexOf(answersCodec, valueOf<Answers>(answers))).toBe(answers.hex);
+  const bytes = Buffer.from(answers.hex, "hex");
+  expect(answersCodec.decode(bytes, 0, bytes.length)).toEqual(valueOf<Answers>(answers));
 });
 
 it("createBatch() makes the plan", async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Metadata, sanitizeForLog, type Session } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { type CallTimings, type ConnectionStats, sessionStats } from "@quicrpc/core/measure";
-import { type CallPart, type CallPartName, callParts, type ServedTimings } from "@quicrpc/services";
+import { type BatchStep, type CallPart, type CallPartName, callParts, type ServedTimings } from "@quicrpc/services";
 import { colorsFor } from "./report.js";
 import { jsonText } from "./target.js";
 
@@ -12,6 +12,8 @@ export interface Bar {
   readonly from: number;
   /** Duration in milliseconds, or undefined if it is not known. */
   readonly ms: number | undefined;
+  /** Text after the duration. */
+  readonly note?: string | undefined;
 }
 
 /** Length of the longest bar, in characters. */
@@ -28,6 +30,8 @@ export class CallTrace {
   private readonly timingsOf: AnyMethod | undefined;
   private readonly json: boolean;
   private readonly attempts: CallTimings[] = [];
+  /** Steps of the call, if it is a batch. */
+  private batch: readonly BatchStep[] | undefined = undefined;
   private readonly received: Record<string, [string, string][]> = {};
   private readonly colors = colorsFor(process.stderr, process.env);
 
@@ -55,13 +59,19 @@ export class CallTrace {
     this.attempts.push(timings);
   }
 
+  steps(steps: readonly BatchStep[]): void {
+    this.batch = steps;
+  }
+
   /** Requests the timings from the server and prints all of them. Never rejects. */
   async end(): Promise<void> {
     const serverTimings = await this.fetchServerTimings();
     const stats = await this.stats();
-    const { attempts, received, json, url } = this;
+    const { attempts, batch, received, json, url } = this;
     if (json) {
-      process.stderr.write(`${jsonText({ url, attempts, served: serverTimings, network: stats, ...received })}\n`);
+      process.stderr.write(
+        `${jsonText({ url, attempts, served: serverTimings, batch, network: stats, ...received })}\n`,
+      );
       return;
     }
     attempts.forEach((timings, index) => {
@@ -71,6 +81,10 @@ export class CallTrace {
       const bars = barsOf(callParts(timings, stats.rttMs, isLast ? serverTimings : undefined), timings.uploadBytes);
       for (const text of waterfall(bars, timings.totalMs)) this.line(text);
     });
+    if (batch !== undefined) {
+      this.line(this.colors.dim("steps of the batch, at the server"));
+      for (const text of stepsText(batch)) this.line(text);
+    }
     this.line(this.colors.dim(networkText(stats)));
   }
 
@@ -130,16 +144,32 @@ function barsOf(parts: readonly CallPart[], uploadBytes: number | undefined): Ba
   });
 }
 
-export function waterfall(bars: readonly Bar[], totalMs: number): string[] {
-  const scale = totalMs > 0 ? WIDTH / totalMs : 0;
+/** Draws a bar for each step of a batch, with its index, its method, the steps that it needs, and its result. */
+export function stepsText(steps: readonly BatchStep[]): string[] {
+  const bars = steps.map(({ method, needs, elements, fromMs = 0, ms, result }, index): Bar => {
+    const times = elements === undefined ? "" : ` × ${elements}`;
+    const after = needs.length === 0 ? "" : ` after ${needs.join(", ")}`;
+    return {
+      name: sanitizeForLog(`${index} ${method}${times}${after}`),
+      from: fromMs,
+      ms,
+      note: result && sanitizeForLog(result),
+    };
+  });
+  const ends = bars.flatMap(({ from, ms }) => (ms === undefined ? [] : [from + ms]));
+  return waterfall(bars, ends.length === 0 ? undefined : Math.max(...ends));
+}
+
+export function waterfall(bars: readonly Bar[], totalMs: number | undefined): string[] {
+  const scale = totalMs !== undefined && totalMs > 0 ? WIDTH / totalMs : 0;
   const width = Math.max("total".length, ...bars.map(({ name }) => name.length));
-  const line = (name: string, track: string, ms: number | undefined): string =>
-    `  ${name.padEnd(width)}  ${track.padEnd(WIDTH)}  ${ms === undefined ? "unknown" : `${ms.toFixed(3)} ms`.padStart(12)}`.trimEnd();
-  const drawn = bars.map(({ name, from, ms }) => {
-    if (ms === undefined) return line(name, "", ms);
+  const line = (name: string, track: string, ms: number | undefined, note = ""): string =>
+    `  ${name.padEnd(width)}  ${track.padEnd(WIDTH)}  ${(ms === undefined ? "unknown" : `${ms.toFixed(3)} ms`.padStart(12)).padEnd(12)}  ${note}`.trimEnd();
+  const drawn = bars.map(({ name, from, ms, note }) => {
+    if (ms === undefined) return line(name, "", ms, note);
     const start = Math.min(WIDTH - 1, Math.floor(from * scale));
     const length = Math.max(1, Math.min(WIDTH - start, Math.round(ms * scale)));
-    return line(name, `${" ".repeat(start)}${"█".repeat(length)}`, ms);
+    return line(name, `${" ".repeat(start)}${"█".repeat(length)}`, ms, note);
   });
   return [...drawn, line("total", "", totalMs)];
 }

@@ -9,6 +9,7 @@ import {
 } from "@quicrpc/core";
 import type { Via } from "@quicrpc/core/generated";
 import { callTimings } from "@quicrpc/core/measure";
+import { batchTimings } from "@quicrpc/services";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { CallRun, Output } from "./call-run.js";
 import { CallTrace } from "./call-trace.js";
@@ -173,7 +174,9 @@ function interceptorsOf(
   // Timings come last, so that they measure each attempt.
   return [
     ...(attempts === undefined ? [] : [retry({ maxAttempts: attempts })]),
-    ...(trace === undefined ? [] : [callTimings((timings) => trace.timings(timings))]),
+    ...(trace === undefined
+      ? []
+      : [batchTimings((steps) => trace.steps(steps)), callTimings((timings) => trace.timings(timings))]),
   ];
 }
 

@@ -1,6 +1,6 @@
 import type { CallOptions, Session } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { describedMethod, type JsonSchema, timingsMethods, valueOf } from "@quicrpc/services";
+import { describedMethod, isBatch, type JsonSchema, timingsMethods, valueOf } from "@quicrpc/services";
 import { InvalidArgumentError } from "commander";
 import { describedServices, detailsOf, findService, missing } from "./described-services.js";
 
@@ -19,7 +19,10 @@ export interface RemoteMethod {
    * numbers and big integers.
    */
   readonly toOutput: (value: unknown) => unknown;
-  /** Method of the server that reports how long each part of a call took. Undefined if the server has none. */
+  /**
+   * Method of the server that reports how long each part of a call took. Undefined if the server has none, and for a
+   * batch, because its calls have the same name as the batch.
+   */
   readonly timingsOf: AnyMethod | undefined;
 }
 
@@ -37,13 +40,14 @@ export async function findMethod(
   const hasSchema = method.takes === "value" || method.gives === "value";
   const details = hasSchema ? (await detailsOf(described, serviceName, options)).get(name) : undefined;
   const timings = timingsMethods.of;
+  const descriptor = describedMethod(service, method);
   const tellsTimings = described.services.some((candidate) => candidate.name === timings.service.name);
   return {
-    method: describedMethod(service, method),
+    method: descriptor,
     inputSchema: details?.input,
     toInput: converter(details?.input),
     toOutput: converter(details?.output),
-    timingsOf: tellsTimings ? timings : undefined,
+    timingsOf: tellsTimings && !isBatch(descriptor) ? timings : undefined,
   };
 }
 

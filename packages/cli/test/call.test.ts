@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Router, RpcError } from "@quicrpc/core";
+import { createBatches } from "@quicrpc/batch";
 import { createRouter, defineMethod, uncheckedCodec, bytesCodec } from "@quicrpc/core/generated";
+import { FrameWriter } from "@quicrpc/core/internal";
 import { devCertificate, serve, type Server } from "@quicrpc/node";
 import { createHealth, createReflection, createTimings } from "@quicrpc/services";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -77,7 +79,8 @@ beforeAll(async () => {
       throw new RpcError("failed_precondition", "none left", { reason: "sold_out" });
     },
   });
-  const own = [timings.measure(router), createHealth().router, timings.router];
+  const batches = createBatches({ timings: true });
+  const own = [timings.measure(router), createHealth().router, timings.router, batches];
   routers = [...own, createReflection(own)];
   const socket = join(folder, "socket");
   server = await serve({
@@ -92,6 +95,15 @@ afterAll(async () => {
   await server.close();
   await rm(folder, { recursive: true });
 });
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/** Returns a message as a plan of a batch contains it in JSON. */
+function encoded(message: unknown): string {
+  const out = new FrameWriter(256);
+  any.encode(message, out);
+  return Buffer.from(out.written()).toString("base64");
+}
 
 interface Outcome {
   readonly code: number | null;
@@ -281,6 +293,31 @@ it("a report that cannot be written is wrong usage, before anything is called", 
     code: 2,
     stderr: expect.stringContaining("It must be a writable file: ENOENT"),
   });
+});
+
+it("-v shows the steps of a batch", async () => {
+  const plan = {
+    version: 1,
+    steps: [
+      { method: "demo.v1.Orders/echo", message: encoded({ n: 7 }), silent: true },
+      {
+        method: "demo.v1.Orders/echo",
+        template: base64("null"),
+        references: [{ at: [], from: { step: 0, path: ["n"] } }],
+      },
+      { method: "demo.v1.Orders/buy" },
+    ],
+  };
+  const run = (...args: string[]): Promise<Outcome> =>
+    quicrpc(["call", urls.tcp, "quicrpc.v1.Batch/run", JSON.stringify(plan), ...args]);
+  const { code, stderr } = await run("-v");
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^ {2}0 demo\.v1\.Orders\/echo {9} *█+ +[\d.]+ ms {2}ok$/m);
+  expect(stderr).toMatch(/^ {2}1 demo\.v1\.Orders\/echo after 0 {2} *█+ +[\d.]+ ms {2}ok$/m);
+  expect(stderr).toMatch(/^ {2}2 demo\.v1\.Orders\/buy {10} *█+ +[\d.]+ ms {2}failed_precondition: none left$/m);
+  expect(stderr).not.toContain("server: handler");
+  const { batch } = JSON.parse((await run("-v", "--json")).stderr) as { batch: unknown };
+  expect(batch).toMatchObject([{ needs: [], result: "ok" }, { needs: [0], ms: expect.any(Number) }, {}]);
 });
 
 it("-v shows what the server has measured, for scripts too", async () => {

@@ -23,6 +23,7 @@ export { jsonOf } from "@quicrpc/core/internal";
 export { valueOf } from "./json-values.js";
 export { schemaText } from "./schema-text.js";
 export { createTimingsClient, type TimingsClient, timingsMethods } from "./generated/timings.js";
+export { type BatchStep, batchTimings, isBatch } from "./batch-timings.js";
 export { type CallPart, type CallPartName, callParts } from "./call-parts.js";
 export { type ServedTimings, timedRouter } from "./timed-router.js";
 export { createTimings, type Timings, type TimingsOptions } from "./timings.js";

@@ -12,16 +12,18 @@ export const answersCodec: MessageCodec<Answers, Answers> = wire.codec(() => ans
 
 function writePlan(b: Uint8Array, p: number, value: Plan): number {
   wire.requireObject(value);
-  b[p] = 0x82;
-  b[p + 1] = 0xa7;
-  b[p + 2] = 0x76;
-  b[p + 3] = 0x65;
-  b[p + 4] = 0x72;
-  b[p + 5] = 0x73;
-  b[p + 6] = 0x69;
-  b[p + 7] = 0x6f;
-  b[p + 8] = 0x6e;
-  p = wire.writeInt(b, p + 9, value.version);
+  let count = 2;
+  if (value.timed !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  b[p] = 0xa7;
+  b[p + 1] = 0x76;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x72;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x69;
+  b[p + 6] = 0x6f;
+  b[p + 7] = 0x6e;
+  p = wire.writeInt(b, p + 8, value.version);
   b[p] = 0xa5;
   b[p + 1] = 0x73;
   b[p + 2] = 0x74;
@@ -29,6 +31,15 @@ function writePlan(b: Uint8Array, p: number, value: Plan): number {
   b[p + 4] = 0x70;
   b[p + 5] = 0x73;
   p = writePlanSteps(b, p + 6, value.steps);
+  if (value.timed !== undefined) {
+    b[p] = 0xa5;
+    b[p + 1] = 0x74;
+    b[p + 2] = 0x69;
+    b[p + 3] = 0x6d;
+    b[p + 4] = 0x65;
+    b[p + 5] = 0x64;
+    p = wire.writeBoolean(b, p + 6, value.timed);
+  }
   return p;
 }
 
@@ -36,7 +47,8 @@ function readPlan(r: wire.Reader, p: number): Plan {
   const { view } = r;
   let version: number | undefined;
   let steps: Step[] | undefined;
-  let left = wire.readFieldsHeader(r, p, 2);
+  let timed: boolean | undefined;
+  let left = wire.readMapHeader(r, p);
   p = r.position;
   for (let next = 0; ; ) {
     switch (next) {
@@ -48,6 +60,12 @@ function readPlan(r: wire.Reader, p: number): Plan {
         if (left-- === 0 || view.getInt32(p) !== (0xa5737465 | 0) || view.getInt32(p + 2) !== 0x74657073) break;
         steps = readPlanSteps(r, p + 6);
         p = r.position;
+      case 2:
+        if (left > 0 && view.getInt32(p) === (0xa574696d | 0) && view.getInt32(p + 2) === 0x696d6564) {
+          timed = wire.readBoolean(r, p + 6);
+          p = r.position;
+          left--;
+        }
       default:
         left--;
     }
@@ -57,10 +75,13 @@ function readPlan(r: wire.Reader, p: number): Plan {
     left = r.left;
   }
   if (version === undefined || steps === undefined) return wire.misfit();
-  return { version, steps };
+  if (timed === undefined) {
+    return { version, steps };
+  }
+  return { version, steps, timed };
 }
 
-const readPlanKeys = /* @__PURE__ */ new wire.Keys(["version", "steps"]);
+const readPlanKeys = /* @__PURE__ */ new wire.Keys(["version", "steps", "timed"]);
 
 function writePlanSteps(b: Uint8Array, p: number, value: readonly Step[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -479,6 +500,8 @@ function writeAnswer(b: Uint8Array, p: number, value: Answer): number {
   if (value.element !== undefined) count++;
   if (value.message !== undefined) count++;
   if (value.failure !== undefined) count++;
+  if (value.startedUs !== undefined) count++;
+  if (value.tookUs !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   b[p] = 0xa4;
   b[p + 1] = 0x73;
@@ -534,6 +557,31 @@ function writeAnswer(b: Uint8Array, p: number, value: Answer): number {
     b[p + 7] = 0x65;
     p = writeFailure(b, p + 8, value.failure);
   }
+  if (value.startedUs !== undefined) {
+    b[p] = 0xa9;
+    b[p + 1] = 0x73;
+    b[p + 2] = 0x74;
+    b[p + 3] = 0x61;
+    b[p + 4] = 0x72;
+    b[p + 5] = 0x74;
+    b[p + 6] = 0x65;
+    b[p + 7] = 0x64;
+    b[p + 8] = 0x55;
+    b[p + 9] = 0x73;
+    if (value.startedUs < 0) return wire.misfit();
+    p = wire.writeInt(b, p + 10, value.startedUs);
+  }
+  if (value.tookUs !== undefined) {
+    b[p] = 0xa6;
+    b[p + 1] = 0x74;
+    b[p + 2] = 0x6f;
+    b[p + 3] = 0x6f;
+    b[p + 4] = 0x6b;
+    b[p + 5] = 0x55;
+    b[p + 6] = 0x73;
+    if (value.tookUs < 0) return wire.misfit();
+    p = wire.writeInt(b, p + 7, value.tookUs);
+  }
   return p;
 }
 
@@ -544,6 +592,8 @@ function readAnswer(r: wire.Reader, p: number): Answer {
   let element: number | undefined;
   let message: Uint8Array | undefined;
   let failure: Failure | undefined;
+  let startedUs: number | undefined;
+  let tookUs: number | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
   for (let next = 0; ; ) {
@@ -584,6 +634,25 @@ function readAnswer(r: wire.Reader, p: number): Answer {
           p = r.position;
           left--;
         }
+      case 5:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xa9737461 | 0) &&
+          view.getInt32(p + 4) === 0x72746564 &&
+          view.getInt32(p + 6) === 0x65645573
+        ) {
+          startedUs = wire.readInt(r, p + 10);
+          if (startedUs < 0) return wire.misfit();
+          p = r.position;
+          left--;
+        }
+      case 6:
+        if (left > 0 && view.getInt32(p) === (0xa6746f6f | 0) && view.getInt32(p + 3) === 0x6f6b5573) {
+          tookUs = wire.readInt(r, p + 7);
+          if (tookUs < 0) return wire.misfit();
+          p = r.position;
+          left--;
+        }
       default:
         left--;
     }
@@ -598,10 +667,20 @@ function readAnswer(r: wire.Reader, p: number): Answer {
   if (element !== undefined) result.element = element;
   if (message !== undefined) result.message = message;
   if (failure !== undefined) result.failure = failure;
+  if (startedUs !== undefined) result.startedUs = startedUs;
+  if (tookUs !== undefined) result.tookUs = tookUs;
   return result;
 }
 
-const readAnswerKeys = /* @__PURE__ */ new wire.Keys(["step", "elements", "element", "message", "failure"]);
+const readAnswerKeys = /* @__PURE__ */ new wire.Keys([
+  "step",
+  "elements",
+  "element",
+  "message",
+  "failure",
+  "startedUs",
+  "tookUs",
+]);
 
 function writeFailure(b: Uint8Array, p: number, value: Failure): number {
   wire.requireObject(value);
@@ -715,7 +794,11 @@ const stepShape: wire.Shape = wire.object({
   silent: wire.optional(wire.boolean()),
 });
 const planStepsShape: wire.Shape = wire.array(stepShape, wire.minSize(1), wire.maxSize(1024));
-const planShape: wire.Shape = wire.object({ version: wire.number(wire.integer()), steps: planStepsShape });
+const planShape: wire.Shape = wire.object({
+  version: wire.number(wire.integer()),
+  steps: planStepsShape,
+  timed: wire.optional(wire.boolean()),
+});
 const failureShape: wire.Shape = wire.object({
   code: wire.string(),
   message: wire.string(),
@@ -728,6 +811,8 @@ const answerShape: wire.Shape = wire.object({
   element: wire.optional(wire.number(wire.integer(), wire.atLeast(0))),
   message: wire.optional(wire.bytes()),
   failure: wire.optional(failureShape),
+  startedUs: wire.optional(wire.number(wire.integer(), wire.atLeast(0))),
+  tookUs: wire.optional(wire.number(wire.integer(), wire.atLeast(0))),
 });
 const answersAnswersShape: wire.Shape = wire.array(answerShape);
 const answersShape: wire.Shape = wire.object({ answers: answersAnswersShape });

@@ -50,6 +50,7 @@ export const batchTooling: ServiceTooling = {
             minItems: 1,
             maxItems: 1024,
           },
+          timed: { type: "boolean" },
         },
         required: ["version", "steps"],
         title: "Plan",
@@ -85,6 +86,8 @@ export const batchTooling: ServiceTooling = {
                   required: ["code", "message"],
                   title: "Failure",
                 },
+                startedUs: { type: "integer", minimum: 0 },
+                tookUs: { type: "integer", minimum: 0 },
               },
               required: ["step"],
               title: "Answer",
@@ -113,6 +116,7 @@ export const batchTooling: ServiceTooling = {
         fields: {
           version: { kind: "number", checks: { format: "integer" } },
           steps: { kind: "array", element: { kind: "ref", name: "Step" }, checks: { min: 1, max: 1024 } },
+          timed: { kind: "boolean", optional: true },
         },
       },
       Step: {
@@ -161,6 +165,8 @@ export const batchTooling: ServiceTooling = {
           element: { kind: "number", checks: { format: "integer", min: 0 }, optional: true },
           message: { kind: "bytes", optional: true },
           failure: { kind: "ref", name: "Failure", optional: true },
+          startedUs: { kind: "number", checks: { format: "integer", min: 0 }, optional: true },
+          tookUs: { kind: "number", checks: { format: "integer", min: 0 }, optional: true },
         },
       },
       Failure: {

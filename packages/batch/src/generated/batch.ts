@@ -32,6 +32,11 @@ export interface Plan {
    * @maxItems 1024
    */
   steps: Step[];
+  /**
+   * Answers have the times of their calls, if the server permits it. Each call has an answer then, also of silent
+   * steps.
+   */
+  timed?: boolean | undefined;
 }
 
 export interface Step {
@@ -109,6 +114,20 @@ export interface Answer {
   /** The encoded response in standard MessagePack. */
   message?: Uint8Array | undefined;
   failure?: Failure | undefined;
+  /**
+   * When the call started, in microseconds since the start of the batch.
+   *
+   * @asType integer
+   * @minimum 0
+   */
+  startedUs?: number | undefined;
+  /**
+   * How long the call took, in microseconds.
+   *
+   * @asType integer
+   * @minimum 0
+   */
+  tookUs?: number | undefined;
 }
 
 export interface Failure {
@@ -135,7 +154,7 @@ export const batchMethods: {
     input: planCodec,
     output: answersCodec,
     meta: { auth: "public" },
-    fingerprint: 0x3ec60eb8,
+    fingerprint: 0x6b272f42,
   }),
 };
 

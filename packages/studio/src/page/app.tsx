@@ -1,3 +1,4 @@
+import { isBatch } from "@quicrpc/services";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { loadCatalog, type ShownService } from "./catalog.js";
@@ -82,7 +83,8 @@ export function App({ target, title, nonce }: AppProps): JSX.Element {
             method={method}
             target={target}
             nonce={nonce}
-            served={servedMethod}
+            // The calls of a batch have the same name as the batch.
+            served={isBatch(method.descriptor) ? undefined : servedMethod}
             prefilled={isFor ? prefilled : undefined}
             onKept={() => setKept((count) => count + 1)}
           />

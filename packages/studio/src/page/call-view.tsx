@@ -9,7 +9,7 @@ import { keyLabel, SHORTCUTS, useShortcut } from "./shortcuts.js";
 import { Tabs } from "./tabs.js";
 import type { ServerTarget } from "./target.js";
 import { TransfersView } from "./transfers-view.js";
-import { Waterfall } from "./waterfall.js";
+import { BatchWaterfall, Waterfall } from "./waterfall.js";
 
 const TABS = ["Messages", "Headers", "Timing", "Network"] as const;
 
@@ -153,11 +153,13 @@ function Fields({
 
 function Timing({ call, target }: { readonly call: RunningCall; readonly target: ServerTarget }): JSX.Element {
   const rttMs = target.samples.at(-1)?.sample.stats.rttMs ?? undefined;
-  const { carried, timings, served } = call;
+  const { carried, timings, served, steps } = call;
+  const plan = steps && <BatchWaterfall steps={steps} />;
   if (carried !== undefined) {
     return (
       <>
         <Waterfall timings={carried} rttMs={rttMs} served={served} where={`Between the command and ${target.url}`} />
+        {plan}
         {timings !== undefined && (
           <details>
             <summary>With the way between this page and the command</summary>
@@ -172,5 +174,10 @@ function Timing({ call, target }: { readonly call: RunningCall; readonly target:
     );
   }
   if (timings === undefined) return <p class="dim">It is shown when the call is over.</p>;
-  return <Waterfall timings={timings} rttMs={rttMs} served={served} where={`Between this page and ${target.url}`} />;
+  return (
+    <>
+      <Waterfall timings={timings} rttMs={rttMs} served={served} where={`Between this page and ${target.url}`} />
+      {plan}
+    </>
+  );
 }

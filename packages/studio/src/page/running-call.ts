@@ -1,6 +1,6 @@
 import { type CallOptions, type Caller, interceptCaller, Metadata, RpcError } from "@quicrpc/core";
 import { type CallTimings, callTimings } from "@quicrpc/core/measure";
-import type { ServedTimings } from "@quicrpc/services";
+import { type BatchStep, batchTimings, type ServedTimings } from "@quicrpc/services";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { CALL_COMPRESS, CALL_NAME, CALL_VIA } from "../carrier.js";
 import type { ShownMethod } from "./catalog.js";
@@ -46,6 +46,8 @@ export class RunningCall extends Observed {
   carried: Partial<CallTimings> | undefined = undefined;
   /** Timings measured in the server. Undefined if it reports none. */
   served: Partial<ServedTimings> | undefined = undefined;
+  /** Steps of the call, if it is a batch that has ended. */
+  steps: readonly BatchStep[] | undefined = undefined;
   totalMs: number | undefined = undefined;
   paused = false;
   private readonly began = performance.now();
@@ -118,6 +120,9 @@ export class RunningCall extends Observed {
     const { input, metadata, timeoutMs, via, compress, isCarried, served } = request;
     const { descriptor: method } = this.method;
     const measured = interceptCaller(caller, [
+      batchTimings((steps) => {
+        this.steps = steps;
+      }),
       callTimings((timings) => {
         this.timings = timings;
       }),

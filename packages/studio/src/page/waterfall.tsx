@@ -1,6 +1,7 @@
 import type { CallTimings } from "@quicrpc/core/measure";
-import { type CallPartName, callParts, type ServedTimings } from "@quicrpc/services";
+import type { BatchStep, ServedTimings } from "@quicrpc/services";
 import type { JSX } from "preact";
+import { type Bar, batchBars, callBars, endOf } from "./bars.js";
 
 export interface WaterfallProps {
   readonly timings: Partial<CallTimings>;
@@ -11,52 +12,48 @@ export interface WaterfallProps {
   readonly served?: Partial<ServedTimings> | undefined;
 }
 
-/** Label of each part of a call, and the CSS class of its bar. */
-const BARS: Readonly<Record<CallPartName, readonly [label: string, kind: string]>> = {
-  wait: ["Waiting for a session", "wait"],
-  upload: ["Files", "wire"],
-  encode: ["Encoding", "own"],
-  between: ["Queues and systems between", "wait"],
-  wireThere: ["Wire, there (half the round trip)", "wire"],
-  server: ["Server", "server"],
-  wireAndServer: ["Wire and server", "server"],
-  validation: ["Server: validation", "own"],
-  turn: ["Server: its turn", "wait"],
-  handler: ["Server: handler", "server"],
-  wireBack: ["Wire, back", "wire"],
-  decode: ["Decoding", "own"],
-  items: ["Messages", "messages"],
-};
-
 /**
  * Shows where the time of a call was spent: one bar for each part, in order. Parts without a measurement are marked.
  */
 export function Waterfall({ timings, rttMs, where, served }: WaterfallProps): JSX.Element {
-  const parts = callParts(timings, rttMs, served);
-  const total = timings.totalMs ?? Math.max(1, ...parts.map(({ fromMs, ms = 0 }) => fromMs + ms));
-  const percent = (ms: number): string => `${Math.min(100, (100 * ms) / (total || 1))}%`;
+  const bars = callBars(timings, rttMs, served);
+  return <Chart caption={where} bars={bars} totalMs={timings.totalMs ?? Math.max(1, endOf(bars))} />;
+}
+
+/** Shows the plan of a batch: one bar for each step, and its result. */
+export function BatchWaterfall({ steps }: { readonly steps: readonly BatchStep[] }): JSX.Element {
+  const bars = batchBars(steps);
+  return <Chart caption="Steps of the batch, at the server" bars={bars} totalMs={endOf(bars)} />;
+}
+
+interface ChartProps {
+  readonly caption: string;
+  readonly bars: readonly Bar[];
+  readonly totalMs: number;
+}
+
+function Chart({ caption, bars, totalMs }: ChartProps): JSX.Element {
+  const percent = (ms: number): string => `${Math.min(100, (100 * ms) / (totalMs || 1))}%`;
   return (
     <table class="waterfall">
-      <caption>{where}</caption>
+      <caption>{caption}</caption>
       <tbody>
-        {parts.map(({ name, fromMs, ms }) => {
-          const [label, kind] = BARS[name];
-          return (
-            <tr key={name}>
-              <th scope="row">{name === "upload" ? `${label}, ${timings.uploadBytes} bytes` : label}</th>
-              <td class="track">
-                {ms !== undefined && (
-                  <div class={`bar-of ${kind}`} style={{ marginLeft: percent(fromMs), width: percent(ms) }} />
-                )}
-              </td>
-              <td class="ms">{ms === undefined ? "unknown" : `${ms.toFixed(2)} ms`}</td>
-            </tr>
-          );
-        })}
+        {bars.map(({ label, kind, fromMs, ms, result }) => (
+          <tr key={label}>
+            <th scope="row">{label}</th>
+            <td class="track">
+              {ms !== undefined && (
+                <div class={`bar-of ${kind}`} style={{ marginLeft: percent(fromMs), width: percent(ms) }} />
+              )}
+            </td>
+            <td class="ms">{ms === undefined ? "unknown" : `${ms.toFixed(2)} ms`}</td>
+            {result !== undefined && <td>{result}</td>}
+          </tr>
+        ))}
         <tr>
           <th scope="row">Total</th>
           <td />
-          <td class="ms">{total.toFixed(2)} ms</td>
+          <td class="ms">{totalMs.toFixed(2)} ms</td>
         </tr>
       </tbody>
     </table>
