@@ -38,6 +38,17 @@ it("a step with elements lasts from the start of the first to the end of the las
   ]);
 });
 
+it.each([-1, Number.POSITIVE_INFINITY, Number.NaN])("ignores times such as %s", async (time) => {
+  const steps = [{ method: "a.B/c" }];
+  for (const times of [
+    { startedUs: time, tookUs: 1 },
+    { startedUs: 1, tookUs: time },
+  ])
+    expect(await stepsOf({ steps }, { answers: [{ step: 0, ...times }] })).toMatchObject([
+      { fromMs: undefined, ms: undefined, result: "ok" },
+    ]);
+});
+
 it("ignores what is not a plan, and answers of another form", async () => {
   expect(await stepsOf("no plan")).toBeUndefined();
   expect(await stepsOf({ steps: 1 })).toEqual([]);

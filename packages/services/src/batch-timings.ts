@@ -84,7 +84,7 @@ class ObservedStep {
     this.ended++;
     if (isObject(failure) && this.failed++ === 0)
       this.failure = `${textOf(failure["code"])}: ${textOf(failure["message"])}`;
-    if (typeof startedUs !== "number" || typeof tookUs !== "number") return;
+    if (!isTime(startedUs) || !isTime(tookUs)) return;
     this.startUs = Math.min(this.startUs, startedUs);
     this.endUs = Math.max(this.endUs, startedUs + tookUs);
   }
@@ -107,6 +107,10 @@ class ObservedStep {
     if (failed > 0) return elements === undefined ? failure : `${failed} of ${elements} failed, ${failure}`;
     return ended === (elements ?? 1) ? "ok" : undefined;
   }
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY;
 }
 
 function textOf(value: unknown): string {
