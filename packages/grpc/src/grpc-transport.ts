@@ -20,6 +20,7 @@ import {
   oneEnvelope,
   type ResponseHead,
   transportOf,
+  unreached,
   UploadedItems,
 } from "@quicrpc/http/internal";
 import { protobufCodec, type ProtobufService } from "@quicrpc/protobuf";
@@ -158,6 +159,16 @@ class Http2Client extends GrpcClient {
     super(url, options);
     this.#fetch = options.fetch;
     this.#url = new URL(this.base);
+  }
+
+  /**
+   * Sends a PING of HTTP/2 and resolves with the milliseconds until its acknowledgement. A proxy between answers it in
+   * place of the server.
+   */
+  ping(): Promise<number> {
+    return this.#fetch.ping(this.#url.origin).catch((cause: unknown) => {
+      throw unreached(new TypeError("fetch failed", { cause }), this.peer);
+    });
   }
 
   protected open(call: HttpClientCall, fields: Fields, body: UnsharedBytes | undefined): SentCall {

@@ -365,7 +365,19 @@ test("messages are compressed from 1024 bytes on", async () => {
   expect(seen.encoding).toBeUndefined();
 });
 
-test("a client has no ping", async () => {
+test("a ping is one of HTTP/2", async () => {
+  const { port } = await serveOwn();
+  const fetch = http2Fetch(connect);
+  onTestFinished(() => fetch.close());
+  const transport = grpcTransport({ services: [], fetch });
+  const session = createCallerSession(await transport.dial(new URL(`http://127.0.0.1:${port}`)));
+  expect(await session.ping()).toBeGreaterThan(0);
+  expect(await session.ping()).toBeGreaterThan(0);
+  const nobody = createCallerSession(await transport.dial(new URL("http://127.0.0.1:1")));
+  await expect(nobody.ping()).rejects.toMatchObject({ code: "unavailable", refused: true });
+});
+
+test("a client of gRPC-Web has no ping", async () => {
   const transport = grpcWebTransport({ services: [echoProtobuf] });
   const session = createCallerSession(await transport.dial(new URL("http://127.0.0.1:1")));
   await expect(session.ping()).rejects.toMatchObject({

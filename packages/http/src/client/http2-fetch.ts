@@ -24,7 +24,9 @@ export interface ClientHttp2Stream {
 interface Http2Session {
   readonly closed: boolean;
   readonly destroyed: boolean;
+  readonly connecting: boolean;
   request(headers: Record<string, string>, options: { readonly signal?: AbortSignal }): ClientHttp2Stream;
+  ping(onAnswer: (error: Error | null, ms: number) => void): unknown;
   close(): void;
   ref(): void;
   unref(): void;
@@ -52,6 +54,11 @@ export interface Http2Fetch extends Fetch {
    * `close` with an error code would first end the sending side normally, as if the request were complete.
    */
   readonly request: (origin: string, fields: Record<string, string>, signal?: AbortSignal) => ClientHttp2Stream;
+  /**
+   * @internal Sends a PING to `origin` and resolves with the milliseconds until its acknowledgement. Connects first if
+   * there is no session.
+   */
+  readonly ping: (origin: string) => Promise<number>;
 }
 
 const NO_ERROR = 0;
@@ -128,6 +135,25 @@ export function http2Fetch(
       throw new RpcError("invalid_argument", `the request cannot be made: ${cause.message}`, { cause });
     }
   };
+  const ping: Http2Fetch["ping"] = (origin) =>
+    new Promise<number>((resolve, reject) => {
+      const { session, streams } = connectionOf(origin);
+      const end = (settle: () => void): void => {
+        if (streams.size === 0) session.unref();
+        settle();
+      };
+      const send = (): void => {
+        session.ping((error, ms) => end(() => (error === null ? resolve(ms) : reject(error))));
+      };
+      session.ref();
+      if (!session.connecting) {
+        send();
+        return;
+      }
+      session.on("connect", send);
+      session.on("error", (error: Error) => end(() => reject(error)));
+      session.on("close", () => end(() => reject(new Error("the server has closed the connection"))));
+    });
   const fetch = (url: string, init: FetchInit): Promise<Response> =>
     new Promise((resolve, reject) => {
       init.signal.throwIfAborted();
@@ -140,6 +166,7 @@ export function http2Fetch(
       connections.clear();
     },
     request,
+    ping,
   });
 }
 
