@@ -17,6 +17,7 @@ import { type DataField, parseDataField } from "./data-fields.js";
 import { type RemoteMethod, findMethod, parseMethod } from "./find-method.js";
 import { InputArguments, type InputArgument, parseInputArgument } from "./input-arguments.js";
 import {
+  ANY_SERVER,
   callOptions,
   dialTarget,
   EXIT,
@@ -46,7 +47,7 @@ export function callCommand(): Command {
     withTarget(
       new Command("call")
         .description("Call a method that the server's reflection service describes.")
-        .argument("<url>", "the server")
+        .argument("<url>", ANY_SERVER)
         .argument("<method>", "service/method", parseMethod)
         .argument(
           "[input]",
@@ -88,13 +89,15 @@ Examples:
   $ quicrpc call quic://localhost:4433 shop.v1.Photos/add '{"title":"Lake","photo":"@lake.jpg"}' --dev
   $ tar c . | quicrpc call quic://localhost:4433 shop.v1.Photos/add '{"title":"All","photo":"@-"}' --dev
   $ quicrpc call quic://localhost:4433 shop.v1.Photos/get '{"title":"Lake"}' --out lake.jpg --dev
+  $ quicrpc call grpc://localhost:50051 shop.v1.Orders/Place '{"item":"lamp","count":2}'
 
 A field that is a blob takes "@file", or "@-" for stdin, and its answer's go where --out says: a folder that exists, in which nothing is replaced, a file, or - for
 stdout. A call with blobs or streams takes as long as it takes, unless --timeout says otherwise. Where the method is resumable it goes on after the loss of its session; run again,
 a download goes on after what is there, and an upload with --upload-id.
 
 JSON is as one types it: times in RFC 3339 (2026-01-31T12:00:00Z), bytes in base64, big integers as strings. Answers are printed as JSON, one line for
-each item of a stream. Raw bytes go in and out as they are. Ctrl-C cancels the call, at the server too.
+each item of a stream. Raw bytes go in and out as they are. Messages of a gRPC
+server are canonical proto JSON. Ctrl-C cancels the call, at the server too.
 ${TARGET_HELP}`,
     )
     .action(

@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { describedServices, detailsOf, findService, missing } from "./described-services.js";
 import { type Colors, colorsFor } from "./report.js";
 import {
+  ANY_SERVER,
   callOptions,
   EXIT,
   printJson,
@@ -20,13 +21,13 @@ export function describeCommand(): Command {
     withTarget(
       new Command("describe")
         .description("Show types and comments of a server's services, using its reflection service.")
-        .argument("<url>", "the server")
+        .argument("<url>", ANY_SERVER)
         .argument("[name]", "only this service, or service/method"),
     ),
   )
     .addHelpText(
       "after",
-      `\nExamples:\n  $ quicrpc describe quic://localhost:4433 demo.v1.Arith/multiply --dev\n${TARGET_HELP}`,
+      `\nExamples:\n  $ quicrpc describe quic://localhost:4433 demo.v1.Arith/multiply --dev\n  $ quicrpc describe grpc://localhost:50051 shop.v1.Orders\n${TARGET_HELP}`,
     )
     .action(async (url: string, name: string | undefined, options: TargetOptions) => {
       process.exitCode = await withSession(url, options, async (session, signal) => {

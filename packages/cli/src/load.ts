@@ -10,6 +10,7 @@ import { inputOf, type InputArgument, parseInputArgument } from "./input-argumen
 import { LoadRun, type NextCall, type Outcome } from "./load-run.js";
 import { colorsFor } from "./report.js";
 import {
+  ANY_SERVER,
   callOptions,
   EXIT,
   parseCount,
@@ -42,7 +43,7 @@ export function loadCommand(): Command {
     withTarget(
       new Command("load")
         .description("Call a method as often as the server can handle, and measure rate and latency.")
-        .argument("<url>", "the server")
+        .argument("<url>", ANY_SERVER)
         .argument("<method>", "service/method", parseMethod)
         .argument(
           "[input]",
@@ -83,6 +84,7 @@ Examples:
   $ quicrpc load quic://localhost:4433 shop.v1.Orders/get --inputs orders.jsonl --dev
   $ quicrpc load quic://localhost:4433 shop.v1.Orders/place --generate --rate 200 --dev
   $ quicrpc load quic://localhost:4433 shop.v1.Orders/list --codec json --compress --dev
+  $ quicrpc load grpc://localhost:50051 shop.v1.Orders/Get '{"id":7}' -c 4 -p 16
 
 Each of the calls in flight is followed by the next when it is over, which measures how much a server can do. With --rate calls begin
 at even times, and latency counts from when a call should have begun: what users see at that rate. It calls for real: choose a method that may be called

@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { describedServices, findService } from "./described-services.js";
 import { colorsFor } from "./report.js";
 import {
+  ANY_SERVER,
   callOptions,
   EXIT,
   printJson,
@@ -19,11 +20,14 @@ export function lsCommand(): Command {
     withTarget(
       new Command("ls")
         .description("List a server's services, using its reflection service.")
-        .argument("<url>", "the server")
+        .argument("<url>", ANY_SERVER)
         .argument("[service]", "only this service"),
     ),
   )
-    .addHelpText("after", `\nExamples:\n  $ quicrpc ls quic://localhost:4433 --dev\n${TARGET_HELP}`)
+    .addHelpText(
+      "after",
+      `\nExamples:\n  $ quicrpc ls quic://localhost:4433 --dev\n  $ quicrpc ls grpc://localhost:50051\n${TARGET_HELP}`,
+    )
     .action(async (url: string, service: string | undefined, options: TargetOptions) => {
       process.exitCode = await withSession(url, options, async (session, signal) => {
         const described = await describedServices(session, callOptions(options, signal), options);

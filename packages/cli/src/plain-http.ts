@@ -25,7 +25,8 @@ export function plainHttp(): TransportProvider {
   };
 }
 
-function connectTrusted(url: URL, options: TransportDialOptions, sessionOptions: object): ClientHttp2Session {
+/** Opens an HTTP/2 session with the server of an `https://` URL, which trusts what `options` say. */
+export function connectTrusted(url: URL, options: TransportDialOptions, sessionOptions: object): ClientHttp2Session {
   const { ca, serverCertificateHashes } = options;
   const host = hostOf(url);
   const socket = connectTls({

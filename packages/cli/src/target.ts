@@ -40,6 +40,9 @@ export const TARGET_HELP = `
 A URL is quic://host[:port], tls://, wss://, https:// (WebTransport), http:// (plain HTTP), unix:/path and so on, whatever the server
 listens on. Exit codes: 0 done, 1 the call failed, 2 wrong usage, 3 no session, 130 ended by Ctrl-C.`;
 
+/** Description of the argument of commands that also call gRPC servers. */
+export const ANY_SERVER = "the server; grpc:// (or grpcs:// for TLS) for a gRPC server with reflection";
+
 export function withTarget(command: Command): Command {
   return withTrust(command).option("--json", "print JSON");
 }
@@ -170,14 +173,12 @@ export async function dialTarget(url: string, options: TargetOptions, signal?: A
   // Loaded here because it loads the native engine, which help and usage errors do not need.
   const { dial } = await import("@quicrpc/node");
   const session = await dial(url, { ...(await dialOptionsOf(url, options)), ...(signal !== undefined && { signal }) });
-  if (isPlainHttp(url, options)) await answering(session, options.timeout, signal);
+  // Neither has a handshake.
+  if (isPlainHttp(url, options) || isGrpc(url)) await answering(session, options.timeout, signal);
   return session;
 }
 
-/**
- * Resolves when a server over plain HTTP, which has no handshake, has answered. Rejects like a failed connection
- * attempt.
- */
+/** Resolves when the server has answered a ping. Rejects like a failed connection attempt. */
 async function answering(session: Session, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
   const timeout = AbortSignal.timeout(timeoutMs);
   const endSignal = AbortSignal.any(signal === undefined ? [timeout] : [timeout, signal]);
@@ -207,7 +208,11 @@ export async function trustedHashes(options: TargetOptions): Promise<string[]> {
 }
 
 /** Matches URL schemes without certificates, for which the option --dev has no effect. */
-const WITHOUT_TLS = /^(tcp|ws|unix|http):/i;
+const WITHOUT_TLS = /^(tcp|ws|unix|http|grpc):/i;
+
+function isGrpc(url: string): boolean {
+  return /^grpcs?:/i.test(url);
+}
 
 function isPlainHttp(url: string, { plainHttp }: TargetOptions): boolean {
   if (plainHttp === true && !/^https?:/i.test(url))
@@ -223,6 +228,9 @@ async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialO
     throw new TypeError(`the environment variable ${credentialsFrom} of --credentials-from is not set`);
   }
   if (codec === "json" && isPlainHttp(url, options)) throw new TypeError("--codec cannot be used over plain HTTP");
+  const { schema, json: printsJson } = options;
+  if (isGrpc(url) && (schema !== undefined || codec === "json"))
+    throw new TypeError(`--${schema === undefined ? "codec" : "schema"} cannot be used with gRPC`);
   return {
     timeoutMs: timeout,
     ...(ca !== undefined && { ca: readPem(ca) }),
@@ -233,6 +241,9 @@ async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialO
       ...(compress === true && { compression: await onRequest() }),
       ...(codec === "json" && { codec: json }),
       ...(isPlainHttp(url, options) && { transports: [await httpFor(url)] }),
+      ...(isGrpc(url) && {
+        transports: [(await import("./grpc/transport.js")).grpcProvider(url, { compress, json: printsJson })],
+      }),
     },
   };
 }

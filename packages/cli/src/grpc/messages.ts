@@ -1,0 +1,28 @@
+import {
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type JsonValue,
+  type Registry,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import type { ProtobufMessage } from "@quicrpc/protobuf";
+
+/** Returns a message whose values are canonical proto JSON. A value that is undefined stands for an empty message. */
+export function jsonMessage(message: DescMessage, registry: Registry): ProtobufMessage {
+  return {
+    name: message.typeName,
+    read(r, end) {
+      const bytes = r.bytes.subarray(r.position, end);
+      r.position = end;
+      return toJson(message, fromBinary(message, bytes), { registry });
+    },
+    write(b, p, value = {}) {
+      const bytes = toBinary(message, fromJson(message, value as JsonValue, { registry }));
+      const end = p + bytes.length;
+      if (end <= b.length) b.set(bytes, p);
+      return end;
+    },
+  };
+}
