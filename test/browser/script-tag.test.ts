@@ -119,7 +119,7 @@ describe.each(BROWSERS)("the script for pages without a bundler, in %s", (_, pat
       const allowed = nonce === undefined ? "'self'" : `'nonce-${nonce}'`;
       const server = new URL(url);
       const headers = {
-        "content-security-policy": `script-src ${allowed}; connect-src ${server.origin} wss://${server.host}`,
+        "content-security-policy": `script-src ${allowed}; connect-src ${server.origin} wss://${server.host} ws://${server.host}`,
       };
       const src = nonce === undefined ? "quicrpc.js" : `${host.origin}/quicrpc.js`;
       const body = `<!doctype html><script src="${src}" integrity="${integrity}" crossorigin nonce="${nonce ?? ""}"></script>`;
@@ -155,6 +155,10 @@ describe.each(BROWSERS)("the script for pages without a bundler, in %s", (_, pat
       expect(seen).toEqual(["webtransport"]);
       await page.evaluate(`client.close()`);
       await expect.poll(() => server?.sessions.size).toBe(0);
+      for (const kind of ["call", "stream"]) {
+        const refused = await page.evaluate(failure(`client.${kind}("demo.v1.Arith/last")`));
+        expect(refused).toEqual([true, "unavailable", "the client was closed", ""]);
+      }
     });
 
     it("runs the page of the guide", async () => {
@@ -185,6 +189,13 @@ describe.each(BROWSERS)("the script for pages without a bundler, in %s", (_, pat
         return heard;
       })()`;
       expect(await page.evaluate(chat)).toEqual(["HELLO", "ONE", "BYE"]);
+      expect(seen).toEqual(["websocket"]);
+    });
+
+    it("uses plain HTTP and a WebSocket without TLS", async () => {
+      const url = await listen({ listen: ["ws://127.0.0.1:0/rpc"] });
+      const page = await connect(url.replace("ws:", "http:"));
+      expect(await page.evaluate(ticks(2))).toEqual([0, 1]);
       expect(seen).toEqual(["websocket"]);
     });
 

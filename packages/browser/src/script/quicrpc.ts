@@ -27,9 +27,8 @@ interface ScriptClient {
   /** Calls a unary method, or sends a notification, over plain HTTP. */
   readonly call: Call;
   /**
-   * Calls a method of any kind in a session, which the first such call opens. Resolves with what a generated client
-   * returns: an async iterable for a server stream, the response for a client stream, `{ readable, writable }` for a
-   * duplex call.
+   * Calls a method of any kind in a session, which the first such call opens. Like a generated client, resolves with an
+   * async iterable for a server stream, the response for a client stream, and `{ readable, writable }` for a duplex call.
    */
   readonly stream: Call;
   /** Closes the session if there is one. Calls in progress fail with `unavailable`. */
@@ -88,15 +87,18 @@ const quicrpc: Global = {
     };
     const load = async (): Promise<Streams> => new (quicrpc.Streams ?? (await loadSessions()))(target, options, call);
     let streams: Promise<Streams> | undefined;
+    let closed = false;
     await call("quicrpc.v1.Http/ping");
     return {
       call,
       async stream(...args) {
+        if (closed) throw new RpcError("unavailable", "the client was closed", { refused: true });
         streams ??= load();
         streams.catch(() => (streams = undefined));
         return (await streams).start(...args);
       },
       async close() {
+        closed = true;
         http.close();
         await (await streams)?.close();
       },
