@@ -1,7 +1,9 @@
 import { createSession, type Session } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
 import { createMemoryPair, type DirectSession, type DirectStream } from "@quicrpc/core/transport";
 import { beforeEach, describe, expect, it } from "vitest";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
+import { collect } from "../../../test/behaviour/tools.js";
 
 /** Sizes of each side's writes, in bytes. */
 let ours: number[];
@@ -15,12 +17,17 @@ beforeEach(() => {
   session = createSession(counted(here, ours));
 });
 
-/** The session, with its writes counted. */
-function counted(session: DirectSession, writes: number[]): DirectSession {
+/**
+ * The session, with its writes counted.
+ *
+ * @param memory receives the memory of what is written
+ */
+function counted(session: DirectSession, writes: number[], memory?: Set<ArrayBufferLike>): DirectSession {
   const watch = (stream: DirectStream): DirectStream => ({
     attach: (handler) => stream.attach(handler),
     write: (bytes, end) => {
       writes.push(bytes.length);
+      memory?.add(bytes.buffer);
       return stream.write(bytes, end);
     },
     pendingBytes: () => stream.pendingBytes(),
@@ -73,5 +80,28 @@ describe("frames of one turn leave in one write", () => {
     for await (const { i } of session.serverStream(methods.items, { n: 100 }, { via })) received.push(i);
     expect(received).toHaveLength(100);
     expect(theirs.length - before).toBeLessThanOrEqual(2);
+  });
+
+  it("unless more than a thousand streams send in one turn: these share buffers", async () => {
+    const STREAMS = 2000;
+    let start = (): void => {};
+    const started = new Promise<void>((resolve) => (start = resolve));
+    const [here, there] = createMemoryPair();
+    const buffers = new Set<ArrayBufferLike>();
+    let waiting = 0;
+    const items = async function* (): AsyncGenerator<{ i: number }> {
+      if (++waiting === STREAMS) start();
+      await started;
+      yield { i: 1 };
+    };
+    const routers = [createRouter({ items: methods.items }, { items })];
+    createSession(counted(there, theirs, buffers), { routers, limits: { maxCalls: STREAMS } });
+    const caller = createSession(here);
+    const streams = Array.from({ length: STREAMS }, () =>
+      caller.serverStream(methods.items, { n: 1 }, { via: "stream" }),
+    );
+    const received = await Promise.all(streams.map((stream) => collect(stream)));
+    expect(received.flat()).toHaveLength(STREAMS);
+    expect(buffers.size).toBeLessThanOrEqual(1025);
   });
 });

@@ -5,7 +5,7 @@ import type { ClientLimits } from "../client-limits.js";
 import type { Measured, MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";
 import { FrameReader, type FrameReceiver } from "../wire/reader.js";
-import { FrameWriter } from "../wire/writer.js";
+import { areManyBorrowed, FrameWriter } from "../wire/writer.js";
 import type { SessionCompression } from "./compression.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import * as ResetCode from "./close-codes.js";
@@ -182,7 +182,10 @@ export class Channel implements DirectStreamHandler, Measured {
     const { writer, gathering } = this;
     this.kindToSend = undefined;
     if (end || gathering === undefined || writer.position >= FLUSH_AT) this.flush(end);
-    else if (!gathering.scheduled) gathering.schedule();
+    else if (!gathering.scheduled) {
+      if (areManyBorrowed()) this.flush(false);
+      else gathering.schedule();
+    }
   }
 
   /**

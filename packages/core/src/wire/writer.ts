@@ -105,11 +105,18 @@ const MAX_HELD_BYTES = 2 * 1024 * 1024;
  */
 const held: Uint8Array[] = [];
 let heldBytes = 0;
+/** Number of buffers that are borrowed or held. */
+let lent = 0;
+/** Borrowed buffers above which frames are sent at once: a broadcast would otherwise allocate one for each stream. */
+const MANY_BORROWED = 1024;
 
 /** Borrows a buffer of at least `bytes` bytes, whose contents are arbitrary. */
 function borrowBuffer(bytes: number): Uint8Array {
   const buffer = held.pop();
-  if (buffer === undefined) return takeBuffer(Math.max(bytes, SMALLEST));
+  if (buffer === undefined) {
+    lent++;
+    return takeBuffer(Math.max(bytes, SMALLEST));
+  }
   heldBytes -= buffer.length;
   if (buffer.length >= bytes) return buffer;
   giveBuffer(buffer);
@@ -118,11 +125,17 @@ function borrowBuffer(bytes: number): Uint8Array {
 
 function returnBuffer(buffer: Uint8Array): void {
   if (buffer.length > MAX_SIZE || heldBytes + buffer.length > MAX_HELD_BYTES) {
+    lent--;
     giveBuffer(buffer);
     return;
   }
   held.push(buffer);
   heldBytes += buffer.length;
+}
+
+/** Returns true if so many buffers are borrowed that frames should be sent at once. */
+export function areManyBorrowed(): boolean {
+  return held.length === 0 && lent > MANY_BORROWED;
 }
 
 /** Appends frames to one growing buffer. At most one frame is being written at a time. */
