@@ -9,8 +9,8 @@ export interface Bar {
   readonly fromMs: number;
   /** Duration, or undefined if it is not known. */
   readonly ms: number | undefined;
-  /** Text after the duration. */
-  readonly result?: string;
+  /** Text below the label: "ok" or an error. */
+  readonly result?: string | undefined;
 }
 
 /** Label of each part of a call, and the CSS class of its bar. */
@@ -44,14 +44,19 @@ export function callBars(
 
 /** Returns a bar for each step of a batch, whose label has its index, its method and the steps that it needs. */
 export function batchBars(steps: readonly BatchStep[]): Bar[] {
-  return steps.map(({ method, needs, elements, fromMs = 0, ms, result = "" }, index) => {
+  return steps.map(({ method, needs, elements, fromMs = 0, ms, result }, index) => {
     const times = elements === undefined ? "" : ` × ${elements}`;
     const after = needs.length === 0 ? "" : `, after ${needs.join(", ")}`;
     return { label: `${index} ${method}${times}${after}`, kind: "server", fromMs, ms, result };
   });
 }
 
-/** Returns the time at which the last bar ends. */
-export function endOf(bars: readonly Bar[]): number {
-  return Math.max(0, ...bars.map(({ fromMs, ms = 0 }) => fromMs + ms));
+/** Returns the time at which the last bar ends. Undefined if no duration is known. */
+export function endOf(bars: readonly Bar[]): number | undefined {
+  const ends = bars.flatMap(({ fromMs, ms }) => (ms === undefined ? [] : [fromMs + ms]));
+  return ends.length === 0 ? undefined : Math.max(...ends);
+}
+
+export function msText(ms: number | undefined): string {
+  return ms === undefined ? "unknown" : `${ms.toFixed(2)} ms`;
 }

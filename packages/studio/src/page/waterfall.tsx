@@ -1,7 +1,7 @@
 import type { CallTimings } from "@quicrpc/core/measure";
 import type { BatchStep, ServedTimings } from "@quicrpc/services";
 import type { JSX } from "preact";
-import { type Bar, batchBars, callBars, endOf } from "./bars.js";
+import { type Bar, batchBars, callBars, endOf, msText } from "./bars.js";
 
 export interface WaterfallProps {
   readonly timings: Partial<CallTimings>;
@@ -17,7 +17,7 @@ export interface WaterfallProps {
  */
 export function Waterfall({ timings, rttMs, where, served }: WaterfallProps): JSX.Element {
   const bars = callBars(timings, rttMs, served);
-  return <Chart caption={where} bars={bars} totalMs={timings.totalMs ?? Math.max(1, endOf(bars))} />;
+  return <Chart caption={where} bars={bars} totalMs={timings.totalMs ?? endOf(bars)} />;
 }
 
 /** Shows the plan of a batch: one bar for each step, and its result. */
@@ -29,7 +29,7 @@ export function BatchWaterfall({ steps }: { readonly steps: readonly BatchStep[]
 interface ChartProps {
   readonly caption: string;
   readonly bars: readonly Bar[];
-  readonly totalMs: number;
+  readonly totalMs: number | undefined;
 }
 
 function Chart({ caption, bars, totalMs }: ChartProps): JSX.Element {
@@ -40,20 +40,22 @@ function Chart({ caption, bars, totalMs }: ChartProps): JSX.Element {
       <tbody>
         {bars.map(({ label, kind, fromMs, ms, result }) => (
           <tr key={label}>
-            <th scope="row">{label}</th>
+            <th scope="row">
+              {label}
+              {result !== undefined && <div class={result === "ok" ? "good" : "bad"}>{result}</div>}
+            </th>
             <td class="track">
               {ms !== undefined && (
                 <div class={`bar-of ${kind}`} style={{ marginLeft: percent(fromMs), width: percent(ms) }} />
               )}
             </td>
-            <td class="ms">{ms === undefined ? "unknown" : `${ms.toFixed(2)} ms`}</td>
-            {result !== undefined && <td>{result}</td>}
+            <td class="ms">{msText(ms)}</td>
           </tr>
         ))}
         <tr>
           <th scope="row">Total</th>
           <td />
-          <td class="ms">{totalMs.toFixed(2)} ms</td>
+          <td class="ms">{msText(totalMs)}</td>
         </tr>
       </tbody>
     </table>
