@@ -19,6 +19,7 @@ import { GrpcCall, GrpcWebCall, headFields, withoutOwn } from "./grpc-call.js";
 import { HEALTH, health } from "./health.js";
 import { DESCRIBE, reflect, REFLECTION, REFLECTION_PATHS } from "./reflection.js";
 import { statusOf } from "./status.js";
+import { textExchange } from "./text-exchange.js";
 
 /**
  * Serves services to gRPC and gRPC-Web clients, and to Connect clients that use protobuf, at the same port as all other
@@ -47,8 +48,8 @@ const CONNECT: ReadonlyMap<string, Framing> = new Map([
   ["application/connect+proto", "stream"],
 ]);
 
-/** Matches a gRPC content type. Its groups are "-web" for gRPC-Web, and the encoding of messages. */
-const CONTENT_TYPE = /^application\/grpc(-web)?(?:\+([a-z0-9.-]+))?$/;
+/** Matches a gRPC content type. Its groups are "-web" or "-web-text" for gRPC-Web, and the encoding of messages. */
+const CONTENT_TYPE = /^application\/grpc(-web(?:-text)?)?(?:\+([a-z0-9.-]+))?$/;
 
 class GrpcRoutes implements ProtocolRoutes {
   private readonly routes: ReadonlyMap<string, Route>;
@@ -83,7 +84,8 @@ class GrpcRoutes implements ProtocolRoutes {
     if (!isGrpc(base)) return undefined;
     const [matched, web, codec = "proto"] = base === "application/grpc" ? [base] : (CONTENT_TYPE.exec(base) ?? []);
     if (matched === undefined || codec !== "proto") {
-      const accepted = "application/grpc, application/grpc+proto, application/grpc-web, application/grpc-web+proto";
+      const types = ["", ...WEB.keys()].map((kind) => `application/grpc${kind}`);
+      const accepted = types.flatMap((each) => [each, `${each}+proto`]).join(", ");
       const fields = { "accept-post": accepted };
       return answerText(exchange, 415, `${JSON.stringify(type.slice(0, 200))} is not one of ${accepted}\n`, fields);
     }
@@ -92,7 +94,7 @@ class GrpcRoutes implements ProtocolRoutes {
     if (web === undefined && exchange.supportsTrailers !== true)
       return answerText(exchange, 505, "gRPC needs HTTP/2 here: call over HTTP/2, or use gRPC-Web\n");
     if (route === undefined) return answerUnknown(exchange, path);
-    return new Match(route.bound, route.format, "stream", undefined, web === undefined ? GRPC : GRPC_WEB);
+    return new Match(route.bound, route.format, "stream", undefined, web === undefined ? GRPC : WEB.get(web));
   }
 }
 
@@ -139,6 +141,12 @@ const GRPC: CallProtocol = {
 };
 
 const GRPC_WEB: CallProtocol = { ...GRPC, answer: (...given) => new GrpcWebCall(...given) };
+
+/** The protocols of gRPC-Web, by the part of the content type that names them. */
+const WEB: ReadonlyMap<string, CallProtocol> = new Map([
+  ["-web", GRPC_WEB],
+  ["-web-text", { ...GRPC_WEB, exchangeOf: textExchange }],
+]);
 
 /** Milliseconds per unit of the header `grpc-timeout`. */
 const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };

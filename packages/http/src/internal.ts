@@ -12,7 +12,7 @@ export { oneEnvelope } from "./client/one-envelope.js";
 export { UploadedItems } from "./client/upload.js";
 export { transportOf } from "./client/http-transport.js";
 export { EnvelopeCall } from "./server/envelope-call.js";
-export { type HttpExchange, splitTarget } from "./server/exchange.js";
+export { type AnswerBody, type HttpExchange, splitTarget } from "./server/exchange.js";
 export { CODINGS } from "./server/http-call.js";
 export type { MessageFormat } from "./server/message-formats.js";
 export type { CallProtocol, ProtocolHost, ProtocolRoutes } from "./server/protocol.js";

@@ -106,9 +106,9 @@ export class HttpServerRequest implements ServerRequest {
     onError: ErrorHook,
     shared: SharedSettings,
   ) {
-    this.exchange = exchange;
     this.match = match;
     this.protocol = match.protocol ?? CONNECT;
+    this.exchange = this.protocol.exchangeOf?.(exchange) ?? exchange;
     this.bound = match.bound;
     this.format = match.format;
     this.budget = budget;

@@ -32,6 +32,11 @@ export interface ProtocolRoutes {
 
 /** Reads the requests and creates the responses of a protocol. */
 export interface CallProtocol {
+  /**
+   * Returns the exchange that the call reads and writes, if the protocol encodes its bodies. Default: the request's own
+   * exchange.
+   */
+  exchangeOf?(exchange: HttpExchange): HttpExchange;
   /** Name of the header that states the compression of messages in envelopes. */
   readonly codingHeader: string;
   /**
