@@ -21,7 +21,7 @@ export type { OpenApiOptions } from "./openapi/source.js";
 export { type JsonCodec, jsonCodecOf } from "./json/json-codec.js";
 
 // For clients.
-export { type Http2Fetch, http2Fetch } from "./client/http2-fetch.js";
+export { type Http2Fetch, http2Fetch, type Http2FetchOptions } from "./client/http2-fetch.js";
 export { plainJson } from "./client/plain-json.js";
 export { type HttpTransport, httpTransport } from "./client/http-transport.js";
 export type { Fetch, FetchInit, HttpOptions, Uploads, HttpCodec } from "./client/options.js";

@@ -26,6 +26,8 @@ interface Http2Session {
   readonly destroyed: boolean;
   readonly connecting: boolean;
   request(headers: Record<string, string>, options: { readonly signal?: AbortSignal }): ClientHttp2Stream;
+  setTimeout(ms: number): unknown;
+  destroy(error: Error): void;
   ping(onAnswer: (error: Error | null, ms: number) => void): unknown;
   close(): void;
   ref(): void;
@@ -41,6 +43,20 @@ interface Connection {
 }
 
 type ConnectOptions = Readonly<Record<string, unknown>>;
+
+/** Options of `http2Fetch`: those of `connect` of `node:http2`, such as `ca`, and times of pings. */
+export interface Http2FetchOptions extends ConnectOptions {
+  /**
+   * Milliseconds without traffic on a session, while requests are in progress, after which the server is pinged.
+   * Default: no pings.
+   */
+  readonly keepaliveTimeMs?: number | undefined;
+  /**
+   * Milliseconds within which the server must acknowledge such a ping. If it does not, the requests in progress fail,
+   * and further ones use a new session. Default: 20,000.
+   */
+  readonly keepaliveTimeoutMs?: number | undefined;
+}
 
 /** Header fields of a response, and its ":status". */
 export type ResponseHead = Readonly<Record<string, string | string[]>>;
@@ -65,6 +81,7 @@ const NO_ERROR = 0;
 /** The server has not processed the request, so it may be repeated. */
 const REFUSED_STREAM = 7;
 const CANCEL = 8;
+const KEEPALIVE_TIMEOUT_MS = 20_000;
 /** Statuses of responses without a body: the constructor of `Response` accepts none for them. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 /**
@@ -78,12 +95,13 @@ const MAX_SESSION_MB = 1024;
  * `http:` URLs. All requests to an origin share one session.
  *
  * @param connect the function of `node:http2`
- * @param options its options, such as `{ ca }`
+ * @param options its options, such as `{ ca }`, and `keepaliveTimeMs`
  */
 export function http2Fetch(
   connect: (origin: string, options?: ConnectOptions) => unknown,
-  options: ConnectOptions = {},
+  options: Http2FetchOptions = {},
 ): Http2Fetch {
+  const { keepaliveTimeMs, keepaliveTimeoutMs = KEEPALIVE_TIMEOUT_MS } = options;
   const connections = new Map<string, Connection>();
   const leave = (origin: string, connection: Connection): void => {
     if (connections.get(origin) === connection) connections.delete(origin);
@@ -105,6 +123,7 @@ export function http2Fetch(
     session.on("close", onLost);
     // The session's requests fail with the same error, so it is not reported here.
     session.on("error", onLost);
+    if (keepaliveTimeMs !== undefined) pingWhenIdle(connection, keepaliveTimeMs, keepaliveTimeoutMs);
     // An idle session does not keep the process alive.
     session.unref();
     connections.set(origin, connection);
@@ -167,6 +186,20 @@ export function http2Fetch(
     },
     request,
     ping,
+  });
+}
+
+/** Pings the server of an idle session that has requests in progress, and destroys the session if there is no answer. */
+function pingWhenIdle({ session, streams }: Connection, timeMs: number, timeoutMs: number): void {
+  session.setTimeout(timeMs);
+  session.on("timeout", () => {
+    if (streams.size === 0) return;
+    const lost = new Error(`the server has not acknowledged a ping within ${timeoutMs} ms`);
+    const timer = setTimeout(() => session.destroy(lost), timeoutMs);
+    session.ping((error) => {
+      clearTimeout(timer);
+      if (error === null) session.setTimeout(timeMs);
+    });
   });
 }
 
