@@ -14,7 +14,7 @@ const LIMITS = {
   "@quicrpc/pool": 52,
   "@quicrpc/blobs": 70,
   "@quicrpc/topics": 53,
-  "@quicrpc/batch": 40,
+  "@quicrpc/batch": 78,
   "@quicrpc/protobuf": 30,
   "@quicrpc/durable": 120,
   "@quicrpc/quic": 210,
@@ -23,7 +23,7 @@ const LIMITS = {
   "@quicrpc/browser": 92,
   "@quicrpc/fails-components": 40,
   "@quicrpc/http": 475,
-  "@quicrpc/grpc": 42,
+  "@quicrpc/grpc": 48,
   "@quicrpc/mcp": 30,
   "@quicrpc/otel": 10,
   "@quicrpc/query": 16,
@@ -33,10 +33,10 @@ const LIMITS = {
   "@quicrpc/redis": 15,
   "@quicrpc/testing": 42,
   "@quicrpc/studio": 340,
-  quicrpc: 250,
+  quicrpc: 280,
   "create-quicrpc": 5,
 };
-const ENGINE_LIMIT = 2000;
+const ENGINE_LIMIT = 2600;
 /** The installation of a server: packages, and kilobytes of their files without zod's. */
 const SERVER = [
   "@quicrpc/blobs",
