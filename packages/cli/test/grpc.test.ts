@@ -136,7 +136,16 @@ describe("a server of grpc-js", () => {
 
   test("call takes and prints canonical proto JSON", async () => {
     const input = '{"id":"9007199254740993","labels":{"a":"b"}}';
-    const { code, stdout, stderr } = await run(["call", url, "shop.v1.Orders/Get", input, "-m", "tenant: north"]);
+    const { code, stdout, stderr } = await run([
+      "call",
+      url,
+      "shop.v1.Orders/Get",
+      input,
+      "-m",
+      "tenant: north",
+      "-H",
+      "x-key: 1",
+    ]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(JSON.parse(stdout)).toEqual({
       id: "9007199254740993",
@@ -147,7 +156,7 @@ describe("a server of grpc-js", () => {
       locker: 7,
       extra: { "@type": "type.googleapis.com/shop.v1.Part", name: "a" },
     });
-    expect(received?.get("tenant")).toEqual(["north"]);
+    expect([received?.get("tenant"), received?.get("x-key")]).toEqual([["north"], ["1"]]);
     expect((await run(["call", url, "shop.v1.Orders/Count"])).stdout).toBe('"9007199254740993"\n');
     expect((await run(["call", url, "shop.v1.Orders/Get", "-f", "id=5", "-f", "labels.x=1"])).stdout).toContain(
       '"id":"5"',
@@ -214,6 +223,18 @@ test("a server of this library, with TLS", async () => {
   expect((await run(["ls", url, "test.v1.Echo", "--dev"])).stdout).toContain("  Each     duplex\n");
   const said = await run(["call", url, "test.v1.Echo/Say", '{"text":"a","count":1}', "--dev"]);
   expect([said.code, said.stdout]).toEqual([0, '{"text":"a","count":"2"}\n']);
+});
+
+test("a server whose reflection is v1alpha", async () => {
+  const server = shopServer();
+  const add: Server["addService"] = (service, implementation) => {
+    const { path } = Object.values(service)[0] as { path: string };
+    if (path.includes(".v1alpha.")) server.addService(service, implementation);
+  };
+  new ReflectionService(definition).addToServer({ addService: add });
+  const { code, stdout } = await run(["call", await listen(server), "shop.v1.Orders/Get", '{"id":5}', "--compress"]);
+  server.forceShutdown();
+  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ id: "5" })]);
 });
 
 test("a server without reflection", async () => {
