@@ -74,7 +74,20 @@ export function targetOf(value: unknown): Target | undefined {
 
 /** Creates a reference, whose properties are references to the parts of its value. */
 export function createReference(target: Target): object {
-  return new Proxy({ target }, REFERENCES);
+  return new Proxy(new Holder(target), REFERENCES);
+}
+
+/** Has the target in a private field, which programs that print a reference do not show. */
+class Holder {
+  readonly #target: Target;
+
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  static targetOf(holder: Holder): Target {
+    return holder.#target;
+  }
 }
 
 const misused = (): never => {
@@ -83,8 +96,9 @@ const misused = (): never => {
   );
 };
 
-const REFERENCES: ProxyHandler<{ readonly target: Target }> = {
-  get({ target }, key) {
+const REFERENCES: ProxyHandler<Holder> = {
+  get(holder, key) {
+    const target = Holder.targetOf(holder);
     if (key === TARGET) return target;
     // A reference is returned by asynchronous functions without being awaited.
     if (key === "then") return undefined;
@@ -98,5 +112,7 @@ const REFERENCES: ProxyHandler<{ readonly target: Target }> = {
   set: misused,
   defineProperty: misused,
   deleteProperty: misused,
+  getPrototypeOf: () => Object.prototype,
   setPrototypeOf: misused,
+  preventExtensions: misused,
 };

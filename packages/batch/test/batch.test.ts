@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import {
   authorize,
   concurrencyLimit,
@@ -342,11 +343,19 @@ describe("misuse", () => {
     expect(() => Object.defineProperty(user, "id", { value: "eve" })).toThrow(noValue);
     expect(() => Object.getOwnPropertyDescriptor(user, "target")).toThrow(noValue);
     expect(() => delete (user as { id?: unknown }).id).toThrow(noValue);
+    expect(() => Object.preventExtensions(user)).toThrow(noValue);
     expect(() => batch.users.older({ than: new Date(), karma: 1n, names: new Map([[user.id, 1]]) as never })).toThrow(
       /names|value|string|key/i,
     );
     expect(await (async () => user)()).toBe(user);
     expect((await rejection(batch.send("ada" as never))).message).toContain("send() takes references of its batch");
+  });
+
+  it("a printed reference shows no metadata", () => {
+    const batch = createBatch(caller(), services, { metadata: { authorization: "Bearer secret" } });
+    const reference = batch.users.get({ id: "ada" });
+    expect(inspect(reference, { depth: 9 })).not.toContain("secret");
+    expect(inspect(reference, { depth: 9, showHidden: true, showProxy: true })).not.toContain("secret");
   });
 
   it("of each()", () => {
