@@ -1,5 +1,5 @@
 // The page of docs/authentication.md that signs in, and the server of that guide.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { devCertificate, type DevCertificate, type ServeOptions, type Server } from "@quicrpc/node";
@@ -10,14 +10,13 @@ import { Site } from "./site.js";
 
 const guides = fileURLToPath(new URL("../../examples/guides/src", import.meta.url));
 const cache = fileURLToPath(new URL("../.cache", import.meta.url));
-const PAGE = `<!doctype html><script src=/page.js></script>
-  <form><input name=name><input name=password></form><button>Cancel order 1</button><p></p>`;
+const PAGE = `<!doctype html><script src=/page.js></script>${readFileSync(join(guides, "login-page.html"), "utf8")}`;
 
 type ServeShop = (options: Pick<ServeOptions, "listen" | "tls">, accounts: object, handlers: object) => Promise<Server>;
 
 const USERS: Readonly<Record<string, object>> = {
-  ann: { userId: "ann", role: "clerk" },
-  ben: { userId: "ben", role: "reader" },
+  ann: { userId: "ann", role: "clerk", exp: Infinity },
+  ben: { userId: "ben", role: "reader", exp: Infinity },
 };
 const accounts = {
   userOf: async (name: string, password: string) => (password === "secret" ? USERS[name] : undefined),
@@ -80,21 +79,26 @@ describe.each(BROWSERS)("a page that signs in, in %s", (_, path, launch) => {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    const start = (): Promise<unknown> =>
-      page.evaluate(`(async () => {
-        const [form, cancel, message] = ["form", "button", "p"].map((name) => document.querySelector(name));
-        const { name, password } = form.elements;
-        const value = Uint8Array.from(${JSON.stringify([...certificate.hash.value])});
-        const serverCertificateHashes = [{ algorithm: "sha-256", value }];
-        await startPage("${server.urls[0]}", { form, name, password, cancel, message }, { serverCertificateHashes, fallback: false });
-      })()`);
-    const signIn = (name: string, password: string): Promise<unknown> =>
-      page.evaluate(`(() => {
-        const { elements } = document.forms[0];
-        elements.name.value = "${name}";
-        elements.password.value = "${password}";
-        document.forms[0].requestSubmit();
-      })()`);
+    const startCode = (url = server.urls[0] ?? ""): string => `(() => {
+      const [form, cancel, message] = ["form", "button", "p"].map((name) => document.querySelector(name));
+      const { name, password } = form.elements;
+      const value = Uint8Array.from(${JSON.stringify([...certificate.hash.value])});
+      const serverCertificateHashes = [{ algorithm: "sha-256", value }];
+      const options = { serverCertificateHashes, fallback: false, timeoutMs: 5000 };
+      startPage("${url}", { form, name, password, cancel, message }, options);
+    })()`;
+    const signInCode = (name: string, password: string): string => `(() => {
+      const { elements } = document.forms[0];
+      elements.name.value = "${name}";
+      elements.password.value = "${password}";
+      document.forms[0].requestSubmit();
+    })()`;
+    const start = (): Promise<unknown> => page.evaluate(startCode());
+    const signIn = (name: string, password: string): Promise<unknown> => page.evaluate(signInCode(name, password));
+    const reload = async (): Promise<void> => {
+      await page.evaluate(`void setTimeout(() => location.reload())`);
+      await expect.poll(() => message().catch(() => "reloading")).toBe("");
+    };
     const cancel = (): Promise<unknown> => page.evaluate(`document.querySelector("button").click()`);
     const message = (): Promise<unknown> => page.evaluate(`document.querySelector("p").textContent`);
 
@@ -113,8 +117,7 @@ describe.each(BROWSERS)("a page that signs in, in %s", (_, path, launch) => {
       await cancel();
       await expect.poll(message).toBe("cancelled");
       expect(cancelled).toEqual(["ann"]);
-      await page.evaluate(`void setTimeout(() => location.reload())`);
-      await expect.poll(() => message().catch(() => "reloading")).toBe("");
+      await reload();
       await start();
       await cancel();
       await expect.poll(message).toBe("cancelled");
@@ -122,13 +125,30 @@ describe.each(BROWSERS)("a page that signs in, in %s", (_, path, launch) => {
     });
 
     it("asks for another login if the token has expired", async () => {
-      await page.evaluate(`void (sessionStorage.setItem("token", "expired"), setTimeout(() => location.reload()))`);
-      await expect.poll(() => message().catch(() => "reloading")).toBe("");
+      await page.evaluate(`sessionStorage.setItem("token", "expired")`);
+      await reload();
       await start();
       await cancel();
       await expect.poll(message).toContain("sign in again");
       await signIn("ann", "secret");
       await expect.poll(message).toBe("signed in as ann");
+    });
+
+    it("signs in twice before it is connected, and leaves one session", async () => {
+      await reload();
+      await page.evaluate([startCode(), signInCode("ann", "secret"), signInCode("ann", "secret")].join());
+      await expect.poll(message).toBe("signed in as ann");
+      await expect.poll(() => server.sessions.size).toBe(1);
+    });
+
+    it("keeps the password out of the URL if there is no server", { timeout: 60_000 }, async () => {
+      await reload();
+      await page.evaluate(startCode("https://127.0.0.1:1/rpc"));
+      await expect.poll(message, { timeout: 30_000 }).not.toBe("");
+      await page.evaluate(`document.querySelector("p").textContent = ""`);
+      await signIn("ann", "secret");
+      await expect.poll(message, { timeout: 30_000 }).not.toBe("");
+      expect(await page.evaluate("location.href")).toBe(`${site.origin}/page`);
     });
   });
 });

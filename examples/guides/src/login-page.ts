@@ -13,7 +13,7 @@ export interface Elements {
   readonly message: HTMLElement;
 }
 
-export async function startPage(url: string, elements: Elements, options: ConnectOptions): Promise<void> {
+export function startPage(url: string, elements: Elements, options: ConnectOptions): void {
   const { form, name, password, cancel, message } = elements;
   // #region page
   const show = (text: string) => (message.textContent = text);
@@ -21,24 +21,34 @@ export async function startPage(url: string, elements: Elements, options: Connec
   // A reload of the tab keeps the token.
   const credentials = () => sessionStorage.getItem("token") ?? undefined;
   const open = () => connect(url, { ...options, credentials });
-  let connection = await open();
+  let connection = open();
+  connection.catch(showError);
 
   async function signIn(): Promise<void> {
+    const input = { name: name.value, password: password.value };
     await using visitor = await connect(url, options);
-    const { token } = await createAuthClient(visitor).login({ name: name.value, password: password.value });
+    const { token } = await createAuthClient(visitor).login(input);
     sessionStorage.setItem("token", token);
-    await connection.close();
-    connection = await open();
-    show(`signed in as ${name.value}`);
+    connection.then(
+      (previous) => previous.close(),
+      () => undefined,
+    );
+    connection = open();
+    await connection;
+    show(`signed in as ${input.name}`);
   }
 
+  async function cancelOrder(): Promise<void> {
+    connection = connection.catch(open); // another attempt if the last one failed
+    await createOrdersClient(await connection).cancel({ id: "1" });
+    show("cancelled");
+  }
+
+  // Without `preventDefault` the browser itself would submit the form. So nothing is awaited before this.
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     signIn().catch(showError);
   });
-  cancel.addEventListener("click", () => {
-    const orders = createOrdersClient(connection);
-    orders.cancel({ id: "1" }).then(() => show("cancelled"), showError);
-  });
+  cancel.addEventListener("click", () => void cancelOrder().catch(showError));
   // #endregion page
 }

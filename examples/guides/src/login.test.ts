@@ -11,8 +11,8 @@ import { type Accounts, serveShop, signIn, type User } from "./login.js";
 
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 const users: Record<string, User> = {
-  ann: { userId: "ann", role: "clerk" },
-  ben: { userId: "ben", role: "reader" },
+  ann: { userId: "ann", role: "clerk", exp: Infinity },
+  ben: { userId: "ben", role: "reader", exp: Infinity },
 };
 const accounts: Accounts = {
   userOf: async (name, password) => (password === "secret" ? users[name] : undefined),
@@ -59,4 +59,22 @@ it("a role's permissions hold for programs, curl and quicrpc", { timeout: 60_000
   });
   expect(stdout).toMatch(/^\{\}.*shop\.v1\.Orders/s);
   expect(cancelled).toEqual(["ann", "ann", "ann"]);
+});
+
+it("ends a session when its token expires", { timeout: 60_000 }, async () => {
+  const certificate = await devCertificate();
+  const ends = Date.now() + 1000;
+  const verify = async (): Promise<User> => {
+    if (Date.now() >= ends) throw new Error("the token has expired");
+    return { userId: "ann", role: "clerk", exp: ends / 1000 };
+  };
+  const options = { listen: "https://127.0.0.1:0/rpc", tls: certificate };
+  const server = await serveShop(options, { ...accounts, verify }, handlers);
+  onTestFinished(async () => void (await server.close()));
+  const url = server.urls.find((one) => one.startsWith("https:")) ?? "";
+  const connection = await signIn(url, "ann", "secret", { serverCertificateHashes: [certificate.hash] });
+  onTestFinished(async () => void (await connection.close()));
+  const orders = createOrdersClient(connection);
+  const cancel = (): Promise<string> => orders.cancel({ id: "1" }).then(() => "cancelled", String);
+  await expect.poll(cancel, { timeout: 30_000 }).toContain("sign in again");
 });

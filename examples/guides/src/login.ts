@@ -11,6 +11,8 @@ const SCOPES = { clerk: ["orders:write"], reader: [] } as const;
 export interface User {
   readonly userId: string;
   readonly role: keyof typeof SCOPES;
+  /** End of the sign-in, in seconds since 1970. */
+  readonly exp: number;
 }
 // #endregion roles
 
@@ -55,6 +57,7 @@ export async function serveShop(
         },
       }),
     ],
+    advanced: { expiresAt: (user) => user && user.exp * 1000 },
   });
   // #endregion server
   return server;
