@@ -1,5 +1,6 @@
 // A server with a model for tests: it writes a word for each line of the input.
 import { createInterface } from "node:readline";
+import { RpcError } from "@quicrpc/core";
 import { devCertificate, serve } from "@quicrpc/node";
 import { MockLanguageModelV3 } from "ai/test";
 import { answersIn } from "./assistant.js";
@@ -36,5 +37,14 @@ const model = new MockLanguageModelV3({
 });
 
 const router = createAssistantRouter(answersIn(folder, model));
-await serve({ listen: url, tls: await devCertificate(), routers: [router] });
+await serve({
+  listen: url,
+  tls: await devCertificate(),
+  routers: [router],
+  async authenticate({ credentials }) {
+    const user = await credentials;
+    if (user === undefined) throw new RpcError("unauthenticated", "sign in first");
+    return user; // without a check, for tests
+  },
+});
 console.log("ready");

@@ -5,8 +5,8 @@ import type { AssistantClient } from "./generated/assistant.js";
 // #region transport
 /** Carries the messages of `useChat` and `Chat`. */
 export function assistantTransport(assistant: AssistantClient): ChatTransport<UIMessage> {
-  const answer = (chat: string, signal: AbortSignal | undefined): ReadableStream<UIMessageChunk> =>
-    assistant.answer({ chat }, { signal, resumeForMs: Infinity }).pipeThrough(
+  const answer = (chat: string, question?: string, signal?: AbortSignal): ReadableStream<UIMessageChunk> =>
+    assistant.answer({ chat, question }, { signal, resumeForMs: Infinity }).pipeThrough(
       new TransformStream({
         transform: ({ part }, out) => out.enqueue(part as UIMessageChunk),
       }),
@@ -14,10 +14,11 @@ export function assistantTransport(assistant: AssistantClient): ChatTransport<UI
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ chatId, messages, abortSignal }) {
-      await assistant.ask({ chat: chatId, messages }, { signal: abortSignal });
-      return answer(chatId, abortSignal);
+      const question = crypto.randomUUID();
+      await assistant.ask({ chat: chatId, question, messages }, { signal: abortSignal });
+      return answer(chatId, question, abortSignal);
     },
-    reconnectToStream: async ({ chatId, abortSignal }) => answer(chatId, abortSignal),
+    reconnectToStream: async ({ chatId, abortSignal }) => answer(chatId, undefined, abortSignal),
   };
 }
 // #endregion transport

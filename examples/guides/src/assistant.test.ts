@@ -4,37 +4,14 @@ import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, devCertificate } from "@quicrpc/node";
-import { AbstractChat, type ChatState, type UIMessage } from "ai";
+import type { UIMessage } from "ai";
 import { expect, it, onTestFinished } from "vitest";
 import { freePort } from "../../../scripts/free-port.mjs";
-import { assistantTransport } from "./assistant-transport.js";
+import { AssistantPage } from "./assistant-page.js";
 import { type AssistantClient, createAssistantClient } from "./generated/assistant.js";
 import { programOn } from "./program.js";
 
 const WORDS = "Each word of this answer comes once and in its order.".split(" ");
-
-/** What `useChat` of `@ai-sdk/react` is made of, without React. */
-class Page extends AbstractChat<UIMessage> {
-  constructor(assistant: AssistantClient, messages: UIMessage[]) {
-    const state: ChatState<UIMessage> = {
-      status: "ready",
-      error: undefined,
-      messages,
-      pushMessage: (message) => void (state.messages = [...state.messages, message]),
-      popMessage: () => void (state.messages = state.messages.slice(0, -1)),
-      replaceMessage: (index, message) => void (state.messages = state.messages.with(index, message)),
-      snapshot: structuredClone,
-    };
-    super({ id: "c1", state, transport: assistantTransport(assistant) });
-  }
-
-  /** The texts of the messages. */
-  get texts(): string[] {
-    const text = ({ parts }: UIMessage): string =>
-      parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-    return this.messages.map(text);
-  }
-}
 
 it("loses no word of an answer when its server is killed and its page is reloaded", { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "quicrpc-assistant-"));
@@ -55,19 +32,19 @@ it("loses no word of an answer when its server is killed and its page is reloade
     await once(server, "exit");
   }
   /** Lets the model write words, and waits until the page has so many. */
-  async function write(count: number, page: Page, upTo: number): Promise<void> {
+  async function write(count: number, page: AssistantPage, upTo: number): Promise<void> {
     server.stdin.write("\n".repeat(count));
     await expect.poll(() => page.texts[1]?.trim()).toBe(WORDS.slice(0, upTo).join(" "));
   }
   async function open(): Promise<AssistantClient> {
-    const connection = await connect(url, { serverCertificateHashes: [hash] });
+    const connection = await connect(url, { credentials: "ann", serverCertificateHashes: [hash] });
     onTestFinished(async () => void (await connection.close()));
     return createAssistantClient(connection);
   }
 
   await start();
   onTestFinished(kill);
-  let page = new Page(await open(), []);
+  let page = new AssistantPage(await open(), []);
   void page.sendMessage({ text: "What comes?" });
   await write(3, page, 3);
 
@@ -78,10 +55,10 @@ it("loses no word of an answer when its server is killed and its page is reloade
 
   // So does a page that is loaded again meanwhile. The file ends in half a line.
   await kill();
-  appendFileSync(join(folder, "c1.jsonl"), '{"type":"text-del');
+  appendFileSync(join(folder, "ann,c1.jsonl"), '{"type":"text-del');
   await start();
   const assistant = await open();
-  page = new Page(assistant, (await assistant.history({ chat: "c1" })) as UIMessage[]);
+  page = new AssistantPage(assistant, (await assistant.history({ chat: "c1" })) as UIMessage[]);
   expect(page.texts).toEqual(["What comes?"]);
   const resumed = page.resumeStream();
   await write(1, page, 6);
@@ -91,7 +68,7 @@ it("loses no word of an answer when its server is killed and its page is reloade
   expect(page.status).toBe("ready");
 
   // An answer that is over comes again as a whole.
-  const later = new Page(assistant, (await assistant.history({ chat: "c1" })) as UIMessage[]);
+  const later = new AssistantPage(assistant, (await assistant.history({ chat: "c1" })) as UIMessage[]);
   await later.resumeStream();
   expect(later.texts).toEqual(page.texts);
 });

@@ -8,8 +8,8 @@ import * as wire from "@quicrpc/core/codec";
 import type {
   AssistantAskInput,
   AssistantHistoryInput,
-  AssistantAnswerItem,
   AssistantAnswerInput,
+  AssistantAnswerItem,
 } from "./assistant.js";
 
 export const assistantAskInputCodec: MessageCodec<AssistantAskInput, AssistantAskInput> = wire.codec(
@@ -28,9 +28,9 @@ export const assistantHistoryOutputCodec: MessageCodec<unknown[], unknown[]> = w
   readAssistantHistoryOutput,
 );
 export const assistantAnswerInputCodec: MessageCodec<AssistantAnswerInput, AssistantAnswerInput> = wire.codec(
-  () => assistantHistoryInputShape,
-  writeAssistantHistoryInput,
-  readAssistantHistoryInput,
+  () => assistantAnswerInputShape,
+  writeAssistantAnswerInput,
+  readAssistantAnswerInput,
 );
 export const assistantAnswerItemCodec: MessageCodec<AssistantAnswerItem, AssistantAnswerItem> = wire.codec(
   () => assistantAnswerItemShape,
@@ -41,7 +41,7 @@ export const assistantAnswerItemCodec: MessageCodec<AssistantAnswerItem, Assista
 function writeAssistantAskInput(b: Uint8Array, p: number, value: AssistantAskInput, depth = wire.MAX_DEPTH): number {
   if (depth === 0) return wire.misfit();
   wire.requireObject(value);
-  b[p] = 0x82;
+  b[p] = 0x83;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x63;
   b[p + 3] = 0x68;
@@ -49,6 +49,17 @@ function writeAssistantAskInput(b: Uint8Array, p: number, value: AssistantAskInp
   b[p + 5] = 0x74;
   if (!regexPattern.test(value.chat)) return wire.misfit();
   p = wire.writeString(b, p + 6, value.chat);
+  b[p] = 0xa8;
+  b[p + 1] = 0x71;
+  b[p + 2] = 0x75;
+  b[p + 3] = 0x65;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x74;
+  b[p + 6] = 0x69;
+  b[p + 7] = 0x6f;
+  b[p + 8] = 0x6e;
+  if (!regexPattern.test(value.question)) return wire.misfit();
+  p = wire.writeString(b, p + 9, value.question);
   b[p] = 0xa8;
   b[p + 1] = 0x6d;
   b[p + 2] = 0x65;
@@ -66,8 +77,9 @@ function readAssistantAskInput(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
   let chat: string | undefined;
+  let question: string | undefined;
   let messages: unknown[] | undefined;
-  let left = wire.readFieldsHeader(r, p, 2);
+  let left = wire.readFieldsHeader(r, p, 3);
   p = r.position;
   for (let next = 0; ; ) {
     switch (next) {
@@ -77,6 +89,18 @@ function readAssistantAskInput(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
         if (!regexPattern.test(chat)) return wire.misfit();
         p = r.position;
       case 1:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa8717565 | 0) ||
+          view.getInt32(p + 4) !== 0x7374696f ||
+          bytes[p + 8] !== 0x6e
+        ) {
+          break;
+        }
+        question = wire.readString(r, p + 9);
+        if (!regexPattern.test(question)) return wire.misfit();
+        p = r.position;
+      case 2:
         if (
           left-- === 0 ||
           view.getInt32(p) !== (0xa86d6573 | 0) ||
@@ -95,11 +119,11 @@ function readAssistantAskInput(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
     p = r.position;
     left = r.left;
   }
-  if (chat === undefined || messages === undefined) return wire.misfit();
-  return { chat, messages };
+  if (chat === undefined || question === undefined || messages === undefined) return wire.misfit();
+  return { chat, question, messages };
 }
 
-const readAssistantAskInputKeys = /* @__PURE__ */ new wire.Keys(["chat", "messages"]);
+const readAssistantAskInputKeys = /* @__PURE__ */ new wire.Keys(["chat", "question", "messages"]);
 
 function writeAssistantAskInputMessages(
   b: Uint8Array,
@@ -194,6 +218,76 @@ function readAssistantHistoryOutput(r: wire.Reader, p: number, depth = wire.MAX_
   return value;
 }
 
+function writeAssistantAnswerInput(b: Uint8Array, p: number, value: AssistantAnswerInput): number {
+  wire.requireObject(value);
+  let count = 1;
+  if (value.question !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  b[p] = 0xa4;
+  b[p + 1] = 0x63;
+  b[p + 2] = 0x68;
+  b[p + 3] = 0x61;
+  b[p + 4] = 0x74;
+  if (!regexPattern.test(value.chat)) return wire.misfit();
+  p = wire.writeString(b, p + 5, value.chat);
+  if (value.question !== undefined) {
+    b[p] = 0xa8;
+    b[p + 1] = 0x71;
+    b[p + 2] = 0x75;
+    b[p + 3] = 0x65;
+    b[p + 4] = 0x73;
+    b[p + 5] = 0x74;
+    b[p + 6] = 0x69;
+    b[p + 7] = 0x6f;
+    b[p + 8] = 0x6e;
+    if (!regexPattern.test(value.question)) return wire.misfit();
+    p = wire.writeString(b, p + 9, value.question);
+  }
+  return p;
+}
+
+function readAssistantAnswerInput(r: wire.Reader, p: number): AssistantAnswerInput {
+  const { bytes, view } = r;
+  let chat: string | undefined;
+  let question: string | undefined;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4636861 | 0) || bytes[p + 4] !== 0x74) break;
+        chat = wire.readString(r, p + 5);
+        if (!regexPattern.test(chat)) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xa8717565 | 0) &&
+          view.getInt32(p + 4) === 0x7374696f &&
+          bytes[p + 8] === 0x6e
+        ) {
+          question = wire.readString(r, p + 9);
+          if (!regexPattern.test(question)) return wire.misfit();
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readAssistantAnswerInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (chat === undefined) return wire.misfit();
+  if (question === undefined) {
+    return { chat };
+  }
+  return { chat, question };
+}
+
+const readAssistantAnswerInputKeys = /* @__PURE__ */ new wire.Keys(["chat", "question"]);
+
 function writeAssistantAnswerItem(
   b: Uint8Array,
   p: number,
@@ -260,13 +354,18 @@ function readAssistantAnswerItem(r: wire.Reader, p: number, depth = wire.MAX_DEP
 
 const readAssistantAnswerItemKeys = /* @__PURE__ */ new wire.Keys(["position", "part"]);
 
-const regexPattern = /^\w{1,64}$/;
+const regexPattern = /^[\w-]{1,64}$/;
 
 const assistantAskInputMessagesShape: wire.Shape = wire.array(wire.any(), wire.minSize(1), wire.maxSize(1000));
 const assistantAskInputShape: wire.Shape = wire.object({
   chat: wire.string(wire.pattern(regexPattern, "regex")),
+  question: wire.string(wire.pattern(regexPattern, "regex")),
   messages: assistantAskInputMessagesShape,
 });
 const assistantHistoryInputShape: wire.Shape = wire.object({ chat: wire.string(wire.pattern(regexPattern, "regex")) });
 const assistantHistoryOutputShape: wire.Shape = wire.array(wire.any());
+const assistantAnswerInputShape: wire.Shape = wire.object({
+  chat: wire.string(wire.pattern(regexPattern, "regex")),
+  question: wire.optional(wire.string(wire.pattern(regexPattern, "regex"))),
+});
 const assistantAnswerItemShape: wire.Shape = wire.object({ position: wire.string(), part: wire.any() });

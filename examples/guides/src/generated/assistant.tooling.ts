@@ -2,30 +2,40 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
-const part1 = { type: "object", properties: { chat: { type: "string", pattern: "^\\w{1,64}$" } }, required: ["chat"] };
-
 /** Descriptions of assistant.v1.Assistant for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const assistantTooling: ServiceTooling = {
   methods: {
     ask: {
-      docs: "Starts an answer to the last message. It continues whether it is read or not.",
+      docs: "Starts an answer to the last message, and ends the one before it. It continues whether it is read or not.",
       input: {
         type: "object",
         properties: {
-          chat: { type: "string", pattern: "^\\w{1,64}$" },
+          chat: { type: "string", pattern: "^[\\w-]{1,64}$" },
+          question: { type: "string", pattern: "^[\\w-]{1,64}$" },
           messages: { type: "array", items: {}, minItems: 1, maxItems: 1000 },
         },
-        required: ["chat", "messages"],
+        required: ["chat", "question", "messages"],
       },
     },
     history: {
       docs: "Returns the messages before the latest answer.",
-      input: part1,
+      input: {
+        type: "object",
+        properties: { chat: { type: "string", pattern: "^[\\w-]{1,64}$" } },
+        required: ["chat"],
+      },
       output: { type: "array", items: {} },
     },
     answer: {
-      docs: "Streams the latest answer: its parts up to now, and each new one.",
-      input: part1,
+      docs: "Streams the answer to `question`, by default the latest: its parts up to now, and each new one.",
+      input: {
+        type: "object",
+        properties: {
+          chat: { type: "string", pattern: "^[\\w-]{1,64}$" },
+          question: { type: "string", pattern: "^[\\w-]{1,64}$" },
+        },
+        required: ["chat"],
+      },
       output: {
         type: "object",
         properties: { position: { type: "string" }, part: {} },
@@ -61,17 +71,21 @@ export const assistantTooling: ServiceTooling = {
       AssistantAskInput: {
         kind: "object",
         fields: {
-          chat: { kind: "string", checks: { patterns: ["/^\\w{1,64}$/"] } },
+          chat: { kind: "string", checks: { patterns: ["/^[\\w-]{1,64}$/"] } },
+          question: { kind: "string", checks: { patterns: ["/^[\\w-]{1,64}$/"] } },
           messages: { kind: "array", element: { kind: "any" }, checks: { min: 1, max: 1000 } },
         },
       },
       AssistantHistoryInput: {
         kind: "object",
-        fields: { chat: { kind: "string", checks: { patterns: ["/^\\w{1,64}$/"] } } },
+        fields: { chat: { kind: "string", checks: { patterns: ["/^[\\w-]{1,64}$/"] } } },
       },
       AssistantAnswerInput: {
         kind: "object",
-        fields: { chat: { kind: "string", checks: { patterns: ["/^\\w{1,64}$/"] } } },
+        fields: {
+          chat: { kind: "string", checks: { patterns: ["/^[\\w-]{1,64}$/"] } },
+          question: { kind: "string", checks: { patterns: ["/^[\\w-]{1,64}$/"] }, optional: true },
+        },
       },
       AssistantAnswerItem: { kind: "object", fields: { position: { kind: "string" }, part: { kind: "any" } } },
     },

@@ -30,8 +30,10 @@ import type { Assistant } from "../assistant.service.js";
 /* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface AssistantAskInput {
-  /** @pattern ^\w{1,64}$ */
+  /** @pattern ^[\w-]{1,64}$ */
   chat: string;
+  /** @pattern ^[\w-]{1,64}$ */
+  question: string;
   /**
    * @minItems 1
    * @maxItems 1000
@@ -40,13 +42,15 @@ export interface AssistantAskInput {
 }
 
 export interface AssistantHistoryInput {
-  /** @pattern ^\w{1,64}$ */
+  /** @pattern ^[\w-]{1,64}$ */
   chat: string;
 }
 
 export interface AssistantAnswerInput {
-  /** @pattern ^\w{1,64}$ */
+  /** @pattern ^[\w-]{1,64}$ */
   chat: string;
+  /** @pattern ^[\w-]{1,64}$ */
+  question?: string | undefined;
 }
 
 export interface AssistantAnswerItem {
@@ -77,7 +81,7 @@ export const assistantMethods: {
     id: 1,
     input: assistantAskInputCodec,
     idempotent: true,
-    fingerprint: 0x8886b19e,
+    fingerprint: 0x82dd9663,
   }),
   history: describeMethod(assistantService, unaryCalls, "history", {
     id: 2,
@@ -96,7 +100,7 @@ export const assistantMethods: {
       CURSOR_EXPIRED: { code: "out_of_range" },
       CURSOR_GAP: { code: "data_loss" },
     },
-    fingerprint: 0xd0ea7e0a,
+    fingerprint: 0xd19ea9be,
   }),
 };
 
@@ -106,7 +110,7 @@ export const assistantMethods: {
  */
 export interface AssistantHandlers<Context = unknown> {
   /**
-   * Starts an answer to the last message. It continues whether it is read or not.
+   * Starts an answer to the last message, and ends the one before it. It continues whether it is read or not.
    *
    * @see {@link Assistant.methods.ask}
    */
@@ -118,7 +122,7 @@ export interface AssistantHandlers<Context = unknown> {
    */
   history(input: AssistantHistoryInput, context: CallContext<Context>): Awaitable<unknown[]>;
   /**
-   * Streams the latest answer: its parts up to now, and each new one.
+   * Streams the answer to `question`, by default the latest: its parts up to now, and each new one.
    *
    * @see {@link Assistant.methods.answer}
    */
@@ -136,7 +140,7 @@ export type AssistantAnswerError = RpcErrorOf<(typeof assistantMethods)["answer"
 /** A client of assistant.v1.Assistant. */
 export interface AssistantClient {
   /**
-   * Starts an answer to the last message. It continues whether it is read or not.
+   * Starts an answer to the last message, and ends the one before it. It continues whether it is read or not.
    *
    * @see {@link Assistant.methods.ask}
    */
@@ -148,7 +152,7 @@ export interface AssistantClient {
    */
   history(input: AssistantHistoryInput, options?: CallOptions): Promise<unknown[]>;
   /**
-   * Streams the latest answer: its parts up to now, and each new one.
+   * Streams the answer to `question`, by default the latest: its parts up to now, and each new one.
    *
    * @see {@link Assistant.methods.answer}
    */
