@@ -167,7 +167,9 @@ class Http2Client extends GrpcClient {
    */
   ping(): Promise<number> {
     return this.#fetch.ping(this.#url.origin).catch((cause: unknown) => {
-      throw unreached(new TypeError("fetch failed", { cause }), this.peer);
+      const hint =
+        "is a gRPC server running at this URL, is its certificate trusted, and does it use TLS as the URL says?";
+      throw unreached(new TypeError("fetch failed", { cause }), this.peer, hint);
     });
   }
 

@@ -1,5 +1,6 @@
 // Pings of clients on connections that are lost in silence.
 import { createFetchHandler, http2Fetch, toNodeHandler } from "@quicrpc/http";
+import { once } from "node:events";
 import { connect, createServer } from "node:http2";
 import {
   type AddressInfo,
@@ -107,4 +108,39 @@ test("a slow call goes on while the server acknowledges pings", async () => {
   await vi.waitUntil(() => pings() >= 3);
   answer();
   expect(await slow).toEqual({ text: "wait", count: 1 });
+});
+
+test("pings at the same time are one", async () => {
+  const { port, pings } = await serve();
+  const fetch = http2Fetch(connect);
+  onTestFinished(() => fetch.close());
+  for (let i = 1; i <= 2; i++) {
+    await Promise.all(Array.from({ length: 20 }, () => fetch.ping(`http://127.0.0.1:${port}`)));
+    expect(pings()).toBe(i);
+  }
+});
+
+/** A server that accepts connections and never answers. */
+async function serveSilence(): Promise<{ port: number; accepted: Promise<Socket> }> {
+  const server = createTcpServer();
+  const accepted = new Promise<Socket>((resolve) => void server.once("connection", resolve));
+  onTestFinished(async () => void (await accepted).destroy());
+  return { port: await listen(server), accepted };
+}
+
+test("a ping fails if the server does not acknowledge it", async () => {
+  const { port } = await serveSilence();
+  const fetch = http2Fetch(connect, { keepaliveTimeoutMs: 10 });
+  onTestFinished(() => fetch.close());
+  await expect(fetch.ping(`http://127.0.0.1:${port}`)).rejects.toThrow("has not acknowledged a ping within 10 ms");
+});
+
+test("close does not wait for a silent server", async () => {
+  const { port, accepted } = await serveSilence();
+  const fetch = http2Fetch(connect);
+  const lost = fetch.ping(`http://127.0.0.1:${port}`).catch((error: unknown) => error);
+  const closed = once((await accepted).resume(), "close");
+  fetch.close();
+  expect(await lost).toMatchObject({ message: "the server has closed the connection" });
+  await closed;
 });

@@ -192,7 +192,7 @@ const UNSENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_
  * Returns the error for a request without a response, with the message of its cause: the message of `fetch` itself says
  * little.
  */
-export function unreached(error: unknown, peer: string): RpcError {
+export function unreached(error: unknown, peer: string, hint: string = UNREACHED_HINT): RpcError {
   if (error instanceof RpcError) return error;
   let { message: why } = asError(error);
   let refused = false;
@@ -210,9 +210,12 @@ export function unreached(error: unknown, peer: string): RpcError {
   return new RpcError("unavailable", `no answer by HTTP from ${peer}: ${why}`, {
     cause: error,
     refused,
-    hint: "is the server running at this URL, is its certificate trusted, and do its allowedOrigins have this page?",
+    hint,
   });
 }
+
+const UNREACHED_HINT =
+  "is the server running at this URL, is its certificate trusted, and do its allowedOrigins have this page?";
 
 type Timer = ReturnType<typeof setTimeout>;
 

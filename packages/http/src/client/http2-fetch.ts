@@ -27,7 +27,7 @@ interface Http2Session {
   readonly connecting: boolean;
   request(headers: Record<string, string>, options: { readonly signal?: AbortSignal }): ClientHttp2Stream;
   setTimeout(ms: number): unknown;
-  destroy(error: Error): void;
+  destroy(error?: Error): void;
   ping(onAnswer: (error: Error | null, ms: number) => void): unknown;
   close(): void;
   ref(): void;
@@ -38,8 +38,12 @@ interface Http2Session {
 
 interface Connection {
   readonly session: Http2Session;
-  /** Requests in progress. A session without requests does not keep the process alive. */
+  /** Requests in progress. A session without requests and pings does not keep the process alive. */
   readonly streams: Set<ClientHttp2Stream>;
+  /** The ping in progress. It is shared, because Node limits the number of pings of a session. */
+  ping: Promise<number> | undefined;
+  /** Called when the session fails or ends. Set while a ping is in progress. */
+  onLost: ((error: Error) => void) | undefined;
 }
 
 type ConnectOptions = Readonly<Record<string, unknown>>;
@@ -52,8 +56,8 @@ export interface Http2FetchOptions extends ConnectOptions {
    */
   readonly keepaliveTimeMs?: number | undefined;
   /**
-   * Milliseconds within which the server must acknowledge such a ping. If it does not, the requests in progress fail,
-   * and further ones use a new session. Default: 20,000.
+   * Milliseconds within which the server must acknowledge a ping. If it does not, the requests in progress fail, and
+   * further ones use a new session. Default: 20,000.
    */
   readonly keepaliveTimeoutMs?: number | undefined;
 }
@@ -72,7 +76,7 @@ export interface Http2Fetch extends Fetch {
   readonly request: (origin: string, fields: Record<string, string>, signal?: AbortSignal) => ClientHttp2Stream;
   /**
    * @internal Sends a PING to `origin` and resolves with the milliseconds until its acknowledgement. Connects first if
-   * there is no session.
+   * there is no session. Rejects if the server does not acknowledge it within `keepaliveTimeoutMs`.
    */
   readonly ping: (origin: string) => Promise<number>;
 }
@@ -113,14 +117,17 @@ export function http2Fetch(
     const settings = { ...(options["settings"] as object | undefined), enablePush: false };
     const session = connect(origin, { maxSessionMemory: MAX_SESSION_MB, ...options, settings }) as Http2Session;
     const streams = new Set<ClientHttp2Stream>();
-    const connection = { session, streams };
-    const onLost = (): void => leave(origin, connection);
+    const connection: Connection = { session, streams, ping: undefined, onLost: undefined };
+    const onLost = (error?: Error): void => {
+      leave(origin, connection);
+      connection.onLost?.(error ?? new Error("the server has closed the connection"));
+    };
     session.on("goaway", (_: number, lastId: number) => {
-      onLost();
+      leave(origin, connection);
       // Node would keep those that wait for `maxConcurrentStreams` until another stream ends.
       for (const stream of streams) if ((stream.id ?? 0) > lastId) stream.destroy(refusedBy());
     });
-    session.on("close", onLost);
+    session.on("close", () => onLost());
     // The session's requests fail with the same error, so it is not reported here.
     session.on("error", onLost);
     if (keepaliveTimeMs !== undefined) pingWhenIdle(connection, keepaliveTimeMs, keepaliveTimeoutMs);
@@ -141,7 +148,7 @@ export function http2Fetch(
     stream.on("close", () => {
       streams.delete(stream);
       if (streams.size > 0) return;
-      session.unref();
+      if (connection.ping === undefined) session.unref();
       if (connections.get(origin) !== connection) session.close();
     });
     return stream;
@@ -154,25 +161,10 @@ export function http2Fetch(
       throw new RpcError("invalid_argument", `the request cannot be made: ${cause.message}`, { cause });
     }
   };
-  const ping: Http2Fetch["ping"] = (origin) =>
-    new Promise<number>((resolve, reject) => {
-      const { session, streams } = connectionOf(origin);
-      const end = (settle: () => void): void => {
-        if (streams.size === 0) session.unref();
-        settle();
-      };
-      const send = (): void => {
-        session.ping((error, ms) => end(() => (error === null ? resolve(ms) : reject(error))));
-      };
-      session.ref();
-      if (!session.connecting) {
-        send();
-        return;
-      }
-      session.on("connect", send);
-      session.on("error", (error: Error) => end(() => reject(error)));
-      session.on("close", () => end(() => reject(new Error("the server has closed the connection"))));
-    });
+  const ping: Http2Fetch["ping"] = async (origin) => {
+    const connection = connectionOf(origin);
+    return (connection.ping ??= pinged(connection, keepaliveTimeoutMs));
+  };
   const fetch = (url: string, init: FetchInit): Promise<Response> =>
     new Promise((resolve, reject) => {
       init.signal.throwIfAborted();
@@ -180,8 +172,9 @@ export function http2Fetch(
     });
   return Object.assign(fetch, {
     close() {
-      // Requests in progress close their session when they end: Node would refuse those that are not sent yet.
-      for (const { session, streams } of connections.values()) if (streams.size === 0) session.close();
+      // Requests in progress close their session when they end: Node would refuse those that are not sent yet. Other
+      // sessions do not wait until the server closes its side.
+      for (const { session, streams } of connections.values()) if (streams.size === 0) session.destroy();
       connections.clear();
     },
     request,
@@ -194,13 +187,37 @@ function pingWhenIdle({ session, streams }: Connection, timeMs: number, timeoutM
   session.setTimeout(timeMs);
   session.on("timeout", () => {
     if (streams.size === 0) return;
-    const lost = new Error(`the server has not acknowledged a ping within ${timeoutMs} ms`);
-    const timer = setTimeout(() => session.destroy(lost), timeoutMs);
+    const timer = destroyAfter(session, timeoutMs);
     session.ping((error) => {
       clearTimeout(timer);
       if (error === null) session.setTimeout(timeMs);
     });
   });
+}
+
+/** Pings the server. Destroys the session if there is no answer. */
+async function pinged(connection: Connection, timeoutMs: number): Promise<number> {
+  const { session, streams } = connection;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  session.ref();
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      connection.onLost = reject;
+      timer = destroyAfter(session, timeoutMs);
+      // If the session ends, `onLost` gets the reason.
+      const send = (): unknown => session.ping((error, ms) => error === null && resolve(ms));
+      if (!session.connecting) send();
+      else session.on("connect", () => session.destroyed || send());
+    });
+  } finally {
+    clearTimeout(timer);
+    connection.ping = connection.onLost = undefined;
+    if (streams.size === 0) session.unref();
+  }
+}
+
+function destroyAfter(session: Http2Session, ms: number): ReturnType<typeof setTimeout> {
+  return setTimeout(() => session.destroy(new Error(`the server has not acknowledged a ping within ${ms} ms`)), ms);
 }
 
 const nothing = (): void => {};
