@@ -4,6 +4,7 @@ import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
 import { bytesCodec } from "@quicrpc/core/generated";
 import type { RemoteMethod } from "./find-method.js";
 import type { InputArguments } from "./input-arguments.js";
+import { parseJson } from "./parse-json.js";
 import { jsonText } from "./target.js";
 
 /**
@@ -114,7 +115,7 @@ export class CallRun {
       if (line.trim() === "") continue;
       let item: unknown;
       try {
-        item = JSON.parse(line);
+        item = parseJson(line);
       } catch (error) {
         throw new RpcError(
           "invalid_argument",

@@ -5,6 +5,7 @@ import { streamsInput } from "@quicrpc/core/internal";
 import { InvalidArgumentError } from "commander";
 import { type DataField, withDataFields } from "./data-fields.js";
 import type { RemoteMethod } from "./find-method.js";
+import { parseJson } from "./parse-json.js";
 
 /**
  * A command-line argument with the input of a call: JSON, `@file` with JSON in the file, or `-` for stdin. For methods
@@ -22,13 +23,13 @@ export function parseInputArgument(text: string): InputArgument {
     new InvalidArgumentError(`It takes JSON, @file or -: ${(error as Error).message}.`);
   try {
     if (isTyped) {
-      const value: unknown = JSON.parse(text);
+      const value = parseJson(text);
       return { json: () => value, bytes: undefined };
     }
     const bytes = readFileSync(text === "-" ? 0 : text.slice(1));
     const json = (): unknown => {
       try {
-        return JSON.parse(bytes.toString("utf8"));
+        return parseJson(bytes.toString("utf8"));
       } catch (error) {
         const name = text === "-" ? "standard input" : text.slice(1);
         throw new RpcError("invalid_argument", `${name} is not valid JSON: ${(error as Error).message}`);
@@ -85,7 +86,7 @@ function listIn({ json, bytes }: InputArgument): unknown {
     .split("\n")
     .filter((line) => line.trim() !== "");
   try {
-    if (lines.length > 1) return lines.map((line) => JSON.parse(line) as unknown);
+    if (lines.length > 1) return lines.map((line) => parseJson(line));
   } catch {
     // The text is a list on several lines, or is not JSON. In the latter case `json` reports the error.
   }

@@ -8,6 +8,7 @@ import { sendAll } from "./call-run.js";
 import { type RemoteMethod, findMethod, parseMethod } from "./find-method.js";
 import { inputOf, type InputArgument, parseInputArgument } from "./input-arguments.js";
 import { LoadRun, type NextCall, type Outcome } from "./load-run.js";
+import { parseJson } from "./parse-json.js";
 import { colorsFor } from "./report.js";
 import {
   ANY_SERVER,
@@ -325,7 +326,7 @@ function parseLines(file: string): readonly InputArgument[] {
       .filter((line) => line.trim() !== "");
     if (lines.length === 0) throw new Error("it has no lines");
     return lines.map((line) => {
-      const value: unknown = JSON.parse(line);
+      const value = parseJson(line);
       return { json: () => value, bytes: undefined };
     });
   } catch (error) {
