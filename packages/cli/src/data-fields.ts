@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { RpcError } from "@quicrpc/core";
 import { branchesOf, isObject, isOfType, type JsonSchema, markOf, memberOf } from "@quicrpc/services/json-schema";
 import { InvalidArgumentError } from "commander";
+import { parseJson } from "./parse-json.js";
 
 /** A field of a message on the command line, such as `address.city=Oslo`. */
 export interface DataField {
@@ -52,12 +53,13 @@ export function withDataFields(json: unknown, fields: readonly DataField[], sche
 function valueIn(text: string, schema: JsonSchema | undefined, root: JsonSchema | undefined): unknown {
   const choices = branchesIn(schema, root);
   const marks = choices.map(markOf);
+  const isBase64 = choices.some((choice) => markOf(choice) === "bytes" || choice["contentEncoding"] === "base64");
   // Files of blobs are read while they are sent.
-  if (text.startsWith("@") && !marks.includes("blob")) return contentsOf(text.slice(1), marks.includes("bytes"));
+  if (text.startsWith("@") && !marks.includes("blob")) return contentsOf(text.slice(1), isBase64);
   const takesText = choices.some(isText);
   const nonTextChoices = choices.filter((choice) => !isText(choice));
   if (takesText && !isJson(text, (value) => nonTextChoices.some((choice) => isOf(value, choice)))) return text;
-  return isJson(text, () => true) ? (JSON.parse(text) as unknown) : text;
+  return isJson(text, () => true) ? parseJson(text) : text;
 }
 
 function contentsOf(file: string, asBase64: boolean): string {
@@ -83,7 +85,7 @@ function isOf(value: unknown, schema: JsonSchema): boolean {
 
 function isJson(text: string, isValid: (value: unknown) => boolean): boolean {
   try {
-    return isValid(JSON.parse(text));
+    return isValid(parseJson(text));
   } catch {
     return false;
   }

@@ -68,7 +68,7 @@ export function withTrust(command: Command): Command {
     .option("--credentials-from <variable>", "send this environment variable as credentials, such as a token")
     .option(
       "-H, --header <field>",
-      'send a header field, "name: value", with wss://, https:// and http://; repeatable',
+      'send a header field, "name: value", with wss://, https://, http:// and grpc://; repeatable',
       parseHeader,
     )
     .option("--plain-http", "call an https:// URL over plain HTTP, for example behind a proxy that terminates TLS");

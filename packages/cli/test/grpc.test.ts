@@ -157,6 +157,8 @@ describe("a server of grpc-js", () => {
       extra: { "@type": "type.googleapis.com/shop.v1.Part", name: "a" },
     });
     expect([received?.get("tenant"), received?.get("x-key")]).toEqual([["north"], ["1"]]);
+    const number = await run(["call", url, "shop.v1.Orders/Get", '{"id":9007199254740993}']);
+    expect(number.stdout).toContain('"id":"9007199254740993"');
     expect((await run(["call", url, "shop.v1.Orders/Count"])).stdout).toBe('"9007199254740993"\n');
     expect((await run(["call", url, "shop.v1.Orders/Get", "-f", "id=5", "-f", "labels.x=1"])).stdout).toContain(
       '"id":"5"',
@@ -252,7 +254,10 @@ test("a port at which no server listens, or none of HTTP/2, gives no session", a
   const { port } = other.address() as { port: number };
   const answered = await run(["ls", `grpc://127.0.0.1:${port}`]);
   other.close();
-  expect(answered.code).toBe(3);
+  expect([answered.code, answered.stderr]).toEqual([
+    3,
+    expect.stringMatching(/Protocol error\nhelp: is a gRPC server /),
+  ]);
   const refused = await run(["ls", `grpc://127.0.0.1:${port}`]);
   expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("ECONNREFUSED")]);
 });

@@ -32,7 +32,8 @@ export function protobufCodec(codec: MessageCodec<unknown>, message: ProtobufMes
       try {
         value = readWhole(bytes, start, end, read);
       } catch (error) {
-        throw new RpcError("invalid_argument", `the message is not a valid ${name}`, { cause: error });
+        const reason = isMisfit(error) ? "" : `: ${asError(error).message}`;
+        throw new RpcError("invalid_argument", `the message is not a valid ${name}${reason}`, { cause: error });
       }
       return plain.decode(value);
     },

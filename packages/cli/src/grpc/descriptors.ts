@@ -1,4 +1,5 @@
-import { create, createFileRegistry, type DescService, fromBinary, type FileRegistry } from "@bufbuild/protobuf";
+import { clone, create, createFileRegistry, type DescService, fromBinary, type FileRegistry } from "@bufbuild/protobuf";
+import * as wellKnown from "@bufbuild/protobuf/wkt";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { type Caller, type CallOptions, RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
@@ -16,8 +17,11 @@ import {
 } from "./reflection-messages.js";
 
 const METHOD = "ServerReflectionInfo";
-/** Maximum number of `.proto` files that are read from a server. */
-const MAX_FILES = 10_000;
+/** Maximum number of services, and of `.proto` files, that are read from a server. */
+const MAX_FILES = 2000;
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Maximum number of files that are left out because they are not valid. Each costs another attempt. */
+const MAX_INVALID_FILES = 10;
 
 /** Versions of the reflection service, in the order in which they are tried. Their messages are the same. */
 export const REFLECTION_SERVICES: readonly ProtobufService[] = ["v1", "v1alpha"].map((version) => ({
@@ -29,7 +33,7 @@ export interface GrpcDescriptors {
   readonly registry: FileRegistry;
   /** Sorted by name. */
   readonly services: readonly DescService[];
-  /** Names of the services that the server lists but does not describe, with the reason. */
+  /** Names of the services that the server lists but does not describe completely, with the reason. */
   readonly unknown: ReadonlyMap<string, string>;
 }
 
@@ -63,6 +67,7 @@ class ReflectionCall {
   private readonly answers: AsyncIterator<unknown>;
   private readonly writer: WritableStreamDefaultWriter<unknown>;
   private readonly files = new Map<string, FileDescriptorProto>();
+  private bytes = 0;
 
   constructor(client: Caller, name: string, options: CallOptions | undefined) {
     const info = { name: METHOD, id: 1, kind: "duplex", idempotent: true, takes: "value", gives: "value" } as const;
@@ -82,20 +87,27 @@ class ReflectionCall {
     const [listed] = await this.ask([{ field: LIST_SERVICES, text: "*" }]);
     if (listed?.error !== undefined)
       throw new RpcError("unavailable", `the server does not list its services: ${listed.error}`);
-    const names = listed?.services ?? [];
-    const unknown = new Map<string, string>();
+    const names = [...new Set(listed?.services)].toSorted();
+    const reasons = new Map<string, string>();
     const found = await this.ask(names.map((text) => ({ field: FILE_CONTAINING_SYMBOL, text })));
     found.forEach((answer, index) => {
-      if (answer.error === undefined) this.add(answer);
-      else unknown.set(names[index] as string, answer.error);
+      if (answer.error !== undefined) reasons.set(names[index] as string, answer.error);
     });
     await this.addImports();
-    const registry = this.registry();
-    const services = names.map((name) => registry.getService(name)).filter((service) => service !== undefined);
-    return { registry, services: services.sort((a, b) => (a.typeName < b.typeName ? -1 : 1)), unknown };
+    const registry = readable(() => registryOf(this.files, reasons));
+    const services: DescService[] = [];
+    const unknown = new Map<string, string>();
+    for (const name of names) {
+      const service = registry.getService(name);
+      if (service !== undefined) services.push(service);
+      else unknown.set(name, reasons.get(name) ?? "its file does not contain it");
+    }
+    return { registry, services, unknown };
   }
 
+  /** Sends requests and resolves with their answers. The files in them are added to `files`. */
   private async ask(requests: readonly ReflectionRequest[]): Promise<ReflectionResponse[]> {
+    if (requests.length > MAX_FILES) throw tooMuch(`${MAX_FILES} services or .proto files`);
     const sent = requests.map((request) => this.writer.write(request));
     // A failed call also rejects the read below.
     Promise.all(sent).catch(() => {});
@@ -103,7 +115,9 @@ class ReflectionCall {
     while (answers.length < requests.length) {
       const { done, value } = await this.answers.next();
       if (done === true) throw new RpcError("data_loss", "the server's reflection ends without an answer");
-      answers.push(value as ReflectionResponse);
+      const answer = value as ReflectionResponse;
+      this.add(answer);
+      answers.push({ ...answer, files: [] });
     }
     return answers;
   }
@@ -111,30 +125,69 @@ class ReflectionCall {
   private add({ files }: ReflectionResponse): void {
     for (const bytes of files) {
       const file = readable(() => fromBinary(FileDescriptorProtoSchema, bytes));
+      // Servers may send a file again with each service.
+      if (this.files.has(file.name)) continue;
+      this.bytes += bytes.length;
+      if (this.bytes > MAX_BYTES) throw tooMuch(`${MAX_BYTES} bytes of .proto files`);
       this.files.set(file.name, file);
     }
-    if (this.files.size > MAX_FILES) {
-      throw new RpcError("resource_exhausted", `the server's services have more than ${MAX_FILES} .proto files`);
-    }
+    if (this.files.size > MAX_FILES) throw tooMuch(`${MAX_FILES} .proto files`);
   }
 
-  /** Reads the imported files that the server has not sent along. */
+  /** Reads the imported files that the server has not sent along. The server may lack some. */
   private async addImports(): Promise<void> {
+    const asked = new Set<string>();
     for (;;) {
-      const imported = [...this.files.values()].flatMap(({ dependency }) => dependency);
-      const missing = [...new Set(imported)].filter((name) => !this.files.has(name));
+      const imported = new Set([...this.files.values()].flatMap(({ dependency }) => dependency));
+      const missing = [...imported].filter((name) => !this.files.has(name) && !asked.has(name));
       if (missing.length === 0) return;
-      const answers = await this.ask(missing.map((text) => ({ field: FILE_BY_NAME, text })));
-      for (const answer of answers) this.add(answer);
-      const absent = missing.find((name) => !this.files.has(name));
-      if (absent === undefined) continue;
-      throw new RpcError("data_loss", `the server's reflection does not have the imported file ${absent}`);
+      for (const name of missing) asked.add(name);
+      await this.ask(missing.map((text) => ({ field: FILE_BY_NAME, text })));
+      for (const name of missing) {
+        const known = WELL_KNOWN_FILES.get(name);
+        if (!this.files.has(name) && known !== undefined) this.files.set(name, clone(FileDescriptorProtoSchema, known));
+      }
     }
   }
+}
 
-  private registry(): FileRegistry {
-    return readable(() => createFileRegistry(create(FileDescriptorSetSchema, { file: [...linkedFiles(this.files)] })));
+/** Files of protobuf itself, which servers may omit. */
+const WELL_KNOWN_FILES: ReadonlyMap<string, FileDescriptorProto> = new Map(
+  Object.values(wellKnown).flatMap((value) =>
+    typeof value === "object" && "kind" in value && value.kind === "file" ? [[`${value.name}.proto`, value.proto]] : [],
+  ),
+);
+
+/**
+ * Returns the types of files. Leaves out files that are not valid or that need types that are not in `files`, and sets
+ * the reason for each of their services. Throws if there are many of them.
+ */
+function registryOf(files: Map<string, FileDescriptorProto>, reasons: Map<string, string>): FileRegistry {
+  const leaveOut = (file: FileDescriptorProto, reason: string): void => {
+    files.delete(file.name);
+    for (const { name } of file.service) reasons.set(file.package === "" ? name : `${file.package}.${name}`, reason);
+  };
+  for (let failures = 0; ; failures++) {
+    const { linked, unusable } = linkedFiles(files);
+    for (const [file, reason] of unusable) leaveOut(file, reason);
+    let last: FileDescriptorProto | undefined;
+    function* noted(): Generator<FileDescriptorProto> {
+      for (const file of linked) yield (last = file);
+    }
+    try {
+      // The files are built one after another, so the last one is the one that fails.
+      return createFileRegistry(
+        Object.assign(create(FileDescriptorSetSchema), { file: noted() as Iterable<unknown> as [] }),
+      );
+    } catch (error) {
+      if (last === undefined || failures === MAX_INVALID_FILES) throw error;
+      leaveOut(last, (error as Error).message);
+    }
   }
+}
+
+function tooMuch(limit: string): RpcError {
+  return new RpcError("resource_exhausted", `the server's reflection has more than ${limit}`);
 }
 
 function readable<T>(read: () => T): T {

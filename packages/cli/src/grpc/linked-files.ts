@@ -6,46 +6,70 @@ import type {
   FileDescriptorProto,
 } from "@bufbuild/protobuf/wkt";
 
+/** Maximum number of characters of all names: those of many types may share a long package. */
+const MAX_NAME_CHARACTERS = 50_000_000;
+
+interface LinkedFiles {
+  readonly linked: Iterable<FileDescriptorProto>;
+  /** Files that need types which are not in the linked files, with the reason. */
+  readonly unusable: ReadonlyMap<FileDescriptorProto, string>;
+}
+
 /**
  * Returns files in an order in which each follows those that it refers to. Makes the names of types absolute and adds
  * missing JSON names, because servers in Node (`@grpc/reflection`) send files without imports and JSON names, and with
- * relative names of types.
+ * relative names of types. Removes imports, which are not
+ * needed then and may be missing. Throws if the names would be too long.
  */
-export function linkedFiles(files: ReadonlyMap<string, FileDescriptorProto>): readonly FileDescriptorProto[] {
+export function linkedFiles(files: ReadonlyMap<string, FileDescriptorProto>): LinkedFiles {
+  let room = MAX_NAME_CHARACTERS;
+  const made = (name: string): string => {
+    room -= name.length;
+    if (room < 0) throw new Error("the names of its types are too long");
+    return name;
+  };
   const owners = new Map<string, FileDescriptorProto>();
   for (const file of files.values())
     for (const { name, enums } of scopesOf(file))
-      for (const type of [name, ...enums.map((each) => `${name}.${each.name}`)]) owners.set(type, file);
+      for (const type of [name, ...enums.map((each) => `${name}.${each.name}`)]) owners.set(made(type), file);
   const absolute = (type: string, scope: string): string => {
     if (type === "" || type.startsWith(".")) return type;
     for (let outer = scope; outer !== ""; outer = outer.slice(0, outer.lastIndexOf(".")))
-      if (owners.has(`${outer}.${type}`)) return `${outer}.${type}`;
+      if (owners.has(made(`${outer}.${type}`))) return `${outer}.${type}`;
     return `.${type}`;
   };
-  const ordered = new Set<FileDescriptorProto>();
+  const linked = new Set<FileDescriptorProto>();
   const visited = new Set<FileDescriptorProto>();
-  const add = (file: FileDescriptorProto | undefined): void => {
-    if (file === undefined || visited.has(file)) return;
+  const unusable = new Map<FileDescriptorProto, string>();
+  const add = (file: FileDescriptorProto): void => {
+    if (visited.has(file)) return;
     visited.add(file);
-    for (const name of file.dependency) add(files.get(name));
+    const need = (type: string): void => {
+      const owner = owners.get(type);
+      if (type === "" || owner === file) return;
+      if (owner !== undefined) add(owner);
+      if (owner === undefined || !linked.has(owner))
+        unusable.set(file, `${file.name} needs ${type.slice(1)}, which is missing`);
+    };
+    file.dependency = [];
     for (const { name, fields } of scopesOf(file))
       for (const field of fields) {
         field.typeName = absolute(field.typeName, name);
         field.extendee = absolute(field.extendee, name);
         if (field.jsonName === "") field.jsonName = protoCamelCase(field.name);
-        add(owners.get(field.typeName));
-        add(owners.get(field.extendee));
+        need(field.typeName);
+        need(field.extendee);
       }
     for (const method of file.service.flatMap((service) => service.method)) {
       method.inputType = absolute(method.inputType, `.${file.package}`);
       method.outputType = absolute(method.outputType, `.${file.package}`);
-      add(owners.get(method.inputType));
-      add(owners.get(method.outputType));
+      need(method.inputType);
+      need(method.outputType);
     }
-    ordered.add(file);
+    if (!unusable.has(file)) linked.add(file);
   };
   for (const file of files.values()) add(file);
-  return [...ordered];
+  return { linked, unusable };
 }
 
 /** A package or a message. */

@@ -1,7 +1,7 @@
 import { connect } from "node:http2";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
-import type { Caller, CallOptions } from "@quicrpc/core";
+import { type Caller, type CallOptions, RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { grpcTransport } from "@quicrpc/grpc";
 import { gzip, http2Fetch } from "@quicrpc/http";
@@ -9,6 +9,7 @@ import type { TransportProvider } from "@quicrpc/node";
 import type { ProtobufService } from "@quicrpc/protobuf";
 import {
   type MethodDescription,
+  healthMethods,
   type MethodDetails,
   reflectionMethods,
   type ServiceDescription,
@@ -19,7 +20,7 @@ import { fetchDescriptors, type GrpcDescriptors, REFLECTION_SERVICES } from "./d
 import { schemaOf } from "./json-schema.js";
 import { jsonMessage } from "./messages.js";
 
-/** Services that can be called. All sessions of the process are with one server, and only the first describes them. */
+/** Services that can be called. All sessions of the process are with one server, and need not describe them again. */
 const services: ProtobufService[] = [...REFLECTION_SERVICES];
 
 /**
@@ -47,6 +48,7 @@ export function grpcProvider(
       const reflection = new GrpcReflection(client, json);
       const call = client.start.bind(client);
       const start = ((method: AnyMethod, input: unknown, options?: CallOptions) => {
+        if (method.service.name === healthMethods.check.service.name) throw noHealth();
         if (method.service.name !== reflectionMethods.list.service.name) return call(method, input, options);
         if (method.name === "list") return reflection.list(options);
         return reflection.describe(input as { readonly service: string }, options);
@@ -89,7 +91,12 @@ class GrpcReflection {
 
   private async fetch(options: CallOptions | undefined): Promise<GrpcDescriptors> {
     const descriptors = await fetchDescriptors(this.client, options);
-    services.push(...descriptors.services.map((service) => protobufOf(service, descriptors)));
+    // After a reconnection, these replace those of the previous session.
+    services.splice(
+      REFLECTION_SERVICES.length,
+      Infinity,
+      ...descriptors.services.map((each) => protobufOf(each, descriptors)),
+    );
     for (const [name, reason] of descriptors.unknown)
       printNotice({ notice: `The server's reflection does not describe ${name}: ${reason}` }, this.json);
     return descriptors;
@@ -125,4 +132,10 @@ function methodOf({ name, methodKind, idempotency }: DescMethod, index: number):
     takes: "value",
     gives: "value",
   };
+}
+
+function noHealth(): RpcError {
+  return new RpcError("unimplemented", "health works with servers of quicrpc only", {
+    hint: "quicrpc call <url> grpc.health.v1.Health/Check asks a gRPC server",
+  });
 }
