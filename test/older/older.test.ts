@@ -1,5 +1,5 @@
-// Code that an earlier version generated, in generated/, runs with the packages of today, as docs/upgrading.md promises.
-// It stays as it is until the next minor version.
+// Code that the first release of a minor version generated runs with the packages of its patches, as docs/upgrading.md
+// promises. It is copied to generated/ after that release. Until 0.1.0 is released, generated/ has the code of today.
 import { createSession, isRpcErrorOf, RpcError, rpcError } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { describe, expect, it, onTestFinished } from "vitest";
