@@ -7,14 +7,17 @@ export interface File {
   /** Default `text/javascript`. */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** True if the server never answers requests for the file. Default false. */
+  readonly isSilent?: boolean;
 }
 
-/** A web server of files in memory, with an empty page wherever there is none. */
+/** A web server of files in memory, with an empty page wherever there is none. It ignores queries, unless a file has one. */
 export class Site {
   readonly files: Map<string, File> = new Map();
   private readonly server: Server = createServer(({ url = "" }, response) => {
-    const { body, type = "text/javascript", headers = {} } = this.files.get(url) ?? EMPTY_PAGE;
-    response.writeHead(200, { "content-type": type, ...headers }).end(body);
+    const file = this.files.get(url) ?? this.files.get(url.replace(/\?.*/, "")) ?? EMPTY_PAGE;
+    const { body, type = "text/javascript", headers = {}, isSilent } = file;
+    if (!isSilent) response.writeHead(200, { "content-type": type, ...headers }).end(body);
   });
 
   private constructor() {}

@@ -6,24 +6,31 @@ import { rolldown } from "rolldown";
 
 const packages = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** Modules that contain only what a file needs of a module that pages load later. */
+/** What a file needs of a module that pages load later: another module, and the name if it needs only one. */
 const NEEDED = {
-  "http/dist/client/loaded-later.js": "http/dist/client/failure.js",
+  "http/dist/client/loaded-later.js": "http/dist/client/failure.js#failureOf",
   "http/dist/client/blob-call.js": undefined,
   "browser/dist/loaded-later.js": "core/dist/transport/web-socket.js",
 };
 
+/** Code for calls by GET, which need a schema with `readOnly` methods. */
+const GET_QUERY = join(packages, "http/dist/protocol/get-query.js");
+
 /** Replaces dynamic imports: each file is complete, so that one hash covers it. */
 const complete = {
   name: "complete",
+  load: (id) => (id === GET_QUERY ? "export const writeGetQuery = undefined;" : undefined),
   transform(code, id) {
     const imports = [];
     const replaced = code.replaceAll(/\bimport\("(\.[^"]+)"\)/g, (_, path) => {
       const file = relative(packages, resolve(dirname(id), path));
       const needed = file in NEEDED ? NEEDED[file] : file;
       if (needed === undefined) return "Promise.reject()";
-      imports.push(`import * as later${imports.length} from ${JSON.stringify(join(packages, needed))};\n`);
-      return `Promise.resolve(later${imports.length - 1})`;
+      const [module, name] = needed.split("#");
+      const later = `later${imports.length}`;
+      const imported = name === undefined ? `* as ${later}` : `{ ${name} as ${later} }`;
+      imports.push(`import ${imported} from ${JSON.stringify(join(packages, module))};\n`);
+      return `Promise.resolve(${name === undefined ? later : `{ ${name}: ${later} }`})`;
     });
     return imports.join("") + replaced;
   },

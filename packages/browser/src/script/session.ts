@@ -53,52 +53,78 @@ interface ReflectionList {
   readonly services: readonly ServiceDescription[];
 }
 
+/** Makes a call of one method. */
+export type Start = (input: unknown, options: CallOptions) => unknown;
+
+/** Codes of a server without reflection, or that does not permit this client to call it. */
+const REFUSALS = /^(unimplemented|permission_denied|unauthenticated)$/;
+
 /** Makes calls in a session, which is opened when it is needed. */
 class Streams {
   readonly #url: URL;
   readonly #options: ScriptOptions;
   readonly #callOverHttp: Call;
+  readonly #closing: AbortController = new AbortController();
+  /** The current session, and earlier ones whose last calls are in progress. */
+  readonly #sessions: Set<Session> = new Set();
   #services: Promise<readonly ServiceDescription[]> | undefined = undefined;
   #session: Promise<Session> | undefined = undefined;
 
-  constructor(url: URL, options: ScriptOptions, callOverHttp: Call) {
+  /** @param closed settles when the client is closed, perhaps before this file was loaded */
+  constructor(url: URL, options: ScriptOptions, callOverHttp: Call, closed: Promise<unknown>) {
+    // Over HTTP the URL may end in a slash.
+    url.pathname = url.pathname.replace(/\/$/, "");
     this.#url = url;
     this.#options = options;
     this.#callOverHttp = callOverHttp;
+    void closed.then(() => this.#closing.abort());
   }
 
-  async start(path: string, input?: unknown, options?: CallOptions): Promise<unknown> {
+  /** Returns a function that calls the method in the current session. */
+  async open(path: string): Promise<Start> {
     this.#services ??= this.#describe();
     this.#session ??= this.#open();
     const [services, session] = await Promise.all([this.#services, this.#session]);
-    return session.start(methodAt(path, services), input, options);
+    const method = methodAt(path, services);
+    return (input, options) => session.start(method, input, options);
   }
 
   async close(): Promise<void> {
-    await (await this.#session)?.close();
+    await Promise.all([...this.#sessions].map((session) => session.close()));
   }
 
   /** Asks the server for the ids of its methods, which requests in a session have instead of names. */
   async #describe(): Promise<readonly ServiceDescription[]> {
     try {
-      const { services } = (await this.#callOverHttp("quicrpc.v1.Reflection/list")) as ReflectionList;
+      const options = { timeoutMs: DEFAULT_TIMEOUT_MS };
+      const { services } = (await this.#callOverHttp(
+        "quicrpc.v1.Reflection/list",
+        undefined,
+        options,
+      )) as ReflectionList;
       return services;
     } catch (thrown) {
       this.#services = undefined;
       const { code, message } = RpcError.from(thrown);
+      if (!REFUSALS.test(code)) throw thrown;
       const hint = "mount createReflection(routers) of @quicrpc/services, and permit this client to call it";
       throw new RpcError(code, `reflection failed: ${message}`, { cause: thrown, hint });
     }
   }
 
-  /** Opens a session. When it ends or is drained, the next call opens another. */
+  /** Opens a session. When it ends or is drained, the next call opens another, perhaps of an upgraded server. */
   async #open(): Promise<Session> {
     const forget = (): void => {
       this.#session = undefined;
+      this.#services = undefined;
     };
+    const { signal } = this.#closing;
     try {
-      const session = await openSession(this.#url, this.#options);
+      const session = await openSession(this.#url, this.#options, signal);
+      this.#sessions.add(session);
+      void session.closed.then(() => this.#sessions.delete(session));
       void Promise.race([session.draining, session.closed]).then(forget);
+      if (signal.aborted) await session.close();
       return session;
     } catch (error) {
       forget();
@@ -110,11 +136,10 @@ class Streams {
 export type { Streams };
 
 /** Opens a session over WebTransport, or over a WebSocket if WebTransport is missing or does not work. */
-async function openSession(url: URL, options: ScriptOptions): Promise<Session> {
+async function openSession(url: URL, options: ScriptOptions, signal: AbortSignal): Promise<Session> {
   // Without TLS there is no WebTransport.
   const target = url.href.replace(/^http:/, "ws:");
   const reach = candidatesFor(target, url.protocol === "http:" ? {} : options);
-  const { signal } = new AbortController();
   const sessionOptions = { peer: reach.url, ...usualVia(), ...(await withCredentials(options)) };
   const { value } = await openFirst({ ...reach, timeoutMs: DEFAULT_TIMEOUT_MS, signal });
   return sessionOn(value as BrowserTransport, (transport) =>
