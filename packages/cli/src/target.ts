@@ -242,7 +242,11 @@ async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialO
       ...(codec === "json" && { codec: json }),
       ...(isPlainHttp(url, options) && { transports: [await httpFor(url)] }),
       ...(isGrpc(url) && {
-        transports: [(await import("./grpc/transport.js")).grpcProvider(url, { compress, json: printsJson })],
+        transports: [
+          (await import("./grpc/transport.js")).grpcProvider(url, compress, (notice) =>
+            printNotice({ notice }, printsJson === true),
+          ),
+        ],
       }),
     },
   };

@@ -18,8 +18,8 @@ interface LinkedFiles {
 /**
  * Returns files in an order in which each follows those that it refers to. Makes the names of types absolute and adds
  * missing JSON names, because servers in Node (`@grpc/reflection`) send files without imports and JSON names, and with
- * relative names of types. Removes imports, which are not
- * needed then and may be missing. Throws if the names would be too long.
+ * relative names of types. Removes imports, which are not needed then and may be missing. Throws if the names would be
+ * too long.
  */
 export function linkedFiles(files: ReadonlyMap<string, FileDescriptorProto>): LinkedFiles {
   let room = MAX_NAME_CHARACTERS;

@@ -15,7 +15,6 @@ import {
   type ServiceDescription,
 } from "@quicrpc/services";
 import { connectTrusted } from "../plain-http.js";
-import { printNotice } from "../target.js";
 import { fetchDescriptors, type GrpcDescriptors, REFLECTION_SERVICES } from "./descriptors.js";
 import { schemaOf } from "./json-schema.js";
 import { jsonMessage } from "./messages.js";
@@ -26,10 +25,13 @@ const services: ProtobufService[] = [...REFLECTION_SERVICES];
 /**
  * Transport provider that calls a gRPC server at a `grpc://` URL, or `grpcs://` for TLS. Messages are canonical proto
  * JSON. The session answers quicrpc.v1.Reflection itself, from the server's gRPC reflection.
+ *
+ * @param onNotice called for each service that the server lists but does not describe completely
  */
 export function grpcProvider(
   url: string,
-  { compress = false, json = false }: { readonly compress?: boolean | undefined; readonly json?: boolean | undefined },
+  compress: boolean | undefined,
+  onNotice: (notice: string) => void,
 ): TransportProvider {
   return {
     name: "gRPC",
@@ -42,10 +44,10 @@ export function grpcProvider(
           ? connectTrusted(target, options, sessionOptions)
           : connect(target, sessionOptions),
       );
-      const compression = compress ? { algorithms: [gzip], minBytes: Infinity } : undefined;
+      const compression = compress === true ? { algorithms: [gzip], minBytes: Infinity } : undefined;
       const client = await grpcTransport({ services, fetch, compression }).dial(target, options);
       void client.closed.then(() => fetch.close());
-      const reflection = new GrpcReflection(client, json);
+      const reflection = new GrpcReflection(client, onNotice);
       const call = client.start.bind(client);
       const start = ((method: AnyMethod, input: unknown, options?: CallOptions) => {
         if (method.service.name === healthMethods.check.service.name) throw noHealth();
@@ -61,12 +63,12 @@ export function grpcProvider(
 /** The methods of quicrpc.v1.Reflection for a gRPC server. */
 class GrpcReflection {
   private readonly client: Caller;
-  private readonly json: boolean;
+  private readonly onNotice: (notice: string) => void;
   private descriptors: Promise<GrpcDescriptors> | undefined = undefined;
 
-  constructor(client: Caller, json: boolean) {
+  constructor(client: Caller, onNotice: (notice: string) => void) {
     this.client = client;
-    this.json = json;
+    this.onNotice = onNotice;
   }
 
   async list(options: CallOptions | undefined): Promise<{ services: readonly ServiceDescription[] }> {
@@ -98,7 +100,7 @@ class GrpcReflection {
       ...descriptors.services.map((each) => protobufOf(each, descriptors)),
     );
     for (const [name, reason] of descriptors.unknown)
-      printNotice({ notice: `The server's reflection does not describe ${name}: ${reason}` }, this.json);
+      this.onNotice(`The server's reflection does not describe ${name}: ${reason}`);
     return descriptors;
   }
 }
