@@ -48,7 +48,7 @@ it("loses no word of an answer when its server is killed and its page is reloade
   void page.sendMessage({ text: "What comes?" });
   await write(3, page, 3);
 
-  // The page goes on with the next server.
+  // The page connects to the next server.
   await kill();
   await start();
   await write(2, page, 5);

@@ -263,7 +263,7 @@ class PlannedCalls {
   }
 }
 
-/** Returns true if an input has a reference in a place where one may be. */
+/** Returns true if an input, or an item or property of an array or plain object inside it, is a reference. */
 function hasReference(value: unknown, name: string, depth: number = 0): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (targetOf(value) !== undefined) return true;

@@ -132,7 +132,7 @@ class ServedBatch {
     this.callCount += calls;
     const { maxCalls } = this.limits;
     if (this.callCount > maxCalls) throw exceeded("maxCalls", maxCalls, `the batch has ${this.callCount} calls`);
-    // What the batch keeps of a call, mostly its result, stays until the batch ends.
+    // The batch keeps the results of its calls until it ends.
     this.calls.hold(calls * CALL_BYTES);
   }
 
